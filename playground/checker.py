@@ -16,7 +16,7 @@ from cplc.checking.results import Result
 from cplc.compilation import Compilation, IsplCompilation, is_ispl
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.questions import Asked, Channels, EngineName
+from cplc.questions import BoundQuestion, Channels, EngineName
 from cplc.report.html import fragment
 from cplc.report.outcome import Standing, standing
 from cplc.runtime.limits import ResourceExhausted, TooLarge
@@ -116,7 +116,7 @@ def _verified(wanted: Wanted) -> Iterator[Said]:
         asked = _questions(reading)
     else:
         one = reading.formula_question(wanted.formula)
-        if not isinstance(one, Asked):
+        if not isinstance(one, BoundQuestion):
             yield {"formula": [problem.message for problem in one]}
             return
         asked = (one,)
@@ -126,7 +126,7 @@ def _verified(wanted: Wanted) -> Iterator[Said]:
         yield {"result": _row(reading, result, verdict), "shown": fragment(number, result, verdict)}
 
 
-def _questions(reading: Reading) -> tuple[Asked, ...]:
+def _questions(reading: Reading) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, as the command line does."""
     if isinstance(reading, IsplCompilation):
         return reading.questions()
@@ -135,7 +135,7 @@ def _questions(reading: Reading) -> tuple[Asked, ...]:
     return asked_of(reading, ())
 
 
-def _answers(reading: Reading, asked: Sequence[Asked], engine: EngineName) -> Iterator[Result]:
+def _answers(reading: Reading, asked: Sequence[BoundQuestion], engine: EngineName) -> Iterator[Result]:
     """Yield the answers, those about participants last; each kind of system by the engine that suits it here."""
     others = [one for one in asked if one.question.kind != "analysis"]
     suiting: dict[int, EngineName] = {}

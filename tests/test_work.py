@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from benchmarks.families import FAMILIES, Family
 
-from cplc.compilation import Asked, Compilation, load
+from cplc.compilation import BoundQuestion, Compilation, load
 from cplc.engines.symbolic import bdd
 from cplc.engines.symbolic.engine import SymbolicEngine
 
@@ -66,7 +66,7 @@ def test_no_more_work_than_before(
     )
     assert isinstance(compilation, Compilation)
     question = compilation.formula_question(asked.formula, (asked.assuming,) if asked.assuming else ())
-    assert isinstance(question, Asked)
+    assert isinstance(question, BoundQuestion)
     (result,) = compilation.verify([question], engine="symbolic")
     assert result.answer != "unknown"
     work = counted()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.ispl_compilation import IsplCompilation
-from cplc.questions import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion
+from cplc.questions import BoundQuestion, Channels, EngineName, QuestionAnswering, Strategies, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
 from cplc.settings import Settings, kept, settings_for
@@ -43,7 +43,7 @@ ADVISORY_UNLESS_NAMED = frozenset({"sound"})
 """The usual checks whose failure is a warning where the file does not name them."""
 
 __all__ = [
-    "Asked",
+    "BoundQuestion",
     "Channels",
     "Compilation",
     "EngineName",
@@ -58,7 +58,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Compilation(Answering):
+class Compilation(QuestionAnswering):
     """Everything known of one text under one choice of parameters and channels."""
 
     source: Source
@@ -215,9 +215,9 @@ class Compilation(Answering):
         """Return who is asked for its own last move on what."""
         if not self.model.moved_on:
             return frozenset()
-        from cplc.lowering.dialogue import asked_last_moves
+        from cplc.lowering.dialogue import last_moves_in
 
-        return frozenset(asked_last_moves(formula, self.model))
+        return frozenset(last_moves_in(formula, self.model))
 
     @cached_property
     def _recalled_together(self) -> frozenset[View]:
@@ -227,7 +227,7 @@ class Compilation(Answering):
     # --- questions
 
     @property
-    def _outline(self) -> Iterator[tuple[str, Callable[[], Asked]]]:
+    def _outline(self) -> Iterator[tuple[str, Callable[[], BoundQuestion]]]:
         """Yield each question of the file by name, and how to make it: making all of them takes long.
 
         These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
@@ -242,7 +242,7 @@ class Compilation(Answering):
         for name in self._usual:
             yield name, partial(self._usual_check, name)
 
-    def declared_questions(self) -> tuple[Asked, ...]:
+    def declared_questions(self) -> tuple[BoundQuestion, ...]:
         """Return what the file itself asks: its properties and the checks that it names, besides the hazards."""
         number = len(self._hazards) + len(self.model.properties) + len(self.model.checks)
         return tuple(make() for _, make in islice(self._outline, number))
@@ -256,10 +256,10 @@ class Compilation(Answering):
         return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
 
     @cached_property
-    def _asked(self) -> tuple[Asked, ...]:
+    def _asked(self) -> tuple[BoundQuestion, ...]:
         return tuple(make() for _, make in self._outline)
 
-    def _usual_check(self, name: str) -> Asked:
+    def _usual_check(self, name: str) -> BoundQuestion:
         """Return a check that the file does not name; it lies where what it finds is declared."""
         asked = self._check(name, True, None)
         places = [place if place and place.source == self.source else None for place in asked.question.places]
@@ -267,14 +267,14 @@ class Compilation(Answering):
         return replace(asked, question=question)
 
     @property
-    def _hazards(self) -> tuple[Asked, ...]:
+    def _hazards(self) -> tuple[BoundQuestion, ...]:
         if not self.system.hazards:
             return ()
         from cplc.checking.builtin_checks import in_range
 
-        return tuple(Asked(question, self.system) for question in in_range(self.system))
+        return tuple(BoundQuestion(question, self.system) for question in in_range(self.system))
 
-    def _property(self, index: int) -> Asked:
+    def _property(self, index: int) -> BoundQuestion:
         from cplc.checking.results import Question
         from cplc.lowering.formulas import lower_formula
         from cplc.system.printer import formula_text
@@ -295,7 +295,7 @@ class Compilation(Answering):
             constant_implications=declared.constant_implications,
             system=system if is_own else None,
         )
-        return Asked(question, system)
+        return BoundQuestion(question, system)
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
         """Return those views that are not part of the system anyway."""
@@ -303,7 +303,7 @@ class Compilation(Answering):
         kept |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
         return frozenset(views) - kept
 
-    def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
+    def _check(self, name: str, expect_holds: bool, span: Span | None) -> BoundQuestion:
         from cplc.checking.builtin_checks import build_check
         from cplc.lowering.debts import debts_of
         from cplc.lowering.lower import all_views
@@ -312,13 +312,13 @@ class Compilation(Answering):
         system = self.system_with(self._observed(iter(views)))
         expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
         question = build_check(name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform)
-        return Asked(question, system)
+        return BoundQuestion(question, system)
 
     @property
     def _uniform(self) -> bool:
         return self.strategies == "uniform"
 
-    def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+    def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
         """Return what the file asks, or the properties and checks of these names and nothing else.
 
         A usual check can be named even where the file switches it off; one that is named is never advisory for that.
@@ -339,7 +339,7 @@ class Compilation(Answering):
             *(self._check(name, True, None) for name in usual),
         )
 
-    def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
+    def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
         from cplc.checking.results import Question
         from cplc.lowering.formulas import lower_formula
@@ -367,15 +367,15 @@ class Compilation(Answering):
             constant_implications=resolved.constant_implications,
             system=system if is_own else None,
         )
-        return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+        return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
-    def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
+    def export(self, target: str, asked: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         """Return the system and these questions in the form that another tool reads."""
         from cplc.export import export
 
         return export(target, self.to_be_exported(asked, states=states))
 
-    def to_be_exported(self, asked: Sequence[Asked], *, states: bool = False) -> Request:
+    def to_be_exported(self, asked: Sequence[BoundQuestion], *, states: bool = False) -> Request:
         """Return what an exporter is asked for: these questions, and one system for all of them.
 
         It keeps all that one of them asks for. A check that is asked of a system of its own goes alone.
@@ -424,7 +424,7 @@ class Compilation(Answering):
         return coverage(self.model, asking, engine, among)
 
 
-def _itself(asked: Asked) -> Asked:
+def _itself(asked: BoundQuestion) -> BoundQuestion:
     return asked
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.questions import Answering, Asked, Strategies, named
+from cplc.questions import BoundQuestion, QuestionAnswering, Strategies, select_questions
 from cplc.records import dataclass
 from cplc.settings import Settings, kept, settings_for
 from cplc.source import Source, Span
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class IsplCompilation(Answering):
+class IsplCompilation(QuestionAnswering):
     """Everything known of one text in ISPL."""
 
     source: Source
@@ -112,16 +112,16 @@ class IsplCompilation(Answering):
         return system
 
     @cached_property
-    def _asked(self) -> tuple[Asked, ...]:
-        from cplc.checking.builtin_checks import goes_on
+    def _asked(self) -> tuple[BoundQuestion, ...]:
+        from cplc.checking.builtin_checks import deadlock_question
         from cplc.checking.results import Question
 
         found = []
         for number, one in enumerate(self.model.specifications, 1):
             question = Question(f"formula {number}", "property", self._formula(one), one.text, span=one.span)
-            found.append(Asked(question, self.system))
+            found.append(BoundQuestion(question, self.system))
         if self._may_stop:
-            found.append(Asked(goes_on(self.system), self.system))
+            found.append(BoundQuestion(deadlock_question(self.system), self.system))
         return tuple(found)
 
     def _formula(self, written: Specification) -> Formula:
@@ -141,11 +141,11 @@ class IsplCompilation(Answering):
 
         return not self.model.fairness and may_stop(self.system)
 
-    def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+    def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
         """Return all formulas, or those of these names: `formula 1` is the first."""
-        return named(self._asked, names)
+        return select_questions(self._asked, names)
 
-    def formula_question(self, text: str) -> Asked | tuple[Diagnostic, ...]:
+    def formula_question(self, text: str) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
         from cplc.checking.results import Question
         from cplc.ispl.semantics import check_formula
@@ -162,9 +162,9 @@ class IsplCompilation(Answering):
         # What two agents share is part of the system where a formula asks for it.
         system = self._lowered(replace(self.model, specifications=(found,)))
         question = Question("formula", "formula", self._formula(found), found.text, span=Span(source, 0, len(text)))
-        return Asked(question, system, problems)
+        return BoundQuestion(question, system, problems)
 
-    def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
+    def export(self, target: str, asked: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         """Return the system and these questions in the form that another tool reads."""
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request, export

@@ -10,7 +10,7 @@ from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.checking.results import Question, Result
-    from cplc.checking.verify import Settled
+    from cplc.checking.verify import AnswerListener
     from cplc.system.model import System
 
 Channels = Literal["sync", "async"]
@@ -29,7 +29,7 @@ class UnknownQuestion(LookupError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class BoundQuestion:
     """A question and the system it is asked of: that of the protocol, with the views that the question mentions."""
 
     question: Question
@@ -38,16 +38,16 @@ class Asked:
     """What there is to say of a formula of the command line."""
 
 
-class Answering:
+class QuestionAnswering:
     """What can be verified."""
 
     def verify(
         self,
-        asked: Sequence[Asked],
+        asked: Sequence[BoundQuestion],
         engine: EngineName = "auto",
         *,
         vacuity: bool = False,
-        settled: Settled = lambda *_: None,
+        on_answer: AnswerListener = lambda *_: None,
     ) -> Iterator[Result]:
         """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
         from cplc.checking.verify import Verifier
@@ -55,10 +55,10 @@ class Answering:
         verifiers: dict[int, Verifier] = {}
         for one in asked:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
-            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
+            yield verifier.answer(one.question, vacuity=vacuity, on_answer=on_answer)
 
 
-def named(asked: tuple[Asked, ...], names: Sequence[str]) -> tuple[Asked, ...]:
+def select_questions(asked: tuple[BoundQuestion, ...], names: Sequence[str]) -> tuple[BoundQuestion, ...]:
     """Return the questions of these names; all of them where none is named."""
     if not names:
         return asked

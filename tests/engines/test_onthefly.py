@@ -11,7 +11,7 @@ import pytest
 
 from cplc.checking.replay import replay
 from cplc.checking.verify import Verifier
-from cplc.compilation import Asked, Compilation, load
+from cplc.compilation import BoundQuestion, Compilation, load
 from cplc.engines.on_the_fly import OnTheFlyEngine, supports
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.logic.expressions import TRUE
@@ -32,9 +32,9 @@ def stock() -> Compilation:
     return found
 
 
-def asked(compilation: Compilation, formula: str) -> Asked:
+def asked(compilation: Compilation, formula: str) -> BoundQuestion:
     found = compilation.formula_question(formula)
-    assert isinstance(found, Asked), found
+    assert isinstance(found, BoundQuestion), found
     return found
 
 

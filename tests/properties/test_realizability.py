@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.naive import Frozen, Naive, States
 from tests.naive_rounds import NaiveRounds
+from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
-from tests.properties.test_slicing import beside
 from tests.strategies import atoms, conditions_over, formulas, roles, systems
 from tests.strategies_rounds import synchronous_systems
 
@@ -20,7 +20,7 @@ from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.interpreter import Interpreter
 from cplc.checking.replay import run_problems
-from cplc.checking.results import Excluded, Question, Result
+from cplc.checking.results import ExcludedStates, Question, Result
 from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -34,7 +34,7 @@ def asked(formula: Formula, assuming: frozenset[str] = frozenset()) -> Question:
     return Question("q", "property", formula, "q", assuming=assuming)
 
 
-def excluded_by(result: Result) -> Excluded | None:
+def excluded_by(result: Result) -> ExcludedStates | None:
     """Return what the result says of states without fair run along any steps."""
     found = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
     assert len(found) <= 1
@@ -112,7 +112,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     formula = f.OnPaths("A", f.Globally(data.draw(atoms(system))))
     oracle = Naive(system)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
         result = Verifier(system, "symbolic").answer(asked(formula))
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 

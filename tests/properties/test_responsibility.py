@@ -15,7 +15,7 @@ from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
 from cplc.checking.interpreter import Interpreter
-from cplc.checking.responsibility import could_send, endless
+from cplc.checking.responsibility import lasso_evidence, neglected_sends
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
 from cplc.compilation import Compilation
@@ -98,9 +98,9 @@ def _check(judge: _Judge, system: System, result: Result, goal: Finally) -> None
     expected = judge.smallest(families, families)
     assert {frozenset(one) for one in result.blame.coalitions} == expected
     assert result.evidence is not None
-    ending = endless(result.evidence)
+    ending = lasso_evidence(result.evidence)
     assert ending is not None
-    able = could_send(result.system, ending)
+    able = neglected_sends(result.system, ending)
     if expected:
         SEEN["helped"] += 1
         by_instances = judge.smallest(senders, {role: frozenset({role}) for role in senders})

@@ -23,7 +23,7 @@ from tests.strategies import roles, systems
 from tests.strategies_formulas import protocols
 from tests.strategies_logic import operators
 
-from cplc.compilation import Asked, Compilation, count_reachable
+from cplc.compilation import BoundQuestion, Compilation, count_reachable
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.logic.formulas import And, OnPaths
@@ -49,7 +49,7 @@ def compare_counts(judge: Judge, request: Request, seconds: float = 120) -> None
 
 
 def compare_verdicts(
-    judge: Judge, compilation: Compilation, asked: tuple[Asked, ...], seconds: float = 120
+    judge: Judge, compilation: Compilation, asked: tuple[BoundQuestion, ...], seconds: float = 120
 ) -> dict[str, bool]:
     """Compare the verdicts on the formulas that can be written together, and return them."""
     exported = compilation.export(judge.target, asked)
@@ -71,7 +71,7 @@ def compare_verdicts(
 
 
 def compare_protocol(
-    judge: Judge, compilation: Compilation, asked: tuple[Asked, ...], seconds: float = 120
+    judge: Judge, compilation: Compilation, asked: tuple[BoundQuestion, ...], seconds: float = 120
 ) -> dict[str, bool]:
     """Compare the count, and the verdict of every formula that can be written; return the verdicts."""
     compare_counts(judge, compilation.to_be_exported(asked), seconds)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cplc import compile
-from cplc.checking.builtin_checks import stays_in_range
+from cplc.checking.builtin_checks import range_question
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
@@ -15,7 +15,7 @@ from cplc.compilation import Compilation
 from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 from cplc.parameterised.instances import Proof
 from cplc.parameterised.view_abstraction_proof import Induction
-from cplc.questions import Asked
+from cplc.questions import BoundQuestion
 from cplc.runtime.work_budget import Budget
 
 _SHOP = """
@@ -265,7 +265,7 @@ protocol Plain(n: 1..3 = 2) {
 }
 """)
     every = EverySize(compilation)
-    asked = Asked(stays_in_range(), compilation.system)
+    asked = BoundQuestion(range_question(), compilation.system)
     (result,) = every.verify((asked,))
     assert result.answer == "holds"
 

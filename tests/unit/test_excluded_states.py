@@ -6,7 +6,7 @@ import json
 
 from cplc.caching.result_codec import read, written
 from cplc.checking.results import Result
-from cplc.compilation import Asked, Compilation
+from cplc.compilation import BoundQuestion, Compilation
 from cplc.report.github import commands
 from cplc.report.html import page
 from cplc.report.json_data import result_data
@@ -33,7 +33,7 @@ COUNT = "no fair run begins in 2 of the 7 reachable states"
 STEP = "Seller -> Buyer : refuse"
 
 
-def answered(text: str = TEXT) -> tuple[Asked, Result]:
+def answered(text: str = TEXT) -> tuple[BoundQuestion, Result]:
     compilation = Compilation(Source("shop.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     (asked,) = compilation.declared_questions()

@@ -10,7 +10,7 @@ import pytest
 from cplc import compile
 from cplc.checking.results import Result
 from cplc.compilation import Compilation
-from cplc.engines.view_abstraction import Companions
+from cplc.engines.view_abstraction import ViewAbstraction
 from cplc.parameterised import EverySize
 from cplc.parameterised.instances import Sizes
 from cplc.parameterised.view_abstraction_proof import Induction
@@ -119,15 +119,15 @@ def test_flaws_of_more_than_are_tried(asked: str, given: str) -> None:
     assert _proof(_desk(asked, given)) is None
 
 
-def _nothing_forgotten(self: Companions) -> object:
-    return self._closed(self._encoding.beginning(frozenset(self._system.variable)))
+def _nothing_forgotten(self: ViewAbstraction) -> object:
+    return self._closed(self._encoding.initial_states(frozenset(self._system.variable)))
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "wrong"),
     [
-        (Companions, "invariant", property(_nothing_forgotten)),
-        (projection, "stronger", projection.weaker),
+        (ViewAbstraction, "invariant", property(_nothing_forgotten)),
+        (projection, "forall_hidden", projection.exists_hidden),
     ],
 )
 def test_wrong_reasons_are_noticed(

@@ -1,4 +1,4 @@
-"""Lowering does little work where much waits for each other: nodes are counted, not seconds."""
+"""Lowering of commitments that wait for each other takes few diagram nodes (counted, not timed)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from cplc.compilation import Compilation
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering.lifecycle import Ledger
+from cplc.lowering.lifecycle import ObserverState
 from cplc.runtime.limits import TooLarge
 from cplc.source import Source
 
@@ -63,14 +63,14 @@ def size(expr: Expr) -> int:
 @pytest.mark.parametrize(("text", "nodes", "largest"), [(MUTUAL, 600, 300), (chain(8), 6000, 1000)])
 def test_steps_are_built_of_few_nodes(text: str, nodes: int, largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    updates = Ledger.updates
+    updates = ObserverState.updates
 
-    def counted(ledger: Ledger) -> dict[str, Expr]:
-        found = updates(ledger)
-        made.append(len(ledger.cases))
-        return found
+    def counted(state: ObserverState) -> dict[str, Expr]:
+        expressions = updates(state)
+        made.append(len(state.mtbdd))
+        return expressions
 
-    monkeypatch.setattr(Ledger, "updates", counted)
+    monkeypatch.setattr(ObserverState, "updates", counted)
     compilation = Compilation(Source("work.cpl", text))
     assert compilation.ok
     system = compilation.system
@@ -78,9 +78,9 @@ def test_steps_are_built_of_few_nodes(text: str, nodes: int, largest: int, monke
     assert max(size(value) for step in system.steps for _, value in step.updates) < largest
 
 
-def test_what_would_be_too_long_is_given_up() -> None:
+def test_step_with_too_many_cases_is_refused() -> None:
     assert Compilation(Source("ring.cpl", ring(3))).system.steps
-    with pytest.raises(TooLarge, match="what the passing of time makes of `c0`, `c1`, `c2`, `c3`"):
+    with pytest.raises(TooLarge, match="the effect of the passing of time on `c0`, `c1`, `c2`, `c3`"):
         _ = Compilation(Source("ring.cpl", ring(4))).system
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from cplc.checking import engine_selector
 from cplc.checking import verify as verify_module
-from cplc.checking.lift_from_component import embedding_problems
+from cplc.checking.lift_from_component import lifting_problems
 from cplc.checking.results import Result
 from cplc.checking.verify import Verifier, verify
-from cplc.compilation import Asked, Compilation
+from cplc.compilation import BoundQuestion, Compilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, OnPaths
 from cplc.runtime.limits import ResourceExhausted
@@ -70,7 +70,7 @@ def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
     sliced = list(results("symbolic"))[1]
     assert sliced.evidence is not None
     whole = compiled().system
-    assert list(embedding_problems(whole, sliced.system, sliced.evidence)) == []
+    assert list(lifting_problems(whole, sliced.system, sliced.evidence)) == []
     first, *_ = (step for step in whole.steps if step.name == "send ask[1]")
     blocked = replace(
         whole,
@@ -78,11 +78,11 @@ def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
             replace(step, guard=whole.messages[-1].received) if step == first else step for step in whole.steps
         ),
     )
-    problems = list(embedding_problems(blocked, sliced.system, sliced.evidence))
+    problems = list(lifting_problems(blocked, sliced.system, sliced.evidence))
     assert problems == ["`send ask[1]` is possible in a part of the system and not in the whole"]
 
 
-def asked(name: str) -> Asked:
+def asked(name: str) -> BoundQuestion:
     (one,) = compiled().questions([name])
     return one
 

@@ -24,7 +24,20 @@ from cplc.checking.debt_checks import OPEN, Listing, Part
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question
 from cplc.logic import expressions
-from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
+from cplc.logic.expressions import (
+    TRUE,
+    Const,
+    Equal,
+    Expr,
+    Read,
+    conj,
+    disj,
+    is_false,
+    negate,
+    one_of,
+    reads,
+    substitute,
+)
 from cplc.logic.formulas import (
     And,
     Atom,
@@ -42,18 +55,18 @@ from cplc.logic.formulas import (
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.debts import Debts
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Claim, Commitment, Step, System
 from cplc.system.printer import condition_text, expr_text
 from cplc.system.standings import standing_of
 from cplc.system.synchronous import out_of_range
 
-_MOST_CHOICES = 64
+MAX_JOINT_CHOICES = 64
 """With more ways to choose than this it is not worked out when an assignment is made."""
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _CheckParts:
     parts: tuple[Part, ...]
     system: System | None = None
     listings: tuple[Listing, ...] = ()
@@ -64,10 +77,10 @@ class _Asked:
 @dataclass(frozen=True)
 class Check:
     name: str
-    says: str
-    asks: Callable[[System, Debts], _Asked]
+    description: str
+    build: Callable[[System, Debts], _CheckParts]
     advisory: bool = False
-    uniformly: Callable[[System, Debts], _Asked] | None = None
+    build_uniform: Callable[[System, Debts], _CheckParts] | None = None
     """What it asks where everybody is to decide by what it sees itself."""
     subject: str = "commitments"
     """What there has to be in a protocol for the check to have something to check."""
@@ -86,20 +99,20 @@ def build_check(
 ) -> Question:
     """Return the question that a built-in check asks of the system."""
     check = CHECKS[name]
-    asked = (check.uniformly if uniform and check.uniformly else check.asks)(system, debts)
+    parts_of_check = (check.build_uniform if uniform and check.build_uniform else check.build)(system, debts)
     lacking = check.particular if check.particular and system.commitments else check.subject
     return Question(
         name=name,
         kind="check",
-        formula=And(tuple(formula for formula, _ in asked.parts)),
-        text=check.says if asked.parts else f"nothing to check, since there are no {lacking}",
+        formula=And(tuple(formula for formula, _ in parts_of_check.parts)),
+        text=check.description if parts_of_check.parts else f"nothing to check, since there are no {lacking}",
         expected=expected,
         advisory=check.advisory,
         span=span,
-        system=asked.system,
-        findings=tuple(meaning for _, meaning in asked.parts),
-        listings=asked.listings,
-        places=() if span is not None else asked.places or (None,) * len(asked.parts),
+        system=parts_of_check.system,
+        findings=tuple(meaning for _, meaning in parts_of_check.parts),
+        listings=parts_of_check.listings,
+        places=() if span is not None else parts_of_check.places or (None,) * len(parts_of_check.parts),
     )
 
 
@@ -108,10 +121,10 @@ IN_RANGE = "in_range"
 
 def in_range(system: System) -> tuple[Question, ...]:
     """Return the question whether every assignment stays in range, where that is not plain."""
-    return (stays_in_range(system),) if system.hazards else ()
+    return (range_question(system),) if system.hazards else ()
 
 
-def stays_in_range(system: System | None = None) -> Question:
+def range_question(system: System | None = None) -> Question:
     """Return the question whether every assignment stays in range; of no system, it asks nothing."""
     hazards = system.hazards if system is not None else ()
     parts = [(_never(condition, text), text) for text, condition, _ in hazards]
@@ -126,7 +139,7 @@ def stays_in_range(system: System | None = None) -> Question:
     )
 
 
-def goes_on(system: System) -> Question:
+def deadlock_question(system: System) -> Question:
     """Return the question whether no state that the players of a synchronous system come to is a deadlock."""
     parts: list[Part] = []
     places: list[Span | None] = []
@@ -145,11 +158,11 @@ def goes_on(system: System) -> Question:
         line = f" in line {span.position[0]}" if span is not None else ""
         parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
         places.append(span)
-    others = Atom(
+    elsewhere_in_range = Atom(
         negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
     )
     text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
-    parts.append((OnPaths("A", Globally(Not(And((stuck, others))))), text))
+    parts.append((OnPaths("A", Globally(Not(And((stuck, elsewhere_in_range))))), text))
     places.append(None)
     return Question(
         name="deadlock_free",
@@ -175,17 +188,17 @@ def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
 
 def _possible(system: System, guard: Expr) -> Expr:
     """Return where the players may choose such that the guard holds; everywhere, if there are many ways to choose."""
-    asked = [player for player in system.players if player.choice in reads(guard)]
-    if prod(len(player.actions) for player in asked) > _MOST_CHOICES:
+    choosers = [player for player in system.players if player.choice in reads(guard)]
+    if prod(len(player.actions) for player in choosers) > MAX_JOINT_CHOICES:
         return TRUE
     return disj(
         conj(
             (
                 *(action.allowed for action in actions),
-                replaced(guard, {p.choice: Const(action.name) for p, action in zip(asked, actions, strict=True)}),
+                substitute(guard, {p.choice: Const(action.name) for p, action in zip(choosers, actions, strict=True)}),
             )
         )
-        for actions in product(*(player.actions for player in asked))
+        for actions in product(*(player.actions for player in choosers))
     )
 
 
@@ -231,7 +244,7 @@ def _without_fairness(system: System) -> System | None:
     return _unrestricted(system) if system.fairness else None
 
 
-@kept_for_system
+@memoize_per_system
 def _unrestricted(system: System) -> System:
     """Return the system without conditions of fairness: one for all checks, so that it is explored once."""
     return system.without_conditions
@@ -245,22 +258,22 @@ def _effects(system: System) -> Iterator[Step]:
 # --- the checks
 
 
-def _deadlock_free(system: System, debts: Debts) -> _Asked:
+def _deadlock_free(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_owed(system, debts))
-    return _Asked(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
+    return _CheckParts(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
 
 
-def _no_dangling(system: System, debts: Debts) -> _Asked:
+def _no_dangling(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_open(system, debts))
-    return _Asked(parts, _without_fairness(system), places=places)
+    return _CheckParts(parts, _without_fairness(system), places=places)
 
 
-def _no_debt_forgotten(system: System, debts: Debts) -> _Asked:
+def _no_debt_forgotten(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.forgotten(system, debts))
-    return _Asked(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
+    return _CheckParts(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
 
 
-def _sound(system: System, _: Debts) -> _Asked:
+def _sound(system: System, _: Debts) -> _CheckParts:
     parts: list[Part] = []
     places: list[Span | None] = []
     for step in _effects(system):
@@ -269,10 +282,10 @@ def _sound(system: System, _: Debts) -> _Asked:
             text = f"{step.name} would {operation.act} in vain"
             parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
             places.append(step.span)
-    return _Asked(tuple(parts), _without_fairness(system), places=tuple(places))
+    return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
 
 
-def _live(system: System, _: Debts) -> _Asked:
+def _live(system: System, _: Debts) -> _CheckParts:
     """Say of each message that some run from some initial state receives it."""
     receipts: dict[str, list[Expr]] = {}
     for step in _effects(system):
@@ -281,7 +294,7 @@ def _live(system: System, _: Debts) -> _Asked:
     for message in system.messages:
         possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
         parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
-    return _Asked(tuple(parts), places=tuple(message.span for message in system.messages))
+    return _CheckParts(tuple(parts), places=tuple(message.span for message in system.messages))
 
 
 def _on_some_run(system: System, formula: Formula) -> Formula:
@@ -295,8 +308,8 @@ def _on_some_run(system: System, formula: Formula) -> Formula:
     return Not(KnownFrom((), Not(comes), "nobody"))
 
 
-def _fulfillable(system: System, _: Debts) -> _Asked:
-    return _Asked(
+def _fulfillable(system: System, _: Debts) -> _CheckParts:
+    return _CheckParts(
         tuple(
             (
                 _some_time(is_kept(commitment)),
@@ -307,20 +320,20 @@ def _fulfillable(system: System, _: Debts) -> _Asked:
     )
 
 
-def _resolvable(system: System, _: Debts) -> _Asked:
+def _resolvable(system: System, _: Debts) -> _CheckParts:
     meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
-    return _Asked(((_always(_some_time(_nothing_open(system))), meaning),))
+    return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),))
 
 
-def _effective(system: System, _: Debts) -> _Asked:
+def _effective(system: System, _: Debts) -> _CheckParts:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
     ended = Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
     fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(And((ended, fulfilled, _nothing_open(system))))
-    return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
+    return _CheckParts(((success, "no run ends with a commitment fulfilled and none open"),))
 
 
-def _consistent(system: System, _: Debts) -> _Asked:
+def _consistent(system: System, _: Debts) -> _CheckParts:
     """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
@@ -332,12 +345,12 @@ def _consistent(system: System, _: Debts) -> _Asked:
         apart = _always(Not(And((_open(one), _open(other)))))
         meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
         parts.append((Or((_some_time(together), apart)), meaning))
-    return _Asked(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), _without_fairness(system))
 
 
-def _robust(system: System, _: Debts) -> _Asked:
+def _robust(system: System, _: Debts) -> _CheckParts:
     settled = _some_time(_nothing_open(system))
-    return _Asked(
+    return _CheckParts(
         tuple(
             (
                 _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
@@ -348,7 +361,7 @@ def _robust(system: System, _: Debts) -> _Asked:
     )
 
 
-def _aligned(system: System, _: Debts) -> _Asked:
+def _aligned(system: System, _: Debts) -> _CheckParts:
     """Say of each view, its standing included, that it is right when nothing is in flight that could change it.
 
     What else is in flight can be received before, and changes neither.
@@ -356,29 +369,29 @@ def _aligned(system: System, _: Debts) -> _Asked:
     parts: list[Part] = []
     lives: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
     for commitment in lives:
-        kept = {commitment.variable, *(variable for _, variable in commitment.views)}
-        kept |= {standing_of(variable) for variable in kept} & system.variable.keys()
-        events = {step.event for step in system.steps if step.writes & kept}
+        observed = {commitment.variable, *(variable for _, variable in commitment.views)}
+        observed |= {standing_of(variable) for variable in observed} & system.variable.keys()
+        events = {step.event for step in system.steps if step.writes & observed}
         pending = disj(message.in_flight for message in system.messages if message.name in events)
         quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
         for role, variable in commitment.views:
             same = [Equal(Read(variable), Read(commitment.variable))]
-            if standing_of(variable) in kept:
+            if standing_of(variable) in observed:
                 same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
             right = Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
             parts.append((_always(Implies(quiet, right)), meaning))
-    return _Asked(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), _without_fairness(system))
 
 
-def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
+def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
     """Say of each circle of hand-overs that no fair run hands one debt on in it infinitely often.
 
     A new round, or a new life of the same commitment, is another debt.
     """
     watched = circles(system, debts)
     if not watched:
-        return _Asked(())
+        return _CheckParts(())
     parts: list[Part] = []
     for circle in watched:
         bit = circle.handed_on
@@ -389,12 +402,12 @@ def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
         finding = f"one and the same debt of {names} is handed on forever"
         parts.append((OnPaths("A", Or(stays)), finding))
     places = tuple(system.commitment[circle.members[0]].span for circle in watched)
-    return _Asked(tuple(parts), with_tokens(system, watched), places=places)
+    return _CheckParts(tuple(parts), with_tokens(system, watched), places=places)
 
 
-def _violable(system: System, _: Debts) -> _Asked:
+def _violable(system: System, _: Debts) -> _CheckParts:
     """Say of each commitment without a deadline for its performance that it can be violated or expire."""
-    return _Asked(
+    return _CheckParts(
         tuple(
             (
                 _some_time(_state(commitment, "violated", "expired")),
@@ -407,7 +420,7 @@ def _violable(system: System, _: Debts) -> _Asked:
     )
 
 
-def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
+def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckParts:
     """Say of each active commitment that its debtor can keep it, or until others let go of it, whatever others do."""
     parts: list[Part] = []
     for commitment in system.commitments:
@@ -421,7 +434,7 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
             meaning = f"{commitment.debtor} alone cannot keep what it promised"
         active = Atom(_is(commitment, "active"), f"active({commitment.name})")
         parts.append((_always(Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
-    return _Asked(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), _without_fairness(system))
 
 
 CHECKS: dict[str, Check] = {
@@ -492,7 +505,7 @@ CHECKS: dict[str, Check] = {
             "honourable",
             "whenever a commitment is active, its debtor can bring the consequent about, whatever others do",
             _honourable,
-            uniformly=partial(_honourable, uniform=True),
+            build_uniform=partial(_honourable, uniform=True),
         ),
     )
 }

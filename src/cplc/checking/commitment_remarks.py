@@ -26,7 +26,7 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.records import dataclass
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Commitment, State, Step, System
 from cplc.system.printer import quoted
 
@@ -60,16 +60,16 @@ def contents_that_do_not_last(
     So it is with a message that is reset. `C` and `Fu` of the consequent are then false where the promise is kept. The
     states are ``deciding`` some formula of their own: the consequent may depend on more than the question does.
     """
-    asked: dict[str, set[str]] = {}
+    variables_read: dict[str, set[str]] = {}
     for part in subformulas(formula):
         if isinstance(part, _Social):
             content = part.consequent if isinstance(part, Conditional) else part.operand
             read = set().union(*(reads(one.condition) for one in subformulas(content) if isinstance(one, Atom)))
             for commitment in commitments_of(system, part.channel.name):
-                asked.setdefault(commitment.name, set()).update(read - {commitment.variable})
+                variables_read.setdefault(commitment.name, set()).update(read - {commitment.variable})
     for commitment in system.commitments:
         content_reads = reads(commitment.consequent)
-        if content_reads.isdisjoint(asked.get(commitment.name, ())) or commitment.variable in content_reads:
+        if content_reads.isdisjoint(variables_read.get(commitment.name, ())) or commitment.variable in content_reads:
             continue
         states = system.variable.get(commitment.variable)
         if states is None or "fulfilled" not in states.domain or _stays_true(commitment, system):
@@ -112,7 +112,7 @@ def _stays_true(commitment: Commitment, system: System) -> bool:
     return True
 
 
-@kept_for_system
+@memoize_per_system
 def _effects(system: System) -> tuple[dict[str, list[Step]], set[str]]:
     """Return the steps that write each variable, and the commitments that operations fulfil."""
     writers: dict[str, list[Step]] = {}
@@ -144,7 +144,7 @@ def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
 
 
 @dataclass(frozen=True)
-class Unkept:
+class UnkeptPromises:
     """Why `C` or `Fu` of a channel is false in a state: nothing is promised, or not all of it is kept."""
 
     debtor: str
@@ -156,7 +156,7 @@ class Unkept:
     promises_nothing: bool
 
 
-def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[Unkept]:
+def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[UnkeptPromises]:
     """Yield the channels in a formula that promise nothing in the state, or something that is not kept there."""
     for channel, asks_kept in _channels(formula).items():
         commitments = commitments_of(system, channel.name)
@@ -169,23 +169,23 @@ def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[
         # A commitment that no message makes may be left out of the system that the run is of.
         states = tuple(str(state.get(c.variable, "null")) for c in shown)
         parties = commitments[0].debtor, commitments[0].creditor
-        yield Unkept(*parties, tuple(c.name for c in shown), states, not bound)
+        yield UnkeptPromises(*parties, tuple(c.name for c in shown), states, not bound)
 
 
 def _channels(formula: Formula) -> dict[Channel, bool]:
     """Return the channels of `C` and `Fu`, and for each whether the formula asks whether its promises are kept."""
-    found: dict[Channel, bool] = {}
+    asks_fulfilment: dict[Channel, bool] = {}
     for part in subformulas(formula):
         match part:
             case Commits(channel):
-                found.setdefault(channel, False)
+                asks_fulfilment.setdefault(channel, False)
             case Fulfils(channel):
-                found[channel] = True
+                asks_fulfilment[channel] = True
             case Conditional(Offering(channel), "FuW" | "FuS"):
-                found[channel] = True
+                asks_fulfilment[channel] = True
             case _:
                 pass
-    return found
+    return asks_fulfilment
 
 
 def _is_unkept(commitment: Commitment, channel: Channel, state: State) -> bool:

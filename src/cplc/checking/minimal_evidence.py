@@ -31,7 +31,7 @@ Shown = tuple[int, Formula, bool]
 """A formula and its value at a position of a run."""
 
 
-def is_plain(formula: Formula) -> bool:
+def is_propositional(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
     return not any(
         isinstance(
@@ -51,9 +51,9 @@ def is_plain(formula: Formula) -> bool:
     )
 
 
-def looked_at(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
+def non_propositional_parts(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
     """Yield what more than the variables decides, at each position of the run that is asked about."""
-    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not is_plain(part)))
+    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not is_propositional(part)))
     states = run.states if run.loop is None else run.states[:-1]
     return ((position, part, state) for position, state in enumerate(states) for part in parts)
 
@@ -92,7 +92,7 @@ def is_exhaustive(formula: Formula, holds: bool) -> bool:
             return False
 
 
-def fewest(claims: list[Shown], enough: Callable[[list[Shown]], bool]) -> list[Shown]:
+def minimise_claims(claims: list[Shown], enough: Callable[[list[Shown]], bool]) -> list[Shown]:
     """Leave out what is not needed, much at a time first."""
     size = len(claims)
     while size:

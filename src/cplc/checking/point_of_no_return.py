@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cplc.checking.debt_checks import OPEN
 from cplc.checking.interpreter import holds
-from cplc.checking.results import NoReturn
+from cplc.checking.results import PointOfNoReturn
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import TRUE, Expr, Read, Value, one_of, reads
 from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
@@ -12,7 +12,7 @@ from cplc.system.model import Commitment, System
 from cplc.system.trace import Evidence
 
 
-def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozenset[str]) -> NoReturn | None:
+def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozenset[str]) -> PointOfNoReturn | None:
     """Return where ``A G (owed -> <<group>> goal)`` was lost on the run that shows that it fails."""
     match evidence.formula:
         case OnPaths("A", Globally(Implies(owed, Enforces() as able)), None):
@@ -24,16 +24,16 @@ def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozense
     if evidence.holds or evidence.run.loop is not None:
         return None
     states = evidence.run.states
-    is_owed = there = engine.satisfying(owed, assuming)
+    is_owed = binding = engine.satisfying(owed, assuming)
     if (lifecycle := _lifecycle(engine.system, owed)) is not None:
-        there = engine.union(is_owed, engine.where(lifecycle))
+        binding = engine.union(is_owed, engine.where(lifecycle))
     can = [engine.contains(engine.satisfying(able, assuming), state) for state in states]
     end = next(n for n, state in enumerate(states) if not can[n] and engine.contains(is_owed, state))
     begin = end
-    while begin and engine.contains(there, states[begin - 1]):
+    while begin and engine.contains(binding, states[begin - 1]):
         begin -= 1
     step = next((n + 1 for n in range(end - 1, begin - 1, -1) if can[n]), None)
-    return NoReturn(able, step, begin, _in_force(engine.system, owed, able))
+    return PointOfNoReturn(able, step, begin, _in_force(engine.system, owed, able))
 
 
 def _lifecycle(system: System, owed: Formula) -> Expr | None:

@@ -18,7 +18,7 @@ Kind = Literal["property", "check", "formula", "model", "analysis"]
 what a participant can count on."""
 
 
-QUICK = "a quick search settled it"
+QUICK_SEARCH = "a quick search settled it"
 """Why `auto` did without the engine that it takes by default."""
 
 
@@ -54,7 +54,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Excluded:
+class ExcludedStates:
     """The reachable states from which no fair run begins, so that no path quantifier covers them."""
 
     states: int | None
@@ -88,7 +88,7 @@ class Remark:
     """An example, of those variables alone that the part of the question depends on."""
     system: System | None = field(default=None, repr=False, compare=False)
     """The system that has these variables."""
-    excluded: Excluded | None = None
+    excluded: ExcludedStates | None = None
 
     @property
     def is_warning(self) -> bool:
@@ -121,7 +121,7 @@ class Avoidance:
 
 
 @dataclass(frozen=True)
-class Blame:
+class Responsibility:
     """Responsibility for a failure that depends on which roles keep going."""
 
     coalitions: tuple[tuple[str, ...], ...]
@@ -137,7 +137,7 @@ class Blame:
 
 
 @dataclass(frozen=True)
-class NoReturn:
+class PointOfNoReturn:
     """Where, on the run shown, a group lost the power to do what it ought to."""
 
     able: Enforces
@@ -246,8 +246,8 @@ class Result:
     system: System
     """The system, or the independent part of it, that the evidence speaks of."""
     evidence: Evidence | None = None
-    blame: Blame | None = None
-    no_return: NoReturn | None = None
+    blame: Responsibility | None = None
+    no_return: PointOfNoReturn | None = None
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
     """Why it is unknown."""
@@ -267,9 +267,9 @@ class Result:
     @property
     def span(self) -> Span | None:
         """Where it lies: in the file's question or, of a question that is not there, in what it finds."""
-        asked = self.question
-        found = zip(asked.findings, asked.places, strict=True) if asked.places else ()
-        return next((place for finding, place in found if finding in self.findings), asked.span)
+        question = self.question
+        placed = zip(question.findings, question.places, strict=True) if question.places else ()
+        return next((place for finding, place in placed if finding in self.findings), question.span)
 
     @property
     def as_expected(self) -> bool:

@@ -30,42 +30,42 @@ from cplc.logic.formulas import (
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
 
-MET = 20_000
+MAX_STATES = 20_000
 """How many states are looked at."""
 MAX_INITIAL = 100_000
 """How many combinations of initial values are looked at, to see that a strategy is played from every initial state."""
-_WORK = 600_000
+MAX_GUARD_EVALUATIONS = 600_000
 """How often it is asked whether a step is possible."""
 
 Truth = Callable[[Formula, State], bool]
 
 
-def is_plain(formula: Formula) -> bool:
+def is_propositional(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
     match formula:
         case Atom():
             return True
         case Not() | And() | Or() | Implies() | Iff():
-            return all(map(is_plain, children(formula)))
+            return all(map(is_propositional, children(formula)))
         case _:
             return False
 
 
-def plain_truth(formula: Formula, state: State) -> bool:
+def propositional_value(formula: Formula, state: State) -> bool:
     """Return the value of a plain formula."""
     match formula:
         case Atom(condition):
             return holds(condition, state)
         case Not(operand):
-            return not plain_truth(operand, state)
+            return not propositional_value(operand, state)
         case And(operands):
-            return all(plain_truth(operand, state) for operand in operands)
+            return all(propositional_value(operand, state) for operand in operands)
         case Or(operands):
-            return any(plain_truth(operand, state) for operand in operands)
+            return any(propositional_value(operand, state) for operand in operands)
         case Implies(left, right):
-            return not plain_truth(left, state) or plain_truth(right, state)
+            return not propositional_value(left, state) or propositional_value(right, state)
         case Iff(left, right):
-            return plain_truth(left, state) == plain_truth(right, state)
+            return propositional_value(left, state) == propositional_value(right, state)
         case _:
             raise ValueError("more than one state decides the formula")
 
@@ -74,7 +74,7 @@ def is_send_of(step: Step, group: Collection[str]) -> bool:
     return step.actor in group and step.kind in {"send", "exchange"}
 
 
-class Play:
+class StrategyPlay:
     """The states that are met from some on, until the goal is reached, and the moves between them."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Play:
         formula: Enforces,
         starts: Sequence[State],
         insisted: Callable[[State], Collection[int]],
-        truth: Truth = plain_truth,
+        truth: Truth = propositional_value,
     ) -> None:
         self.system = system
         self.formula = formula
@@ -102,8 +102,10 @@ class Play:
 
     def _explore(self, insisted: Callable[[State], Collection[int]]) -> None:
         interpreter = Interpreter(self.system)
-        others = [number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)]
-        most = min(MET, _WORK // (len(self.system.steps) + 1) + 1)
+        unrestricted = [
+            number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)
+        ]
+        most = min(MAX_STATES, MAX_GUARD_EVALUATIONS // (len(self.system.steps) + 1) + 1)
         number: dict[Key, int] = {key(state): position for position, state in enumerate(self.states)}
         for position in count():
             if position >= min(len(self.states), most):
@@ -112,12 +114,12 @@ class Play:
             moves: list[tuple[int, int]] = []
             self.over.append(self._is_over(state, position))
             if not self.over[position]:
-                for step in (*others, *insisted(state)):
+                for step in (*unrestricted, *insisted(state)):
                     for after in interpreter.after(state, step):
-                        found = number.setdefault(key(after), len(self.states))
-                        if found == len(self.states):
+                        target = number.setdefault(key(after), len(self.states))
+                        if target == len(self.states):
                             self.states.append(after)
-                        moves.append((step, found))
+                        moves.append((step, target))
             self.moves.append(moves)
 
     def _is_over(self, state: State, position: int) -> bool:
@@ -145,10 +147,10 @@ class Play:
             ):
                 yield "the strategy leads through states that it should not"
             case _:
-                if self._goes_on(assuming):
+                if self._can_avoid_goal(assuming):
                     yield "a just run never reaches the goal under the strategy"
 
-    def _goes_on(self, assuming: frozenset[str]) -> bool:
+    def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
         """Whether some just run never reaches the goal: no constraint drives it out of a component."""
         taken = {
             step for moves in self.moves for step, _ in moves if is_send_of(self.system.steps[step], self.formula.group)
@@ -156,10 +158,10 @@ class Play:
         constraints = [frozenset(justice.steps) for justice in self.system.constraints(assuming)]
         constraints += [frozenset({step}) for step in taken]
         return any(
-            not any(self._drives_out(constraint, part) for constraint in constraints) for part in self._components()
+            not any(self._forces_exit(constraint, part) for constraint in constraints) for part in self._components()
         )
 
-    def _drives_out(self, steps: frozenset[int], part: Collection[int]) -> bool:
+    def _forces_exit(self, steps: frozenset[int], part: Collection[int]) -> bool:
         """Whether one of the steps is possible all through a part, and each leads out of it."""
         return all(
             any(step in steps for step, _ in self.moves[state])
@@ -213,8 +215,8 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     if missing:
         return
     if system.is_synchronous:
-        if all(map(is_plain, children(formula.goal))):
-            yield from round_strategy_problems(system, evidence, plain_truth)
+        if all(map(is_propositional, children(formula.goal))):
+            yield from round_strategy_problems(system, evidence, propositional_value)
         else:
             yield "whether the goal is reached cannot be seen from one state"
         return
@@ -222,14 +224,14 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     yield from wrong
     if wrong:
         return
-    if not all(map(is_plain, children(formula.goal))):
+    if not all(map(is_propositional, children(formula.goal))):
         yield "whether the goal is reached cannot be seen from one state"
         return
 
     def insisted(state: State) -> list[int]:
         return [advice.step for advice in strategy if advice.applies(state)]
 
-    yield from Play(system, formula, evidence.starts, insisted).problems(assuming)
+    yield from StrategyPlay(system, formula, evidence.starts, insisted).problems(assuming)
 
 
 def can_list_initial_states(system: System) -> bool:
@@ -261,6 +263,6 @@ def _wrong_advice(system: System, formula: Enforces, strategy: tuple[Advice, ...
             return
         tested = {name for case in advice.cases for name, _, _ in case}
         actor = system.steps[advice.step].actor
-        seen = system.agent[actor].local if formula.uniform else system.variable
-        if advice.agent != (actor if formula.uniform else None) or not tested <= set(seen):
+        observable = system.agent[actor].local if formula.uniform else system.variable
+        if advice.agent != (actor if formula.uniform else None) or not tested <= set(observable):
             yield f"the strategy asks {actor} to decide by what it does not see"

@@ -56,17 +56,22 @@ def vacuous_implications(reachable: Reachable, formula: Formula, considered: Con
     speak of what came before; of that nothing is said here. A fair run comes by those states alone that begin a fair
     run: where these are not all, the left side has to hold in one of them.
     """
-    for left in dict.fromkeys(positive_lefts(formula)):
-        if is_state_formula(left.formula):
-            where, never = left.formula, "holds in no reachable state"
-            if considered == "fair" or (considered == "fair on runs" and left.on_runs):
-                where, never = And((where, replace(SOME_FAIR_RUN, along=left.along))), "holds nowhere on any fair run"
-        elif any(isinstance(part, Past) for part in _on_this_path(left.formula)):
+    for antecedent in dict.fromkeys(positive_antecedents(formula)):
+        if is_state_formula(antecedent.formula):
+            where, never = antecedent.formula, "holds in no reachable state"
+            if considered == "fair" or (considered == "fair on runs" and antecedent.on_runs):
+                where, never = (
+                    And((where, replace(SOME_FAIR_RUN, along=antecedent.along))),
+                    "holds nowhere on any fair run",
+                )
+        elif any(isinstance(part, Past) for part in _on_this_path(antecedent.formula)):
             continue
         else:
-            where, never = OnPaths("E", left.formula, left.along), "is true nowhere on any run"
+            where, never = OnPaths("E", antecedent.formula, antecedent.along), "is true nowhere on any run"
         if not reachable.occurs(where):
-            yield Remark("vacuous-implication", f"the left side of an implication, {quoted(left.formula)}, {never}")
+            yield Remark(
+                "vacuous-implication", f"the left side of an implication, {quoted(antecedent.formula)}, {never}"
+            )
 
 
 Considered = Literal["all", "fair on runs", "fair"]
@@ -74,7 +79,7 @@ Considered = Literal["all", "fair on runs", "fair"]
 
 
 @dataclass(frozen=True)
-class Left:
+class Antecedent:
     """The left side of an implication, and the states that it is asked of."""
 
     formula: Formula
@@ -84,10 +89,10 @@ class Left:
     """The steps that these runs may take."""
 
 
-_INITIALLY = Left(Atom(FALSE, "false"))
+_INITIALLY = Antecedent(Atom(FALSE, "false"))
 
 
-def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALLY) -> Iterator[Left]:
+def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent = _INITIALLY) -> Iterator[Antecedent]:
     """Yield the left sides of the implications that the formula is the more true the truer they are.
 
     What stands ``at`` some place is asked of the same states as that is.
@@ -96,28 +101,28 @@ def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALL
         case Implies(left, right):
             if positive:
                 yield replace(at, formula=left)
-            yield from positive_lefts(left, not positive, at)
-            yield from positive_lefts(right, positive, at)
+            yield from positive_antecedents(left, not positive, at)
+            yield from positive_antecedents(right, positive, at)
         case Not(operand):
-            yield from positive_lefts(operand, not positive, at)
+            yield from positive_antecedents(operand, not positive, at)
         case Iff():
             return
         case OnPaths(_, path, along):
-            yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
+            yield from positive_antecedents(path, positive, replace(at, on_runs=True, along=along))
         case Conditional(_, "WCC", antecedent, consequent):
             elsewhere = replace(at, on_runs=False, along=None)
-            yield from positive_lefts(antecedent, not positive, elsewhere)
-            yield from positive_lefts(consequent, positive, elsewhere)
+            yield from positive_antecedents(antecedent, not positive, elsewhere)
+            yield from positive_antecedents(consequent, positive, elsewhere)
         case Conditional():
             return
         case SociallyCommits(operand=operand):
-            yield from positive_lefts(operand, positive, replace(at, on_runs=True, along=None))
+            yield from positive_antecedents(operand, positive, replace(at, on_runs=True, along=None))
         case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
             for child in children(formula):
-                yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))
+                yield from positive_antecedents(child, positive, replace(at, on_runs=False, along=None))
         case _:
             for child in children(formula):
-                yield from positive_lefts(child, positive, at)
+                yield from positive_antecedents(child, positive, at)
 
 
 def _on_this_path(formula: Formula) -> Iterator[Formula]:

@@ -225,7 +225,7 @@ class Analyzing:
                 continue
             drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in drawings_of(event)}
             if not drawn:
-                output.write(f"nothing to draw of {event.asked.participant.name}\n", err=True)
+                output.write(f"nothing to draw for {event.asked.participant.name}\n", err=True)
             texts |= drawn
         try:
             output.write_files(texts)
@@ -272,7 +272,7 @@ def drawings_of(event: Finding | Guess) -> Iterator[tuple[str, str]]:
 
 def results_of(event: Finding | Guess | Pair) -> Iterator[Result]:
     """Yield what is asked as the verdicts that other formats know."""
-    from cplc.compilation import Asked
+    from cplc.compilation import BoundQuestion
     from cplc.participant_analysis import guessed_result, limit, threshold_question, threshold_result
 
     if isinstance(event, Pair):
@@ -280,7 +280,7 @@ def results_of(event: Finding | Guess | Pair) -> Iterator[Result]:
     asked = event.asked
     for number, threshold in enumerate(asked.thresholds):
         seconds = 0.0 if number else event.seconds  # once for all that is asked of one participant
-        question = Asked(threshold_question(threshold, asked.participant), asked.system)
+        question = BoundQuestion(threshold_question(threshold, asked.participant), asked.system)
         if isinstance(event, Guess):
             yield guessed_result(question, event.estimate, threshold.aspect, seconds)
         else:

@@ -21,7 +21,7 @@ from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.compilation import Asked, Compilation, IsplCompilation, Strategies
+    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
 
 Outcome = TypeVar("Outcome")
 Event = TypeVar("Event")
@@ -63,13 +63,13 @@ def compilation_of(
     from cplc.compilation import is_ispl
 
     if is_ispl(file):
-        raise UsageError(f"`{file}` is a model in ISPL, and this is only done with protocols")
+        raise UsageError(f"`{file}` is a model in ISPL; this command needs a protocol")
     loaded = _loaded(file, definitions, channels, protocol, strategies)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
     diagnostics = loaded.diagnostics
     if not loaded.ok and needs_protocol and not any(one.is_error for one in diagnostics):
-        message = "This file declares macros and no protocol, so there is nothing that this could be done with"
+        message = "This file declares macros only; this command needs a protocol"
         diagnostics = (*diagnostics, rules.NO_PROTOCOL.at(Span(loaded.source, 0, 0), message))
     return (loaded if loaded.ok else None), diagnostics
 
@@ -162,7 +162,7 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
 
 def questions_of(
     compilation: Compilation | IsplCompilation, names: Sequence[str], besides: Sequence[str] = ()
-) -> tuple[Asked, ...]:
+) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, or the properties and checks of these names; ``besides`` are names that exist too."""
     from cplc.compilation import UnknownQuestion
 
@@ -175,7 +175,7 @@ def questions_of(
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
 
 
-def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
+def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
     model = compilation.model
     if not model.thresholds:

@@ -14,7 +14,7 @@ from cplc.source import Source
 
 if TYPE_CHECKING:
     from cplc.cli.analyze_run import Finding
-    from cplc.compilation import Asked, Compilation, IsplCompilation
+    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation
 
 Said = dict[str, Any]
 
@@ -68,7 +68,7 @@ def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
     return None if reading.ok else "the file says nothing to verify"
 
 
-def _is_wanted(one: Asked, name: str | None) -> bool:
+def _is_wanted(one: BoundQuestion, name: str | None) -> bool:
     found = one.question.name
     return name is None or found == name or found.startswith(f"{name}[")
 
@@ -79,7 +79,7 @@ def _agents(compilation: Compilation, name: str | None) -> list[str]:
     return [agent for agent in asked if name in (None, f"{_ANALYZE}{agent}")]
 
 
-def _verified(reading: Compilation | IsplCompilation, asked: list[Asked], has_panel: bool) -> Iterator[Said]:
+def _verified(reading: Compilation | IsplCompilation, asked: list[BoundQuestion], has_panel: bool) -> Iterator[Said]:
     from cplc.report.html import fragment
     from cplc.report.json_data import result_data
     from cplc.report.outcome import standing

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
-    from cplc.compilation import Asked
+    from cplc.compilation import BoundQuestion
 
 _OFF = {"", "0", "off", "no", "false"}
 
@@ -18,7 +18,7 @@ cache_option = click.option(
     "--cache/--no-cache",
     "cache",
     default=None,
-    help="Whether to take verdicts from earlier runs and to keep new ones.  [default: yes, but not where CI is set]",
+    help="Reuse results of earlier runs, and store new ones.  [default: yes, unless CI is set]",
 )
 
 
@@ -47,9 +47,9 @@ def shared() -> Answers | None:
 
 
 def answers(
-    asked: Sequence[Asked],
+    asked: Sequence[BoundQuestion],
     reading: Mapping[str, object],
-    verify: Callable[[Sequence[Asked]], Iterator[Result]],
+    verify: Callable[[Sequence[BoundQuestion]], Iterator[Result]],
     stores: Sequence[Answers],
 ) -> Iterator[Result]:
     """Yield the answers in their order: those that are known from earlier, and those that ``verify`` finds.
@@ -73,7 +73,7 @@ def answers(
             store.trim()
 
 
-def _keys(asked: Sequence[Asked], reading: Mapping[str, object]) -> list[str] | None:
+def _keys(asked: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
     """Return the name of each verdict; None where this program cannot be told from others."""
     from cplc.caching.cache_keys import key
 
@@ -83,7 +83,7 @@ def _keys(asked: Sequence[Asked], reading: Mapping[str, object]) -> list[str] | 
         return None
 
 
-def _known(stores: Sequence[Answers], key: str, asked: Asked) -> Result | None:
+def _known(stores: Sequence[Answers], key: str, asked: BoundQuestion) -> Result | None:
     from cplc.caching.result_codec import read
 
     for store in stores:
@@ -101,7 +101,7 @@ def _replays(result: Result) -> bool:
     return result.evidence is None or not replay(result.system, result.evidence, result.question.assuming)
 
 
-def _keep(stores: Sequence[Answers], key: str, asked: Asked, result: Result) -> bool:
+def _keep(stores: Sequence[Answers], key: str, asked: BoundQuestion, result: Result) -> bool:
     from cplc.caching.result_codec import written
 
     if result.answer == "unknown" or result.reason is not None:

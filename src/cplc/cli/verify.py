@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli.checkpointing import checkpoint_options, checkpointing
+from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.input_files import description
 from cplc.cli.limits import Interrupted, Limits, supervised
@@ -22,12 +22,12 @@ from cplc.cli.verify_run import Questions, Run, Said
 from cplc.cli.watch import watch_option, watched
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.runtime import checkpointing as unfinished
+from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
-    from cplc.checking.verify import Settled
-    from cplc.compilation import Asked, Compilation, IsplCompilation, Strategies
+    from cplc.checking.verify import AnswerListener
+    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
     from cplc.parameterised import EverySize
     from cplc.questions import EngineName
     from cplc.report.text import Detail
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 @click.command(
     "verify",
-    short_help="Answer the properties and checks of a file, or one formula.",
+    short_help="Verify the properties and checks of a file, or one formula.",
     epilog=f"""{EXPLAINED}
-A property that `expect fails` and does is as expected. One that holds vacuously is as expected too, with a
-warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
+A property with `expect fails` that fails is as expected. A property that holds vacuously is as expected too, with a
+warning. With --formula, the exit code is the verdict: 0 it holds, 1 it fails, 3 it is unknown.
 
-A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are answered, `formula 1` first.
-With --formula it is asked one in ISPL's own syntax, over the propositions and groups of the file.
+A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are verified, `formula 1` first.
+With --formula, the formula is in the syntax of ISPL, over the propositions and groups of the file.
 
 \b
 Examples:
@@ -58,21 +58,25 @@ Examples:
 """,
 )
 @model_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Verify this one only. May be repeated.")
-@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of what the file asks.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
+)
+@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of the properties of the file.")
 @click.option(
     "--assuming",
     type=names,
     metavar="ROLES",
-    help="Roles that keep going, for --formula: `Mer,Cus` or `all`.",
+    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
 )
 @click.option(
     "--for-all-n",
     "for_all",
     is_flag=True,
-    help="Verify every size of a role family: the declared ones, or all by a proof.",
+    help="Verify every size of a role family: the declared sizes, or all sizes by a proof.",
 )
-@click.option("--n", "counting", metavar="NAME", default="", help="Which parameter that is, where there are several.")
+@click.option(
+    "--n", "counting", metavar="NAME", default="", help="Size parameter for --for-all-n, if there are several."
+)
 @limit_options
 @report_format_option
 @click.option(
@@ -80,7 +84,7 @@ Examples:
     type=click.Choice(["verdicts", "failures", "everything"]),
     default="failures",
     show_default=True,
-    help="Which verdicts to show with their runs.",
+    help="Verdicts to show with their runs.",
 )
 @click.option(
     "--strategies",
@@ -90,13 +94,15 @@ Examples:
     help="Strategies use the whole state (full) or only what each agent observes (uniform); a uniform strategy has to "
     "win from all states that the agents of the group cannot tell apart.",
 )
-@click.option("--vacuity", is_flag=True, help="Say of each property that holds which atoms it does not depend on.")
+@click.option(
+    "--vacuity", is_flag=True, help="Report vacuity: the atoms on which the verdict of a property does not depend."
+)
 @strict_option
 @click.option(
     "--itf",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write each run that is shown into this folder, in the Informal Trace Format.",
+    help="Write each run shown into this folder, in the Informal Trace Format.",
 )
 @cache_option
 @checkpoint_options
@@ -129,17 +135,17 @@ def command(
 ) -> Exit:
     """Verify the properties and checks of FILE, or one formula; `-` reads standard input."""
     if formula is not None and properties:
-        raise click.UsageError("--formula and --property exclude each other")
+        raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:
-        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
     if counting and not for_all:
-        raise click.UsageError("--n goes with --for-all-n")
+        raise click.UsageError("--n requires --for-all-n")
     if for_all and formula is not None:
-        raise click.UsageError("--formula and --for-all-n exclude each other")
+        raise click.UsageError("--formula and --for-all-n cannot be combined")
     if checkpoint is not None and (for_all or watch):
-        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} exclude each other")
+        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     limits = Limits(timeout, memory)
-    kept = checkpointing(checkpoint, every, limits)
+    kept = checkpointing_for(checkpoint, every, limits)
     if watch:
         return watched(lambda: [file])
 
@@ -151,7 +157,7 @@ def command(
         yield diagnostics
         if compilation is None:
             if not any(one.is_error for one in diagnostics):
-                yield Said(f"{printable(file)}: declares macros and no protocol, so there is nothing to verify")
+                yield Said(f"{printable(file)}: declares macros only: there is nothing to verify")
             return
         asked = _asked(compilation, properties, formula, assuming or ())
         if not isinstance(asked, Questions):
@@ -174,7 +180,7 @@ def command(
         if is_wanted(cache) and (others := shared()) is not None:
             stores.append(others)
         is_complete = True
-        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, settled=run.settle):
+        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle):
             is_complete &= result.answer != "unknown"
             yield result
         if kept is not None:
@@ -203,7 +209,7 @@ def command(
         run.fail(problem)
         raise
     finally:
-        unfinished.keep_with(None)
+        checkpointing.set_store(None)
     if itf is not None:
         run.write_traces(itf)
     run.finish()
@@ -220,7 +226,7 @@ def _asked(
 
     if not isinstance(compilation, Compilation):
         if assuming:
-            raise click.UsageError("--assuming is for protocols: a model in ISPL says in `Fairness` what goes on")
+            raise click.UsageError("--assuming does not apply to models in ISPL: use `Fairness` in the file")
         if formula is None:
             return Questions(questions_of(compilation, properties))
         question = compilation.formula_question(formula)
@@ -240,34 +246,36 @@ def _every_size(
     from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 
     if not isinstance(compilation, Compilation):
-        raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
+        raise click.UsageError("--for-all-n does not apply to models in ISPL: they have no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
-    every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
+    every = EverySize(compilation, counting, allowance, vacuity, on_answer=run.settle, so_far=run.take_note)
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
         known = ", ".join(f"`{name}`" for name in problem.known) or "none here"
         message = (
-            f"`{counting}` is no size of role families" if counting else "say which size of role families is meant"
+            f"`{counting}` is not the size of a role family"
+            if counting
+            else "choose the size parameter of a role family"
         )
-        raise click.UsageError(f"--n: {message}; these are: {known}") from None
+        raise click.UsageError(f"--n: {message}; size parameters: {known}") from None
     return every
 
 
 def _answered(
     compilation: Compilation | IsplCompilation,
-    asked: Sequence[Asked],
+    asked: Sequence[BoundQuestion],
     engine: EngineName,
     *,
     vacuity: bool,
     stores: Sequence[Answers],
-    settled: Settled,
+    on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
     others = [one for one in asked if one.question.kind != "analysis"]
 
-    def verify(some: Sequence[Asked]) -> Iterator[Result]:
-        return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
+    def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
+        return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
     told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
     yield from answers(others, told, verify, stores)

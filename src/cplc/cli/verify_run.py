@@ -23,8 +23,8 @@ from cplc.records import dataclass
 from cplc.runtime import progress
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Answer, Excluded, Question, Result
-    from cplc.compilation import Asked
+    from cplc.checking.results import Answer, ExcludedStates, Question, Result
+    from cplc.compilation import BoundQuestion
     from cplc.report.outcome import Standing
     from cplc.report.text import Detail
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Questions:
     """What is asked, and the usual checks that the file switches off."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[BoundQuestion, ...]
     switched_off: tuple[str, ...] = ()
 
 
@@ -59,7 +59,7 @@ class Run:
     more_doing: Callable[[], str] = lambda: ""
     """What there is to add to what is being worked on."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[BoundQuestion, ...] = ()
     switched_off: tuple[str, ...] = ()
     """The usual checks that the file switches off."""
     results: list[Result] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Run:
     progress: output.Progress = field(init=False)
     _plain: list[Result] = field(default_factory=list)
     """Usual checks that hold and have not been shown yet."""
-    _excluded: list[Excluded] = field(default_factory=list)
+    _excluded: list[ExcludedStates] = field(default_factory=list)
     """Sets of states without fair run whose runs have been shown."""
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Run:
             self.tell(event.text)
         else:
             self.results.append(event)
-            progress.say(None)
+            progress.report(None)
             self._show(event)
 
     def tell(self, text: str | None) -> None:
@@ -127,7 +127,7 @@ class Run:
             answer: Answer = "unknown"
             why = reason
             if self.settled is not None and self.settled[0] is asked.question:
-                answer, why = self.settled[1], f"the run that shows it was not made: {reason}"
+                answer, why = self.settled[1], f"its evidence was not computed: {reason}"
             result = Result(asked.question, answer, "", 0.0, asked.system, reason=why)
             if self.so_far is not None and self.so_far.question is asked.question:
                 result = replace(result, sizes=self.so_far.sizes)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.decision.benefit import gain_and_benefit
-from cplc.decision.component_cache import Built, Piece, Workshop, copies
+from cplc.decision.benefit import total_reward_and_benefit
+from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
 from cplc.decision.components import conjuncts
 from cplc.decision.optimal_strategy import advice
 from cplc.decision.results import Advice, Analysis, Ending, Figure, Gain, Remark, Sensitivity, Work, ordered
@@ -15,7 +15,7 @@ from cplc.statespace.packing import Packing
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
 
-STATES = 5_000_000
+MAX_STATES = 5_000_000
 
 
 def analyse(
@@ -27,7 +27,7 @@ def analyse(
     fairness: bool = True,
     reduction: bool = True,
     sensitivity: bool = True,
-    limit: int = STATES,
+    limit: int = MAX_STATES,
 ) -> Analysis:
     """Return what the participant can count on; nothing is raised for what is too large, the figures then say so.
 
@@ -37,28 +37,28 @@ def analyse(
     if sensitivity:
         from cplc.decision.sensitivity import sensitivities, value_sensitivities
 
-    workshop = Workshop(system, participant, exact, fairness, reduction, limit)
-    asked: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
+    cache = ComponentCache(system, participant, exact, fairness, reduction, limit)
+    aspects: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
     if participant.goals:
-        asked.append(("achievement", conj(goal.condition for goal in participant.goals)))
+        aspects.append(("achievement", conj(goal.condition for goal in participant.goals)))
     figures: list[Figure] = []
-    found: list[Sensitivity] = []
-    pieces: Sequence[Piece] = ()
-    for aspect, condition in asked:
+    impacts: list[Sensitivity] = []
+    groups: Sequence[ComponentGroup] = ()
+    for aspect, condition in aspects:
         try:
-            pieces = workshop.pieces(condition)
-            figures.append(_figure(workshop, aspect, pieces))
+            groups = cache.groups(condition)
+            figures.append(_figure(cache, aspect, groups))
             if sensitivity:
-                found += sensitivities(workshop, aspect, pieces, thresholds)
+                impacts += sensitivities(cache, aspect, groups, thresholds)
         except ResourceExhausted as exhausted:
             figures.append(Figure.unknown(aspect, str(exhausted)))
     gain: Gain | None = None
     values: tuple[Sensitivity, ...] = ()
     if participant.worth:
         try:
-            gain, benefit = gain_and_benefit(workshop, workshop.pieces(TRUE), edges=sensitivity)
+            gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
             if sensitivity:
-                values = ordered(value_sensitivities(workshop, workshop.pieces(TRUE)))
+                values = ordered(value_sensitivities(cache, cache.groups(TRUE)))
         except ResourceExhausted as exhausted:
             gain, benefit = None, Figure.unknown("benefit", str(exhausted))
         figures.append(benefit)
@@ -66,116 +66,118 @@ def analyse(
         participant.name,
         tuple(figures),
         gain,
-        ordered(found) + values,
-        tuple(_remarks(workshop)),
-        _work(workshop, pieces),
+        ordered(impacts) + values,
+        tuple(_remarks(cache)),
+        _statistics(cache, groups),
     )
 
 
-def _figure(workshop: Workshop, aspect: Aspect, pieces: Sequence[Piece]) -> Figure:
+def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup]) -> Figure:
     return Figure(
         aspect,
-        workshop.bounds(pieces, True),
-        workshop.bounds(pieces, False),
-        endings=tuple(_endings(workshop, pieces)),
-        advice=_advised(workshop, pieces),
+        cache.bounds(groups, True),
+        cache.bounds(groups, False),
+        endings=tuple(_endings(cache, groups)),
+        advice=_optimal_strategy(cache, groups),
     )
 
 
-def _advised(workshop: Workshop, pieces: Sequence[Piece]) -> Advice | None:
+def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Advice | None:
     """Return what is best in each of the parts, in the words of the first of its copies."""
-    found = []
-    for piece in pieces:
-        if not piece.built.has_turns:
+    strategies = []
+    for group in groups:
+        if not group.built.has_decisions:
             continue
-        if not isinstance(piece.built, Built):
-            one = piece.built.solved(piece.condition, workshop.exact).advice
+        if not isinstance(group.built, ComponentMdp):
+            one = group.built.solved(group.condition, cache.exact).advice
         else:
             one = advice(
-                piece.parts[0].system,
-                workshop.participant.agents,
-                piece.built.ordered,
-                workshop.values(piece.built, piece.wanted, True).low,
-                lambda at, piece=piece, built=piece.built: piece.in_words(built.state_at(at)),  # type: ignore[misc]
+                group.components[0].system,
+                cache.participant.agents,
+                group.built.ordered,
+                cache.values(group.built, group.wanted, True).low,
+                lambda at, group=group, built=group.built: group.renamed_state(built.state_at(at)),  # type: ignore[misc]
             )
         if one is not None:
-            found.append(one)
-    if not found:
+            strategies.append(one)
+    if not strategies:
         return None
-    return Advice(tuple(each for one in found for each in one.situations), all(one.by_sight for one in found))
+    return Advice(tuple(each for one in strategies for each in one.situations), all(one.by_sight for one in strategies))
 
 
-def _endings(workshop: Workshop, pieces: Sequence[Piece]) -> Iterator[Ending]:
+def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Ending]:
     """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
-    kinds = [(_end(workshop, piece, True), _end(workshop, piece, False), piece) for piece in pieces]
-    for good, bad, piece in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
+    kinds = [(_example_end(cache, group, True), _example_end(cache, group, False), group) for group in groups]
+    for good, bad, group in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
         if good is not None:
-            yield Ending(_state(piece, good), True, "")
+            yield Ending(_state(group, good), True, "")
         if bad is not None:
-            state = _state(piece, bad)
-            yield Ending(state, False, _because(piece, state))
+            state = _state(group, bad)
+            yield Ending(state, False, _failing_conditions(group, state))
         return
 
 
-def _end(workshop: Workshop, piece: Piece, wanted: bool) -> int | None:
+def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
     """Return the number, or the word, of an end that is wanted or not."""
-    if not isinstance(piece.built, Built):
-        solved = piece.built.solved(piece.condition, workshop.exact)
-        return solved.wanted if wanted else solved.unwanted
-    model = piece.built.explored.model
-    return next((at for at in range(len(model)) if model.is_end(at) and bool(piece.wanted[at]) == wanted), None)
+    if not isinstance(group.built, ComponentMdp):
+        solved = group.built.solved(group.condition, cache.exact)
+        return solved.goal_end if is_goal else solved.other_end
+    model = group.built.explored.model
+    return next((at for at in range(len(model)) if model.is_end(at) and bool(group.wanted[at]) == is_goal), None)
 
 
-def _state(piece: Piece, at: int) -> State:
-    return piece.in_words(piece.built.state_at(at) if isinstance(piece.built, Built) else piece.built.state(at))
+def _state(group: ComponentGroup, at: int) -> State:
+    return group.renamed_state(
+        group.built.state_at(at) if isinstance(group.built, ComponentMdp) else group.built.state(at)
+    )
 
 
-def _because(piece: Piece, state: State) -> str:
+def _failing_conditions(group: ComponentGroup, state: State) -> str:
     """Return what the conditions that fail there are about."""
-    system = piece.parts[0].system
+    system = group.components[0].system
     packing = Packing(system)
     packed = packing.pack(state)
-    failing = [one for one in conjuncts(piece.asked) if not packing.condition(one)(packed)]
+    failing = [one for one in conjuncts(group.original_condition) if not packing.condition(one)(packed)]
     about = dict.fromkeys(system.variable[name].about for one in failing for name in sorted(reads(one)))
     return ", ".join(about)
 
 
-def _remarks(workshop: Workshop) -> Iterator[Remark]:
+def _remarks(cache: ComponentCache) -> Iterator[Remark]:
     """Yield what was seen while the models were built; each part is asked about once."""
     try:
-        pieces = workshop.pieces(TRUE)
+        groups = cache.groups(TRUE)
     except ResourceExhausted:
         return
-    beliefs = workshop.participant.beliefs
-    for piece, part in copies(pieces):
-        seen = piece.built.seen
-        example = part is piece.parts[0]
-        for index in range(len(part.beliefs)):
-            mine = part.beliefs[index]
-            if index in seen.partial:
-                times, state = seen.partial[index]
-                where = piece.in_words(state()) if example else None
+    beliefs = cache.participant.beliefs
+    for group, component in isomorphic_components(groups):
+        diagnostics = group.built.diagnostics
+        example = component is group.components[0]
+        for index in range(len(component.beliefs)):
+            mine = component.beliefs[index]
+            if index in diagnostics.partial:
+                times, state = diagnostics.partial[index]
+                where = group.renamed_state(state()) if example else None
                 text = f"in {times:,} states the condition holds and only some of the events are possible"
                 yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
-            elif index not in seen.applied:
+            elif index not in diagnostics.applied:
                 yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
-        for (one, other), state in seen.overlapping.items():
-            pair = part.beliefs[one], part.beliefs[other]
+        for (one, other), state in diagnostics.overlapping.items():
+            pair = component.beliefs[one], component.beliefs[other]
             text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
-            yield Remark("overlapping-beliefs", text, pair, piece.in_words(state()) if example else None)
-        if seen.stuck is not None and example:
+            yield Remark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
+        if diagnostics.stuck is not None and example:
             text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), piece.in_words(seen.stuck()))
-    if not all(piece.built.is_acyclic for piece in pieces):
+            yield Remark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
+    if not all(group.built.is_acyclic for group in groups):
         yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
 
 
-def _work(workshop: Workshop, pieces: Sequence[Piece]) -> Work:
-    built = workshop.built.values()
+def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Work:
+    built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
     method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
-    if workshop.sums or any(not isinstance(one, Built) and one.counts for one in built):
+    if cache.sums or any(not isinstance(one, ComponentMdp) and one.counts for one in built):
         method += ", alike ones counted"
-    made = [*built, *workshop.sums]
+    made = [*built, *cache.sums]
     states, ends = sum(one.states for one in made), sum(one.ends for one in made)
-    return Work(sum(len(piece.parts) for piece in pieces), len(built), states, ends, method)
+    return Work(sum(len(group.components) for group in groups), len(built), states, ends, method)

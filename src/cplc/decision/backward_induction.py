@@ -14,101 +14,101 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.end_components import weights
-from cplc.decision.layered_mdp import Decided, Layers, Moves, Option, Way
-from cplc.decision.mdp import Chance, Kind
+from cplc.decision.end_components import extremal_probabilities
+from cplc.decision.layered_mdp import AbsorbingTest, EnabledActions, LayeredAction, LayeredMdp, LayeredTransition
+from cplc.decision.mdp import ActionKind, EventProbability
 from cplc.decision.results import Number
-from cplc.decision.vectorised_states import Places, Words, moved
+from cplc.decision.vectorised_states import Indices, Words, moved
 from cplc.records import dataclass
 
-Amounts = NDArray[Any]
+ValueArray = NDArray[Any]
 """Floating-point numbers, or fractions as objects."""
-Turn = tuple[Places, int, tuple[int, int] | None, Amounts]
+DecisionValues = tuple[Indices, int, tuple[int, int] | None, ValueArray]
 """Where there is a choice, the step, whose it is, and what it is worth."""
-Turns = Callable[[Words, Sequence[Turn], Amounts], None]
-"""Told of each layer with turns: its words, what each choice is worth where, and what the best is worth."""
+DecisionObserver = Callable[[Words, Sequence[DecisionValues], ValueArray], None]
+"""Told of each layer with decision_values: its words, what each choice is worth where, and what the best is worth."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class LayeredObjective:
     """One question about the ends."""
 
-    wanted: Callable[[Words], Amounts]
+    end_values: Callable[[Words], ValueArray]
     """What ends are worth: nothing or one."""
     worst: bool
-    turns: Turns | None = None
+    observe_decisions: DecisionObserver | None = None
 
 
 @dataclass
-class Backwards:
+class BackwardInduction:
     """The values of a layer are made from those of the one after it."""
 
-    layers: Layers
-    chances: Sequence[Chance]
-    asked: Sequence[Asked]
+    layers: LayeredMdp
+    chances: Sequence[EventProbability]
+    objectives: Sequence[LayeredObjective]
     exact: bool
     gains: Mapping[int, int] = field(default_factory=dict)
     """What a step is worth, where values are expected sums."""
-    decided: Decided | None = None
-    _later: dict[int, list[Amounts]] = field(default_factory=dict)
+    decided: AbsorbingTest | None = None
+    _later: dict[int, list[ValueArray]] = field(default_factory=dict)
     """The values of layers to which something before them leads."""
 
-    def initial(self) -> list[Amounts]:
+    def initial(self) -> list[ValueArray]:
         """Return the values of the first layer, for each question."""
         last = len(self.layers.words) - 1
         for depth in range(last, -1, -1):
-            self._later[depth] = self._layer(depth)
-            self._later.pop(depth + self.layers.farthest, None)
+            self._later[depth] = self._layer_values(depth)
+            self._later.pop(depth + self.layers.max_rise, None)
         return self._later[0]
 
-    def _after(self, depth: int, here: Words, way: Way) -> list[Amounts]:
+    def _successor_values(self, depth: int, here: Words, transition: LayeredTransition) -> list[ValueArray]:
         """Return the values where these states lead."""
-        there = moved(here, way.by)
-        layer, later = self.layers.words[depth + way.rise], self._later[depth + way.rise]
+        targets = moved(here, transition.by)
+        layer, later = self.layers.words[depth + transition.rise], self._later[depth + transition.rise]
         if self.decided is None:
-            at = np.searchsorted(layer, there)
+            at = np.searchsorted(layer, targets)
             return [values[at] for values in later]
-        won, lost = self.decided(there)
-        at = np.minimum(np.searchsorted(layer, there), max(0, len(layer) - 1))
-        found = []
+        won, lost = self.decided(targets)
+        at = np.minimum(np.searchsorted(layer, targets), max(0, len(layer) - 1))
+        values_of_targets = []
         for values in later:
-            one = values[at] if len(values) else self._empty(len(there), 0)
+            one = values[at] if len(values) else self._constant(len(targets), 0)
             one[won] = Fraction(1) if self.exact else 1.0
             one[lost] = Fraction(0) if self.exact else 0.0
-            found.append(one)
-        return found
+            values_of_targets.append(one)
+        return values_of_targets
 
-    def _empty(self, size: int, value: int) -> Amounts:
+    def _constant(self, size: int, value: int) -> ValueArray:
         return np.full(size, Fraction(value), object) if self.exact else np.full(size, float(value))
 
-    def _layer(self, depth: int) -> list[Amounts]:
+    def _layer_values(self, depth: int) -> list[ValueArray]:
         layer = self.layers.words[depth]
-        found, ends = self.layers.found(depth)
-        values: list[Amounts] = [np.full(len(layer), None if self.exact else np.nan) for _ in self.asked]
-        turns: list[list[Turn]] = [[] for _ in self.asked]
-        for places, moves in found:
+        enabled_groups, ends = self.layers.enabled_in(depth)
+        values: list[ValueArray] = [np.full(len(layer), None if self.exact else np.nan) for _ in self.objectives]
+        decision_values: list[list[DecisionValues]] = [[] for _ in self.objectives]
+        for places, enabled in enabled_groups:
             here = layer[places]
-            for number, each in enumerate(self._options(moves, depth, here)):
+            for number, each in enumerate(self._action_values(enabled, depth, here)):
                 for at, one in enumerate(each):
-                    if number < len(moves.options):
-                        self._put(values[at], places, one, self.asked[at].worst)
+                    if number < len(enabled.options):
+                        self._update(values[at], places, one, self.objectives[at].worst)
                     else:
-                        step = moves.own[number - len(moves.options)][0].step
-                        turns[at].append((places, step, moves.owner, one))
-        for at, asked in enumerate(self.asked):
-            if turns[at]:
-                best: Amounts = np.full(len(layer), None if self.exact else np.nan)
-                for places, _, _, one in turns[at]:
-                    self._put(best, places, one, worst=False)
-                mine = np.unique(np.concatenate([places for places, _, _, _ in turns[at]]))
-                if asked.turns is not None:
-                    asked.turns(layer, turns[at], best)
-                self._put(values[at], mine, best[mine], asked.worst)
-            worth = asked.wanted(layer[ends])
+                        step = enabled.controlled[number - len(enabled.options)][0].step
+                        decision_values[at].append((places, step, enabled.owner, one))
+        for at, objective in enumerate(self.objectives):
+            if decision_values[at]:
+                best: ValueArray = np.full(len(layer), None if self.exact else np.nan)
+                for places, _, _, one in decision_values[at]:
+                    self._update(best, places, one, worst=False)
+                mine = np.unique(np.concatenate([places for places, _, _, _ in decision_values[at]]))
+                if objective.observe_decisions is not None:
+                    objective.observe_decisions(layer, decision_values[at], best)
+                self._update(values[at], mine, best[mine], objective.worst)
+            worth = objective.end_values(layer[ends])
             values[at][ends] = [Fraction(int(one)) for one in worth] if self.exact else worth
         return values
 
-    def _put(self, values: Amounts, places: Places, new: Amounts, worst: bool) -> None:
+    def _update(self, values: ValueArray, places: Indices, new: ValueArray, worst: bool) -> None:
         """Keep what is chosen of the value so far, if there is one, and the new one."""
         if not self.exact:
             values[places] = (np.fmin if worst else np.fmax)(values[places], new)
@@ -117,52 +117,54 @@ class Backwards:
         for at, one in zip(places, new, strict=True):
             values[at] = one if values[at] is None else choose(values[at], one)
 
-    def _options(self, moves: Moves, depth: int, here: Words) -> list[list[Amounts]]:
-        found = []
-        for option in moves.options:
-            events = [self._event(ways, depth, here) for _, ways in option.events]
-            if option.kind == Kind.BELIEF:
-                found.append(self._believed(option, events))
+    def _action_values(self, enabled: EnabledActions, depth: int, here: Words) -> list[list[ValueArray]]:
+        action_values = []
+        for action in enabled.options:
+            events = [self._event_values(transitions, depth, here) for _, transitions in action.events]
+            if action.kind == ActionKind.BELIEF:
+                action_values.append(self._belief_values(action, events))
             else:
                 (event,) = events
-                found.append(event)
-        return found + [self._event(ways, depth, here) for ways in moves.own]
+                action_values.append(event)
+        return action_values + [self._event_values(transitions, depth, here) for transitions in enabled.controlled]
 
-    def _event(self, ways: Sequence[Way], depth: int, here: Words) -> list[Amounts]:
+    def _event_values(self, transitions: Sequence[LayeredTransition], depth: int, here: Words) -> list[ValueArray]:
         """Return the values of an event, of which the world chooses the way."""
-        found: list[Amounts] = []
-        for way in ways:
-            each = self._after(depth, here, way)
-            if gain := self.gains.get(way.step, 0):
+        extremes: list[ValueArray] = []
+        for transition in transitions:
+            each = self._successor_values(depth, here, transition)
+            if gain := self.gains.get(transition.step, 0):
                 each = [one + gain for one in each]
-            if not found:
-                found = each
+            if not extremes:
+                extremes = each
             else:
-                found = [
-                    (np.minimum if asked.worst else np.maximum)(old, new)
-                    for asked, old, new in zip(self.asked, found, each, strict=True)
+                extremes = [
+                    (np.minimum if objective.worst else np.maximum)(old, new)
+                    for objective, old, new in zip(self.objectives, extremes, each, strict=True)
                 ]
-        return found
+        return extremes
 
-    def _believed(self, option: Option, events: Sequence[Sequence[Amounts]]) -> list[Amounts]:
-        chances = [self.chances[chance] for chance, _ in option.events]
-        found = []
-        for at, asked in enumerate(self.asked):
+    def _belief_values(self, action: LayeredAction, events: Sequence[Sequence[ValueArray]]) -> list[ValueArray]:
+        chances = [self.chances[chance] for chance, _ in action.events]
+        means = []
+        for at, objective in enumerate(self.objectives):
             each = [event[at] for event in events]
             if len(each) == 1:
-                found.append(each[0])
+                means.append(each[0])
             elif all(one.low == one.high for one in chances):
-                found.append(self._mean([one.low for one in chances], each))
+                means.append(self._weighted_sum([one.low for one in chances], each))
             else:
-                found.append(self._spread(chances, each, asked.worst))
-        return found
+                means.append(self._extremal_means(chances, each, objective.worst))
+        return means
 
-    def _mean(self, shares: Sequence[Fraction], each: Sequence[Amounts]) -> Amounts:
+    def _weighted_sum(self, shares: Sequence[Fraction], each: Sequence[ValueArray]) -> ValueArray:
         scaled = [(share if self.exact else float(share)) * one for share, one in zip(shares, each, strict=True)]
-        total: Amounts = np.sum(scaled, axis=0)
+        total: ValueArray = np.sum(scaled, axis=0)
         return total
 
-    def _spread(self, chances: Sequence[Chance], each: Sequence[Amounts], worst: bool) -> Amounts:
+    def _extremal_means(
+        self, chances: Sequence[EventProbability], each: Sequence[ValueArray], worst: bool
+    ) -> ValueArray:
         """Return the least (or greatest) mean, state by state alike where the events are in the same order."""
         table = np.stack(each)
         ranks = np.argsort(np.argsort(table, axis=0, kind="stable"), axis=0, kind="stable")
@@ -171,14 +173,16 @@ class Backwards:
         for number, order in enumerate(orders.T):
             here = np.flatnonzero(kinds.reshape(-1) == number)
             ranked: list[Number] = [float(rank) for rank in order]
-            result[here] = self._mean(weights(chances, ranked, worst), [one[here] for one in each])
+            result[here] = self._weighted_sum(
+                extremal_probabilities(chances, ranked, worst), [one[here] for one in each]
+            )
         return result
 
 
-def values_of(each: Sequence[Amounts], asked: Sequence[Asked]) -> list[Number]:
+def initial_values(each: Sequence[ValueArray], objectives: Sequence[LayeredObjective]) -> list[Number]:
     """Return for each question what the initial states are worth, of which the world chooses one."""
-    found: list[Number] = []
-    for values, one in zip(each, asked, strict=True):
+    extremes: list[Number] = []
+    for values, one in zip(each, objectives, strict=True):
         value = (min if one.worst else max)(values)
-        found.append(value if isinstance(value, Fraction) else float(value))
-    return found
+        extremes.append(value if isinstance(value, Fraction) else float(value))
+    return extremes

@@ -15,21 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.mdp import Chance, Kind
+from cplc.decision.mdp import ActionKind, EventProbability
 from cplc.decision.results import Bounds
-from cplc.decision.value_bounds import Ordered, widened
+from cplc.decision.value_bounds import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
 
-STEP = Fraction(1, 1 << 20)
+PERTURBATION = Fraction(1, 1 << 20)
 """A little."""
 
 _Row = NDArray[np.float64]
-_Pair = tuple[float, float]
+_Probability = tuple[float, float]
 """A probability, and what it lacks of one: both rounded once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class PerturbedFigure:
     """A figure when one probability changes."""
 
     never: Bounds
@@ -38,83 +38,94 @@ class Probed:
 
 
 @dataclass(frozen=True)
-class Alike:
+class BatchedMdp:
     """Models of one shape: its states, their ends as numbers, what steps are worth, and the chances of each model."""
 
-    ordered: Ordered
+    ordered: OrderedMdp
     ends: Sequence[float]
     initial: Sequence[int]
-    each: Sequence[Sequence[Chance]]
+    each: Sequence[Sequence[EventProbability]]
     of: Mapping[int, int] = field(default_factory=dict)
 
-    def may_be_probed(self) -> bool:
-        return self.ordered.is_acyclic and all(_is_point(one) for row in self.each for one in row)
+    def is_supported(self) -> bool:
+        return self.ordered.is_acyclic and all(_is_exact(one) for row in self.each for one in row)
 
-    def probed(self, numbers: Sequence[int]) -> NDArray[Any]:
+    def perturbed(self, numbers: Sequence[int]) -> NDArray[Any]:
         """Return what each model comes to for each number, in four rows: never, always, a little more and less."""
-        points = [[_probes(row[number].low) for row in self.each] for number in numbers]
+        points = [[_perturbed_pairs(row[number].low) for row in self.each] for number in numbers]
         base = np.array([[float(one.low) for one in row] for row in self.each])
         first = self.each[0]
         columns = []
         for number, pairs in zip(numbers, np.array(points), strict=True):
-            others = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
-            lacking = np.array([_lacks(row[number].low) for row in self.each])
-            changed = np.repeat(base[:, None, :], _PROBES, axis=1)
+            siblings = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
+            lacking = np.array([_complement(row[number].low) for row in self.each])
+            changed = np.repeat(base[:, None, :], _PERTURBATIONS, axis=1)
             changed[:, :, number] = pairs[:, :, 0]
-            for other in others:
-                share = 1.0 if len(others) == 1 else base[:, other] / lacking
+            for other in siblings:
+                share = 1.0 if len(siblings) == 1 else base[:, other] / lacking
                 changed[:, :, other] = pairs[:, :, 1] * np.reshape(share, (-1, 1))
             columns.append(changed)
         shares = np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, base.shape[1]).T)
-        return self._solved(shares).reshape(len(self.each), len(numbers), _PROBES)
+        return self._initial_values(shares).reshape(len(self.each), len(numbers), _PERTURBATIONS)
 
-    def _solved(self, shares: NDArray[Any]) -> _Row:
+    def _initial_values(self, shares: NDArray[Any]) -> _Row:
         model = self.ordered.model
         values = np.zeros((len(model), shares.shape[1]))
-        for (state,) in self.ordered.parts:
+        for (state,) in self.ordered.sccs:
             if model.is_end(state):
                 values[state] = self.ends[state]
             else:
-                values[state] = _least([self._option(option, values, shares) for option in model.options(state)])
-        return _least([values[state] for state in self.initial])
+                values[state] = _minimum(
+                    [self._action_values(action, values, shares) for action in model.options(state)]
+                )
+        return _minimum([values[state] for state in self.initial])
 
-    def _option(self, option: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
+    def _action_values(self, action: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
         model = self.ordered.model
-        events = model.events(option)
-        each = [_least([self._after(way, values) for way in model.ways(event)]) for event in events]
+        events = model.events(action)
+        each = [
+            _minimum([self._transition_values(transition, values) for transition in model.transitions(event)])
+            for event in events
+        ]
         if len(each) == 1:
             return each[0]
-        if model.kind[option] == Kind.BELIEF:
+        if model.kind[action] == ActionKind.BELIEF:
             return _sum([shares[model.chance[event]] * value for event, value in zip(events, each, strict=True)])
-        found = each[0]
+        maximum = each[0]
         for one in each[1:]:
-            found = np.maximum(found, one)
-        return found
+            maximum = np.maximum(maximum, one)
+        return maximum
 
-    def _after(self, way: int, values: NDArray[Any]) -> _Row:
+    def _transition_values(self, transition: int, values: NDArray[Any]) -> _Row:
         model = self.ordered.model
-        made = self.of.get(model.step[way], 0)
-        after: _Row = values[model.target[way]]
+        made = self.of.get(model.step[transition], 0)
+        after: _Row = values[model.target[transition]]
         return after + made if made else after
 
 
-def probed_chances(alike: Alike, numbers: Sequence[int], rests: Sequence[Bounds]) -> list[dict[int, Probed]]:
+def perturbed_probabilities(
+    alike: BatchedMdp, numbers: Sequence[int], rests: Sequence[Bounds]
+) -> list[dict[int, PerturbedFigure]]:
     """Return for each model what its probability becomes, times the rest, when one of these numbers changes."""
-    values = alike.probed(numbers)
+    values = alike.perturbed(numbers)
     # a share of several others is rounded three times more than a number that was written
-    slack = 1 - float(widened(1.0, 1.0, 2 * alike.ordered.roundings + 8).low)
+    slack = 1 - float(with_rounding_errors(1.0, 1.0, 2 * alike.ordered.max_roundings + 8).low)
     low = values * np.array([float(rest.low) for rest in rests])[:, None, None] * (1 - slack)
     high = np.minimum(1.0, values * np.array([float(rest.high) for rest in rests])[:, None, None] * (1 + slack))
-    return _told(alike, numbers, low, high)
+    return _perturbed_figures(alike, numbers, low, high)
 
 
-def probed_values(alike: Alike, numbers: Sequence[int], rests: Sequence[float], unit: float) -> list[dict[int, Probed]]:
+def perturbed_values(
+    alike: BatchedMdp, numbers: Sequence[int], rests: Sequence[float], unit: float
+) -> list[dict[int, PerturbedFigure]]:
     """Return for each model what is expected in all, with the rest, when one of these numbers changes; not certain."""
-    values = (alike.probed(numbers) + np.array(rests)[:, None, None]) * unit
-    return _told(alike, numbers, values, values)
+    values = (alike.perturbed(numbers) + np.array(rests)[:, None, None]) * unit
+    return _perturbed_figures(alike, numbers, values, values)
 
 
-def _told(alike: Alike, numbers: Sequence[int], low: NDArray[Any], high: NDArray[Any]) -> list[dict[int, Probed]]:
+def _perturbed_figures(
+    alike: BatchedMdp, numbers: Sequence[int], low: NDArray[Any], high: NDArray[Any]
+) -> list[dict[int, PerturbedFigure]]:
     """Return the same as numbers; one that stands for no event that may be or not is left out."""
     middle = (low + high) / 2
     steps = np.array([[float(2 * step_of(row[number].low)) or 1.0 for number in numbers] for row in alike.each])
@@ -122,7 +133,7 @@ def _told(alike: Alike, numbers: Sequence[int], low: NDArray[Any], high: NDArray
     bounds = np.stack([low, high], axis=-1)[:, :, :2].tolist()
     return [
         {
-            number: Probed(Bounds(*never), Bounds(*always), slope)
+            number: PerturbedFigure(Bounds(*never), Bounds(*always), slope)
             for number, (never, always), slope in zip(numbers, of_row, of_slopes, strict=True)
             if 0 < row[number].low < 1
         }
@@ -130,26 +141,26 @@ def _told(alike: Alike, numbers: Sequence[int], low: NDArray[Any], high: NDArray
     ]
 
 
-_PROBES = 4
+_PERTURBATIONS = 4
 
 
 def step_of(probability: Fraction) -> Fraction:
-    return min(STEP, probability, 1 - probability)
+    return min(PERTURBATION, probability, 1 - probability)
 
 
-def _is_point(chance: Chance) -> bool:
+def _is_exact(chance: EventProbability) -> bool:
     return chance.low is chance.high or chance.low == chance.high
 
 
-def _lacks(probability: Fraction) -> float:
+def _complement(probability: Fraction) -> float:
     above, below = probability.as_integer_ratio()
     return (below - above) / below or 1.0
 
 
-def _probes(probability: Fraction) -> tuple[_Pair, _Pair, _Pair, _Pair]:
+def _perturbed_pairs(probability: Fraction) -> tuple[_Probability, _Probability, _Probability, _Probability]:
     """Return never, always, a little more and a little less, by the division of whole numbers, which rounds once."""
     above, step = probability.as_integer_ratio()
-    above, below = above * STEP.denominator, step * STEP.denominator
+    above, below = above * PERTURBATION.denominator, step * PERTURBATION.denominator
     step = min(step, above, below - above)
     more, less = above + step, above - step
     return (
@@ -167,8 +178,8 @@ def _sum(rows: Sequence[_Row]) -> _Row:
     return total
 
 
-def _least(rows: Sequence[_Row]) -> _Row:
-    found = rows[0]
+def _minimum(rows: Sequence[_Row]) -> _Row:
+    minimum = rows[0]
     for row in rows[1:]:
-        found = np.minimum(found, row)
-    return found
+        minimum = np.minimum(minimum, row)
+    return minimum

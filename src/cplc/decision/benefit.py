@@ -9,281 +9,320 @@ from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
 from cplc.decision.arrays import has_arrays
-from cplc.decision.component_cache import FEW, Built, Piece, Workshop
-from cplc.decision.components import Part, amounts
-from cplc.decision.distribution import lottery, product
+from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentGroup, ComponentMdp
+from cplc.decision.components import Component, rewards_by_step
+from cplc.decision.distribution import convolution, discrete_distribution
 from cplc.decision.optimal_strategy import advice
-from cplc.decision.results import Bounds, Distribution, Figure, Gain, Level, Number
+from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Gain, Number
 from cplc.decision.reward_cdf_bounds import levels
-from cplc.decision.rewards import Prices, Shares, convolved, distribution, expected, may_grow, power, prices, with_sums
-from cplc.decision.value_bounds import Ordered, Question, solve
+from cplc.decision.rewards import (
+    RewardProbabilities,
+    StepRewards,
+    convolution_power,
+    convolve,
+    expected_total_reward,
+    has_unbounded_reward,
+    reward_distribution,
+    step_rewards,
+    with_accumulated_reward,
+)
+from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, solve
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 if TYPE_CHECKING:
-    from cplc.decision.large_components import Large
-    from cplc.decision.positive_reward_probability import Counted
+    from cplc.decision.large_components import LayeredComponent
+    from cplc.decision.positive_reward_probability import CountedReward
 
-_EXACTLY = 3_000
+_MAX_EXACT_AMOUNTS = 3_000
 """Amounts up to which distributions are kept exactly."""
-_UNIT = 2.0**-53
-_ENOUGH = (100, 400)
+_UNIT_ROUNDOFF = 2.0**-53
+_MAX_UNFOLDED_STATES = (100, 400)
 """States with sums that are followed where there is no end of them, and how many if these tell much, but not enough."""
-_NARROW = 1e-9
-_HOPELESS = 0.01
+_SUFFICIENT_GAP = 1e-9
+_HOPELESS_GAP = 0.01
 
 
 @dataclass(frozen=True)
-class _Lot:
+class _RewardComponent:
     """A part with what its steps are worth, and how many copies there are of it."""
 
-    built: Built | Large
-    prices: dict[int, int]
+    built: ComponentMdp | LayeredComponent
+    step_rewards: dict[int, int]
     times: int
     names: frozenset[str]
 
     @property
     def matters(self) -> bool:
         """Whether the sum depends on it, or whether there is one."""
-        return bool(self.prices) or not self.built.is_acyclic
+        return bool(self.step_rewards) or not self.built.is_acyclic
 
 
-def _lots(workshop: Workshop, pieces: Sequence[Piece], whole: Prices) -> list[_Lot]:
-    found = []
-    for piece in pieces:
-        steps = {step: at for at, step in enumerate(piece.built.part.steps)}
-        mine = {at: whole.of[step] for step, at in steps.items() if step in whole.of}
-        names = frozenset[str]().union(*(part.variables for part in piece.parts))
-        found.append(_Lot(piece.built, mine, len(piece.parts), names))
-    return found
+def _reward_components(
+    cache: ComponentCache, groups: Sequence[ComponentGroup], whole: StepRewards
+) -> list[_RewardComponent]:
+    components = []
+    for group in groups:
+        steps = {step: at for at, step in enumerate(group.built.component.steps)}
+        mine = {at: whole.by_step[step] for step, at in steps.items() if step in whole.by_step}
+        names = frozenset[str]().union(*(component.variables for component in group.components))
+        components.append(_RewardComponent(group.built, mine, len(group.components), names))
+    return components
 
 
-def gain_and_benefit(workshop: Workshop, pieces: Sequence[Piece], *, edges: bool) -> tuple[Gain, Figure]:
+def total_reward_and_benefit(
+    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
+) -> tuple[Gain, Figure]:
     """Return both; the pieces are the parts of the system with nothing asked of their ends.
 
     With edges it is also found within which the distribution lies, where it depends on what is open.
     """
-    whole = prices(amounts(workshop.participant))
-    lots = [lot for lot in _lots(workshop, pieces, whole) if lot.matters]
-    gain, figure = _gain_and_figure(workshop, whole, lots)
-    if edges and gain.distribution is None:
-        gain = replace(gain, levels=_levels(workshop, lots, whole))
+    whole = step_rewards(rewards_by_step(cache.participant))
+    lots = [lot for lot in _reward_components(cache, groups, whole) if lot.matters]
+    gain, figure = _total_reward_and_figure(cache, whole, lots)
+    if with_cdf_bounds and gain.distribution is None:
+        gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))
     return gain, figure
 
 
-def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tuple[Gain, Figure]:
-    each: list[Shares] | None = None
+def _total_reward_and_figure(
+    cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent]
+) -> tuple[Gain, Figure]:
+    each: list[RewardProbabilities] | None = None
     why = ""
     try:
         if all(lot.built.is_acyclic for lot in lots):
             each, why = _distributions(lots)
-            means = _means(each, lots, workshop.exact, whole.unit)
+            means = _means(each, lots, cache.exact, whole.unit)
         else:
             why = "runs may go round in circles"
-            means = _means_with_circles(workshop, lots, whole)
+            means = _means_with_circles(cache, lots, whole)
     except ResourceExhausted as exhausted:
-        why, means = str(exhausted), (_ANYTHING, _ANYTHING)
+        why, means = str(exhausted), (_UNBOUNDED, _UNBOUNDED)
     if each is not None:
         try:
-            chances, figure = _distributed(each, lots, workshop.exact, whole.unit)
+            chances, figure = _combined_distribution(each, lots, cache.exact, whole.unit)
             return Gain(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
     try:
-        figure = _joint(workshop, lots)
+        figure = _joint_benefit(cache, lots)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
     return Gain(*means, None, why), figure
 
 
-def _levels(workshop: Workshop, lots: Sequence[_Lot], whole: Prices) -> tuple[Level, ...]:
+def _cdf_bounds(cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards) -> tuple[CdfBounds, ...]:
     """Return how probable it is to make at least each value, if no run goes round in circles and it is not too much."""
     try:
-        listed = _listed(workshop, lots)
+        listed = _joint_mdp(cache, lots)
         if listed is None or not listed.is_acyclic:
             return ()
-        return levels(listed.ordered, _priced(listed, whole), whole.unit, workshop.exact)
+        return levels(listed.ordered, _rewards_in(listed, whole), whole.unit, cache.exact)
     except ResourceExhausted:
         return ()
 
 
-def _priced(built: Built, whole: Prices) -> dict[int, int]:
-    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
+def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
+    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
-_ANYTHING = Bounds(-inf, inf)
+_UNBOUNDED = Bounds(-inf, inf)
 
 
-def _distributions(lots: Sequence[_Lot]) -> tuple[list[Shares] | None, str]:
+def _distributions(lots: Sequence[_RewardComponent]) -> tuple[list[RewardProbabilities] | None, str]:
     """Return how what each part makes is distributed, or why that is not known."""
     try:
-        shares = [_shares(lot) for lot in lots]
+        shares = [_distribution_of(lot) for lot in lots]
     except ResourceExhausted as exhausted:
         return None, str(exhausted)
     each = [one for one in shares if one is not None]
     return (each, "") if len(each) == len(shares) else (None, "how it is distributed depends on what is open")
 
 
-def _means(each: list[Shares] | None, lots: Sequence[_Lot], exact: bool, unit: Fraction) -> tuple[Bounds, Bounds]:
+def _means(
+    each: list[RewardProbabilities] | None, lots: Sequence[_RewardComponent], exact: bool, unit: Fraction
+) -> tuple[Bounds, Bounds]:
     if each is not None:
         mean = _mean(each, lots, exact, unit)
         return mean, mean
-    return _expected(lots, True, exact, unit), _expected(lots, False, exact, unit)
+    return _expected_bounds(lots, True, exact, unit), _expected_bounds(lots, False, exact, unit)
 
 
-def _means_with_circles(workshop: Workshop, lots: Sequence[_Lot], whole: Prices) -> tuple[Bounds, Bounds]:
+def _means_with_circles(
+    cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards
+) -> tuple[Bounds, Bounds]:
     """Return what is expected where runs may go on for ever: going round in one part may keep another one waiting."""
-    listed = _listed(workshop, lots)
+    listed = _joint_mdp(cache, lots)
     if listed is None:
         raise ResourceExhausted("what is expected in circles is not followed through so many states")
-    lot = _Lot(listed, _priced(listed, whole), 1, listed.part.variables)
-    worst, best = (_expected([lot], worst, workshop.exact, whole.unit, workshop.fairness) for worst in (True, False))
+    lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.component.variables)
+    worst, best = (_expected_bounds([lot], worst, cache.exact, whole.unit, cache.fairness) for worst in (True, False))
     return worst, best
 
 
-def _shares(lot: _Lot) -> Shares | None:
-    if not isinstance(lot.built, Built):
+def _distribution_of(lot: _RewardComponent) -> RewardProbabilities | None:
+    if not isinstance(lot.built, ComponentMdp):
         raise ResourceExhausted("how it is distributed is not followed through so many states")
-    return distribution(lot.built.ordered, lot.prices)
+    return reward_distribution(lot.built.ordered, lot.step_rewards)
 
 
-def _mean(each: Sequence[Shares], lots: Sequence[_Lot], exact: bool, unit: Fraction) -> Bounds:
+def _mean(each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent], exact: bool, unit: Fraction) -> Bounds:
     """Return the mean of what is distributed so, whatever is chosen."""
     means = (sum(amount * share for amount, share in one.items()) for one in each)
     if exact:
-        found = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
-        return Bounds(found, found)
+        exact_mean = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
+        return Bounds(exact_mean, exact_mean)
     parts = [float(mean) * lot.times for mean, lot in zip(means, lots, strict=True)]
     middle = fsum(parts) * float(unit)
-    slack = 4 * _UNIT * fsum(map(abs, parts)) * float(unit) + 4 * _UNIT * abs(middle)
+    slack = 4 * _UNIT_ROUNDOFF * fsum(map(abs, parts)) * float(unit) + 4 * _UNIT_ROUNDOFF * abs(middle)
     return Bounds(middle - slack, middle + slack)
 
 
-def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction, fairness: bool = True) -> Bounds:
+def _expected_bounds(
+    lots: Sequence[_RewardComponent], worst: bool, exact: bool, unit: Fraction, fairness: bool = True
+) -> Bounds:
     """Return the sum of what is expected of each part; nothing in one part makes more or less of another."""
     low: Number = Fraction(0)
     high: Number = Fraction(0)
     slack = 0.0
     for lot in lots:
-        if not isinstance(lot.built, Built):
-            mean, unsure = lot.built.expected(lot.prices, worst, exact)
+        if not isinstance(lot.built, ComponentMdp):
+            mean, unsure = lot.built.expected(lot.step_rewards, worst, exact)
             low += mean * lot.times
             high += mean * lot.times
             slack += unsure * lot.times
             continue
-        values, size = expected(lot.built.ordered, lot.prices, worst, exact, fairness)
+        values, size = expected_total_reward(lot.built.ordered, lot.step_rewards, worst, exact, fairness)
         choose = min if worst else max
         low += choose(values.low[state] for state in lot.built.initial) * lot.times
         high += choose(values.high[state] for state in lot.built.initial) * lot.times
-        slack += 2 * lot.times * (values.roundings + 4) * _UNIT * max(size[state] for state in lot.built.initial)
+        slack += (
+            2
+            * lot.times
+            * (values.max_roundings + 4)
+            * _UNIT_ROUNDOFF
+            * max(size[state] for state in lot.built.initial)
+        )
     if exact:
         return Bounds(low * unit, high * unit)
     largest = max((abs(float(one)) for one in (low, high) if not isinf(one)), default=0.0)
-    slack = slack * float(unit) * 2 + largest * float(unit) * len(lots) * _UNIT
+    slack = slack * float(unit) * 2 + largest * float(unit) * len(lots) * _UNIT_ROUNDOFF
     return Bounds(float(low) * float(unit) - slack, float(high) * float(unit) + slack)
 
 
-def _distributed(
-    each: Sequence[Shares], lots: Sequence[_Lot], exact: bool, unit: Fraction
+def _combined_distribution(
+    each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent], exact: bool, unit: Fraction
 ) -> tuple[Distribution, Figure]:
     spans = sum((max(one) - min(one)) * lot.times for one, lot in zip(each, lots, strict=True))
     parts = sum(lot.times for lot in lots)
-    if spans <= _EXACTLY and parts <= 40:
-        total: Shares = {0: Fraction(1)}
+    if spans <= _MAX_EXACT_AMOUNTS and parts <= 40:
+        total: RewardProbabilities = {0: Fraction(1)}
         for one, lot in zip(each, lots, strict=True):
-            total = convolved(total, power(one, lot.times))
+            total = convolve(total, convolution_power(one, lot.times))
         positive = sum((share for amount, share in total.items() if amount > 0), Fraction(0))
         bounds = Bounds(positive, positive)
         chances = [(amount * unit, share) for amount, share in sorted(total.items()) if share]
-        found = Distribution(tuple(chances))
+        combined = Distribution(tuple(chances))
     else:
         if exact:
             raise ResourceExhausted("what is made differs in too many ways")
-        sums = product(lottery(one) ** lot.times for one, lot in zip(each, lots, strict=True))
-        bounds = Bounds(sums.above(0), min(Fraction(1), sums.above(0) + sums.missing))
-        found = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
+        sums = convolution(discrete_distribution(one) ** lot.times for one, lot in zip(each, lots, strict=True))
+        bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
+        combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:
         bounds = _rounded(bounds)
-    return found, Figure("benefit", bounds, bounds)
+    return combined, Figure("benefit", bounds, bounds)
 
 
 def _rounded(bounds: Bounds) -> Bounds:
     low, high = float(bounds.low), float(bounds.high)
-    return Bounds(max(0.0, low * (1 - 4 * _UNIT)), min(1.0, high * (1 + 4 * _UNIT)))
+    return Bounds(max(0.0, low * (1 - 4 * _UNIT_ROUNDOFF)), min(1.0, high * (1 + 4 * _UNIT_ROUNDOFF)))
 
 
-def _whole(workshop: Workshop, lots: Sequence[_Lot]) -> Part:
-    return workshop.part_of(frozenset[str]().union(*(lot.names for lot in lots)))
+def _joint_component(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Component:
+    return cache.part_of(frozenset[str]().union(*(lot.names for lot in lots)))
 
 
-def _listed(workshop: Workshop, lots: Sequence[_Lot]) -> Built | None:
+def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> ComponentMdp | None:
     """Return all the parts that matter as one, if it has few states."""
-    return workshop.listed(_whole(workshop, lots), FEW)
+    return cache.listed(_joint_component(cache, lots), MAX_EXPLICIT_STATES)
 
 
-def _counted(workshop: Workshop, part: Part, of: Mapping[int, int]) -> Counted | None:
+def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[int, int]) -> CountedReward | None:
     """Return what counting alike ones finds; None if that does not do, or there is no numpy to do it with."""
     if not has_arrays():
         return None
-    from cplc.decision.positive_reward_probability import counted_sums
+    from cplc.decision.positive_reward_probability import counted_positive_reward
 
-    return counted_sums(part, of, workshop.limit, workshop.exact)
+    return counted_positive_reward(component, of, cache.limit, cache.exact)
 
 
-def _joint(workshop: Workshop, lots: Sequence[_Lot]) -> Figure:
+def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Figure:
     """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
-    listed = _listed(workshop, lots)
-    part = _whole(workshop, lots)
-    of = prices({at: part.worth[step] for at, step in enumerate(part.steps) if step in part.worth}).of
+    listed = _joint_mdp(cache, lots)
+    component = _joint_component(cache, lots)
+    of = step_rewards(
+        {at: component.worth[step] for at, step in enumerate(component.steps) if step in component.worth}
+    ).by_step
     if listed is None:
-        counted = _counted(workshop, part, of) if workshop.split else None
+        counted = _counted_benefit(cache, component, of) if cache.split else None
         if counted is not None:
-            workshop.sums.append(counted)
+            cache.sums.append(counted)
             return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
-        listed = workshop.listed(part, workshop.limit)
+        listed = cache.listed(component, cache.limit)
         assert listed is not None
     try:
-        summed = with_sums(listed.ordered, of, workshop.limit)
+        summed = with_accumulated_reward(listed.ordered, of, cache.limit)
     except ResourceExhausted:
-        if may_grow(listed.ordered, of):
-            return _growing(workshop, listed, of)
+        if has_unbounded_reward(listed.ordered, of):
+            return _unbounded_reward_benefit(cache, listed, of)
         raise
-    ordered = Ordered(summed.model)
+    ordered = OrderedMdp(summed.model)
     worst, best = (
-        solve(ordered, Question(summed.wanted, against, workshop.exact, workshop.fairness)) for against in (True, False)
+        solve(ordered, ReachabilityObjective(summed.wanted, against, cache.exact, cache.fairness))
+        for against in (True, False)
     )
     initial = range(summed.model.initial)
-    told = advice(
-        part.system,
-        workshop.participant.agents,
+    strategy = advice(
+        component.system,
+        cache.participant.agents,
         ordered,
         worst.low,
         lambda at: listed.state_at(summed.keys[at][0]),
     )
-    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=told)
+    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=strategy)
 
 
-def _growing(workshop: Workshop, listed: Built, of: Mapping[int, int]) -> Figure:
+def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: Mapping[int, int]) -> Figure:
     """Return bounds where there is no end of sums: what is far from the beginning is all lost, or all won."""
     worst = best = Bounds(0.0, 1.0)
-    for enough in _ENOUGH:
-        summed = with_sums(listed.ordered, of, workshop.limit, enough)
-        ordered, initial = Ordered(summed.model), range(summed.model.initial)
-        won = bytes(at in summed.cut or wanted for at, wanted in enumerate(summed.wanted))
+    for enough in _MAX_UNFOLDED_STATES:
+        summed = with_accumulated_reward(listed.ordered, of, cache.limit, enough)
+        ordered, initial = OrderedMdp(summed.model), range(summed.model.initial)
+        won = bytes(at in summed.cut or is_goal for at, is_goal in enumerate(summed.wanted))
         worst, best = (
-            _between(known, *(_roughly(workshop, ordered, wanted, initial, against) for wanted in (summed.wanted, won)))
-            for known, against in ((worst, True), (best, False))
+            _intersection(
+                bounds,
+                *(
+                    _floating_point_bounds(cache, ordered, is_goal, initial, against)
+                    for is_goal in (summed.wanted, won)
+                ),
+            )
+            for bounds, against in ((worst, True), (best, False))
         )
         apart = max(float(one.high - one.low) for one in (worst, best))
-        if not summed.cut or apart < _NARROW or apart > _HOPELESS:
+        if not summed.cut or apart < _SUFFICIENT_GAP or apart > _HOPELESS_GAP:
             break
     return Figure("benefit", worst, best)
 
 
-def _roughly(workshop: Workshop, ordered: Ordered, wanted: bytes, initial: Sequence[int], against: bool) -> Bounds:
+def _floating_point_bounds(
+    cache: ComponentCache, ordered: OrderedMdp, goal_states: bytes, initial: Sequence[int], against: bool
+) -> Bounds:
     """Return bounds without fractions, which grow with the sums."""
-    return solve(ordered, Question(wanted, against, False, workshop.fairness)).bounds(initial, against)
+    return solve(ordered, ReachabilityObjective(goal_states, against, False, cache.fairness)).bounds(initial, against)
 
 
-def _between(known: Bounds, low: Bounds, high: Bounds) -> Bounds:
-    return Bounds(max(known.low, low.low), min(known.high, high.high))
+def _intersection(bounds: Bounds, low: Bounds, high: Bounds) -> Bounds:
+    return Bounds(max(bounds.low, low.low), min(bounds.high, high.high))

@@ -9,35 +9,35 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from cplc.decision.arrays import has_arrays
-from cplc.decision.components import Part, Splitting, conjuncts, may_be_split, whole_of
-from cplc.decision.mdp import Chance, Explored, Kind, explore, with_chances
-from cplc.decision.model_diagnostics import Seen
+from cplc.decision.components import Component, ComponentPartition, conjuncts, is_separable, whole_component
+from cplc.decision.mdp import ActionKind, EventProbability, ExploredMdp, explore, with_chances
+from cplc.decision.model_diagnostics import ModelDiagnostics
 from cplc.decision.results import Bounds
-from cplc.decision.value_bounds import Ordered, Question, Values, solve, widened
-from cplc.logic.expressions import Expr, Read, conj, reads, replaced
+from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
+from cplc.logic.expressions import Expr, Read, conj, reads, substitute
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.participant import Participant
 
 if TYPE_CHECKING:
-    from cplc.decision.large_components import Large
-    from cplc.decision.positive_reward_probability import Counted
+    from cplc.decision.large_components import LayeredComponent
+    from cplc.decision.positive_reward_probability import CountedReward
 
-FEW = 10_000
+MAX_EXPLICIT_STATES = 10_000
 """States of which a list is made without asking whether there is a better way."""
 
 
 @dataclass(frozen=True)
-class Built:
+class ComponentMdp:
     """A part with its decision model."""
 
-    part: Part
-    explored: Explored
+    component: Component
+    explored: ExploredMdp
 
     @cached_property
-    def ordered(self) -> Ordered:
-        return Ordered(self.explored.model)
+    def ordered(self) -> OrderedMdp:
+        return OrderedMdp(self.explored.model)
 
     @property
     def is_acyclic(self) -> bool:
@@ -52,8 +52,8 @@ class Built:
         return sum(map(self.explored.model.is_end, range(self.states)))
 
     @cached_property
-    def has_turns(self) -> bool:
-        return Kind.TURN in self.explored.model.kind
+    def has_decisions(self) -> bool:
+        return ActionKind.CONTROLLED in self.explored.model.kind
 
     @property
     def initial(self) -> range:
@@ -69,57 +69,57 @@ class Built:
         return self.explored.packing.unpack(self.explored.states[at])
 
     @cached_property
-    def seen(self) -> Seen:
+    def diagnostics(self) -> ModelDiagnostics:
         explored, unpack = self.explored, self.explored.packing.unpack
-        return Seen(
+        return ModelDiagnostics(
             {belief: (times, partial(unpack, state)) for belief, (times, state) in explored.partial.items()},
             {pair: partial(unpack, state) for pair, state in explored.overlapping.items()},
             explored.applied,
             None if explored.stuck is None else partial(unpack, explored.stuck),
         )
 
-    def believing(self, part: Part) -> Built:
+    def with_beliefs_of(self, component: Component) -> ComponentMdp:
         """Return the same with the probabilities of a part that is a copy but for these."""
-        known, *mine = self.explored.model.chances
-        bounds = zip(mine, part.bounds, strict=True)
+        certain, *mine = self.explored.model.chances
+        bounds = zip(mine, component.bounds, strict=True)
         model = with_chances(
-            self.explored.model, [known, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+            self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
-        found = Built(self.part, replace(self.explored, model=model))
-        assert self.ordered.is_acyclic or self.ordered.roundings  # known once, for all of them
-        found.__dict__["ordered"] = self.ordered.changed(model)
-        return found
+        copy = ComponentMdp(self.component, replace(self.explored, model=model))
+        assert self.ordered.is_acyclic or self.ordered.max_roundings  # known once, for all of them
+        copy.__dict__["ordered"] = self.ordered.with_model(model)
+        return copy
 
-    def with_chances(self, chances: Sequence[Chance]) -> Ordered:
-        return self.ordered.changed(with_chances(self.explored.model, chances))
+    def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
+        return self.ordered.with_model(with_chances(self.explored.model, chances))
 
 
 @dataclass(frozen=True)
-class Piece:
+class ComponentGroup:
     """One of the parts that decide together whether an end is wanted, with how many copies of it there are."""
 
-    built: Built | Large
+    built: ComponentMdp | LayeredComponent
     condition: Expr
     wanted: bytes
     """The ends where the condition holds, of a part that is not large."""
-    parts: tuple[Part, ...]
-    asked: Expr
+    components: tuple[Component, ...]
+    original_condition: Expr
     """The condition in the words of the first of them; a copy may be what was built."""
 
-    def in_words(self, state: State) -> State:
+    def renamed_state(self, state: State) -> State:
         """Return the state in the words of the first of the parts."""
-        return dict(zip(self.parts[0].order, state.values(), strict=True))
+        return dict(zip(self.components[0].order, state.values(), strict=True))
 
 
 @dataclass
-class Workshop:
+class ComponentCache:
     system: System
     participant: Participant
     exact: bool
     fairness: bool
     split: bool
     limit: int
-    built: dict[object, Built | Large] = field(default_factory=dict)
+    built: dict[object, ComponentMdp | LayeredComponent] = field(default_factory=dict)
     states: int = 0
     """Of all that was built."""
     forms: dict[object, int] = field(default_factory=dict)
@@ -127,155 +127,164 @@ class Workshop:
     """The number of the form of each part, by its variables."""
     shapes: dict[object, int] = field(default_factory=dict)
     shape_of: dict[tuple[str, ...], int] = field(default_factory=dict)
-    first_of_shape: dict[int, Built] = field(default_factory=dict)
-    answers: dict[tuple[int, object, bool], Values] = field(default_factory=dict)
-    sums: list[Counted] = field(default_factory=list)
+    first_of_shape: dict[int, ComponentMdp] = field(default_factory=dict)
+    answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
+    sums: list[CountedReward] = field(default_factory=list)
     """What was found by counting, with what was made so far in the states."""
-    _pieces: dict[Expr, tuple[Piece, ...]] = field(default_factory=dict)
-    _no_layers: set[object] = field(default_factory=set)
-    _more_than: dict[int, int] = field(default_factory=dict)
+    _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
+    _unlayered: set[object] = field(default_factory=set)
+    _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """How many states of parts there are more than."""
 
     @cached_property
-    def splitting(self) -> Splitting | None:
-        return Splitting(self.system, self.participant) if self.split and may_be_split(self.system) else None
+    def splitting(self) -> ComponentPartition | None:
+        return ComponentPartition(self.system, self.participant) if self.split and is_separable(self.system) else None
 
-    def parts(self, together: Iterable[frozenset[str]]) -> tuple[Part, ...]:
+    def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return the parts that may be looked at one by one."""
         if self.splitting is None:
-            return (whole_of(self.system, self.participant),)
-        joined = tuple(together)
-        parts = self.splitting.parts(joined)
-        turning = [part for part in parts if self.build(part).has_turns]
-        if len(turning) > 1 and not all(self.build(part).is_acyclic for part in turning):
-            names = frozenset[str]().union(*(part.variables for part in turning))
-            parts = self.splitting.parts((*joined, names))
+            return (whole_component(self.system, self.participant),)
+        joined = tuple(connected)
+        parts = self.splitting.components(joined)
+        turning = [component for component in parts if self.build(component).has_decisions]
+        if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
+            names = frozenset[str]().union(*(component.variables for component in turning))
+            parts = self.splitting.components((*joined, names))
         return parts
 
-    def part_of(self, names: frozenset[str]) -> Part:
+    def part_of(self, names: frozenset[str]) -> Component:
         """Return these variables, all of some parts, as one part."""
         if self.splitting is None:
-            return whole_of(self.system, self.participant)
-        return next(part for part in self.splitting.parts([names]) if names <= part.variables)
+            return whole_component(self.system, self.participant)
+        return next(component for component in self.splitting.components([names]) if names <= component.variables)
 
-    def build(self, part: Part) -> Built | Large:
+    def build(self, component: Component) -> ComponentMdp | LayeredComponent:
         """Return the part with its decision model: a list of states or, where there are very many, layers of them."""
-        listed = self.listed(part, FEW)
+        listed = self.listed(component, MAX_EXPLICIT_STATES)
         if listed is not None:
             return listed
-        asked = self._asked_of(part)
-        key = self.form(part), tuple(map(part.form_of, asked))
+        conditions = self._asked_of(component)
+        key = self.form(component), tuple(map(component.form_of, conditions))
         if key in self.built:
             return self.built[key]
-        if key not in self._no_layers:
-            found = self._in_layers(part, asked)
-            if found is not None:
-                self._keep(key, found)
-                return found
-            self._no_layers.add(key)
-        listed = self.listed(part, self.limit)
+        if key not in self._unlayered:
+            layered = self._layered(component, conditions)
+            if layered is not None:
+                self._keep(key, layered)
+                return layered
+            self._unlayered.add(key)
+        listed = self.listed(component, self.limit)
         assert listed is not None
         return listed
 
-    def _in_layers(self, part: Part, asked: Sequence[Expr]) -> Large | None:
+    def _layered(self, component: Component, conditions: Sequence[Expr]) -> LayeredComponent | None:
         """Return the part in layers; None if that cannot be done, or there is no numpy to do it with."""
         if not has_arrays():
             return None
-        from cplc.decision.large_components import large
+        from cplc.decision.large_components import layered_component
 
-        return large(part, asked, self.limit - self.states, self.exact, self.split)
+        return layered_component(component, conditions, self.limit - self.states, self.exact, self.split)
 
-    def listed(self, part: Part, limit: int) -> Built | None:
+    def listed(self, component: Component, limit: int) -> ComponentMdp | None:
         """Return the part with a list of its states; None if there are more, but all of them are not too many."""
-        key = self.form(part)
-        known = self.built.get(key)
-        if known is None and limit > self._more_than.get(key, 0):
+        key = self.form(component)
+        cached = self.built.get(key)
+        if cached is None and limit > self._state_lower_bound.get(key, 0):
             most = self.limit - self.states
-            like = self.first_of_shape.get(self.shape(part))
+            like = self.first_of_shape.get(self.shape(component))
             try:
                 if like is not None and like.states <= most:
-                    known = like.believing(part)
+                    cached = like.with_beliefs_of(component)
                 else:
-                    known = Built(part, explore(part.system, part.participant, min(limit, most)))
-                    self.first_of_shape[self.shape(part)] = known
-                self._keep(key, known)
+                    cached = ComponentMdp(component, explore(component.system, component.participant, min(limit, most)))
+                    self.first_of_shape[self.shape(component)] = cached
+                self._keep(key, cached)
             except ResourceExhausted:
                 if limit >= most:
                     raise
-                self._more_than[key] = limit
-        return known if isinstance(known, Built) else None
+                self._state_lower_bound[key] = limit
+        return cached if isinstance(cached, ComponentMdp) else None
 
-    def _keep(self, key: object, built: Built | Large) -> None:
+    def _keep(self, key: object, built: ComponentMdp | LayeredComponent) -> None:
         self.built[key] = built
         self.states += built.states
 
-    def _asked_of(self, part: Part) -> list[Expr]:
+    def _asked_of(self, component: Component) -> list[Expr]:
         """Return all that may be asked of the ends of the part."""
         aspects = self.participant.conforming, conj(goal.condition for goal in self.participant.goals)
-        each = ([one for one in conjuncts(aspect) if reads(one) <= part.variables] for aspect in aspects)
-        return [conj(one for one in asked if reads(one)) for asked in each]
+        each = ([one for one in conjuncts(aspect) if reads(one) <= component.variables] for aspect in aspects)
+        return [conj(one for one in conjunction if reads(one)) for conjunction in each]
 
-    def form(self, part: Part) -> int:
+    def form(self, component: Component) -> int:
         """Return a number that is the same for copies."""
-        found = self.form_of.get(part.order)
-        if found is None:
-            found = self.form_of[part.order] = self.forms.setdefault((self.shape(part), part.ratios), len(self.forms))
-        return found
+        number = self.form_of.get(component.order)
+        if number is None:
+            number = self.form_of[component.order] = self.forms.setdefault(
+                (self.shape(component), component.ratios), len(self.forms)
+            )
+        return number
 
-    def shape(self, part: Part) -> int:
+    def shape(self, component: Component) -> int:
         """Return a number that is the same for what are copies but for probabilities."""
-        found = self.shape_of.get(part.order)
-        if found is None:
-            found = self.shape_of[part.order] = self.shapes.setdefault(part.shape, len(self.shapes))
-        return found
+        number = self.shape_of.get(component.order)
+        if number is None:
+            number = self.shape_of[component.order] = self.shapes.setdefault(component.shape, len(self.shapes))
+        return number
 
-    def pieces(self, condition: Expr) -> tuple[Piece, ...]:
+    def groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
         """Return what decides whether the condition holds at the end: its conjuncts by the parts they are about."""
         if condition not in self._pieces:
-            self._pieces[condition] = self._found_pieces(condition)
+            self._pieces[condition] = self._component_groups(condition)
         return self._pieces[condition]
 
-    def _found_pieces(self, condition: Expr) -> tuple[Piece, ...]:
-        asked = conjuncts(condition)
-        parts = self.parts(reads(one) for one in asked)
-        home = {name: at for at, part in enumerate(parts) for name in part.order}
+    def _component_groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
+        operands = conjuncts(condition)
+        parts = self.components(reads(one) for one in operands)
+        home = {name: at for at, component in enumerate(parts) for name in component.order}
         mine: dict[int, list[Expr]] = {}
-        for one in asked:
+        for one in operands:
             names = reads(one)
             mine.setdefault(home[next(iter(names))] if names else 0, []).append(one)
-        found: dict[object, list[Part]] = {}
-        for at, part in enumerate(parts):
-            found.setdefault((self.form(part), *map(part.form_of, mine.get(at, ()))), []).append(part)
-        first = {id(part): at for at, part in enumerate(parts)}
-        return tuple(self._piece(members, conj(mine.get(first[id(members[0])], ()))) for members in found.values())
+        members_by_form: dict[object, list[Component]] = {}
+        for at, component in enumerate(parts):
+            members_by_form.setdefault((self.form(component), *map(component.form_of, mine.get(at, ()))), []).append(
+                component
+            )
+        first = {id(component): at for at, component in enumerate(parts)}
+        return tuple(
+            self._component_group(members, conj(mine.get(first[id(members[0])], ())))
+            for members in members_by_form.values()
+        )
 
-    def _piece(self, members: Sequence[Part], condition: Expr) -> Piece:
-        built, asked = self.build(members[0]), condition
-        if built.part is not members[0]:  # a copy was built: what is asked there has other names
-            names = dict(zip(members[0].order, built.part.order, strict=True))
+    def _component_group(self, members: Sequence[Component], condition: Expr) -> ComponentGroup:
+        built, original = self.build(members[0]), condition
+        if built.component is not members[0]:  # a copy was built: what is asked there has other names
+            names = dict(zip(members[0].order, built.component.order, strict=True))
             condition = renamed(condition, names)
-        wanted = built.wanted(condition) if isinstance(built, Built) else b""
-        return Piece(built, condition, wanted, tuple(members), asked)
+        goal_states = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
+        return ComponentGroup(built, condition, goal_states, tuple(members), original)
 
-    def values(self, built: Built, wanted: bytes, worst: bool) -> Values:
-        key = (id(built), wanted, worst)
+    def values(self, built: ComponentMdp, goal_states: bytes, worst: bool) -> ValueBounds:
+        key = (id(built), goal_states, worst)
         if key not in self.answers:
-            self.answers[key] = solve(built.ordered, Question(wanted, worst, self.exact, self.fairness))
+            self.answers[key] = solve(
+                built.ordered, ReachabilityObjective(goal_states, worst, self.exact, self.fairness)
+            )
         return self.answers[key]
 
-    def bounds_of(self, piece: Piece, worst: bool) -> Bounds:
+    def bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds:
         """Return the probability that one copy of the piece ends as wanted."""
-        if not isinstance(piece.built, Built):
-            solved = piece.built.solved(piece.condition, self.exact)
+        if not isinstance(group.built, ComponentMdp):
+            solved = group.built.solved(group.condition, self.exact)
             return solved.worst if worst else solved.best
-        return self.values(piece.built, piece.wanted, worst).bounds(piece.built.initial, worst)
+        return self.values(group.built, group.wanted, worst).bounds(group.built.initial, worst)
 
-    def bounds(self, pieces: Sequence[Piece], worst: bool) -> Bounds:
+    def bounds(self, groups: Sequence[ComponentGroup], worst: bool) -> Bounds:
         """Return the probability that all end as wanted."""
-        return multiplied([(self.bounds_of(piece, worst), len(piece.parts)) for piece in pieces])
+        return product_bounds([(self.bounds_of(group, worst), len(group.components)) for group in groups])
 
 
-def multiplied(each: Iterable[tuple[Bounds, int]]) -> Bounds:
+def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:
     low, high = Fraction(1), Fraction(1)
     rough_low = rough_high = 1.0
     exact, count = True, 0
@@ -287,14 +296,14 @@ def multiplied(each: Iterable[tuple[Bounds, int]]) -> Bounds:
             exact = False
         rough_low *= float(bounds.low) ** times
         rough_high *= float(bounds.high) ** times
-    return Bounds(low, high) if exact else widened(rough_low, rough_high, 2 * count)
+    return Bounds(low, high) if exact else with_rounding_errors(rough_low, rough_high, 2 * count)
 
 
 def renamed(expr: Expr, names: dict[str, str]) -> Expr:
-    return replaced(expr, {old: Read(new) for old, new in names.items()})
+    return substitute(expr, {old: Read(new) for old, new in names.items()})
 
 
-def copies(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Part]]:
+def isomorphic_components(groups: Iterable[ComponentGroup]) -> Iterator[tuple[ComponentGroup, Component]]:
     """Yield every part with the piece that it is a copy of."""
-    for piece in pieces:
-        yield from ((piece, part) for part in piece.parts)
+    for group in groups:
+        yield from ((group, component) for component in group.components)

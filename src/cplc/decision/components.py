@@ -23,7 +23,7 @@ from cplc.system.participant import Belief, Event, Participant, Worth
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """Some variables of a system, and all that has to do with them."""
 
     whole: System
@@ -42,12 +42,12 @@ class Part:
 
     @cached_property
     def system(self) -> System:
-        whole, kept = self.whole, self.variables
+        whole, variables = self.whole, self.variables
         return replace(
             whole,
-            variables=tuple(variable for variable in whole.variables if variable.name in kept),
+            variables=tuple(variable for variable in whole.variables if variable.name in variables),
             agents=tuple(
-                replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in whole.agents
+                replace(agent, local=tuple(name for name in agent.local if name in variables)) for agent in whole.agents
             ),
             shared=(),
             messages=(),
@@ -72,7 +72,7 @@ class Part:
                 for one in whole.worth
                 if (inside := tuple(new[step] for step in one.steps if step in new))
             ),
-            beliefs=tuple(_moved(whole.beliefs[index], new) for index in self.beliefs),
+            beliefs=tuple(_reindexed(whole.beliefs[index], new) for index in self.beliefs),
             decisions=tuple(
                 replace(one, steps=tuple(new[step] for step in one.steps))
                 for one in map(whole.decisions.__getitem__, self.decisions)
@@ -87,13 +87,13 @@ class Part:
         mine = frozenset(self.participant_of_whole.agents)
         whole, participant = self.whole, self.participant_of_whole
         agents: dict[str, int] = {}
-        known: dict[int, tuple[object, ...]] = {}
+        forms: dict[int, tuple[object, ...]] = {}
 
         def form(expr: Expr) -> tuple[object, ...]:
-            found = known.get(id(expr))
-            if found is None:
-                found = known[id(expr)] = form_of(expr, names)
-            return found
+            cached = forms.get(id(expr))
+            if cached is None:
+                cached = forms[id(expr)] = form_of(expr, names)
+            return cached
 
         return (
             tuple([(whole.variable[name].domain, whole.variable[name].initial) for name in self.order]),
@@ -149,16 +149,16 @@ class Part:
         return {name: at for at, name in enumerate(self.order)}
 
 
-def amounts(participant: Participant) -> dict[int, Fraction]:
+def rewards_by_step(participant: Participant) -> dict[int, Fraction]:
     """Return what each step is worth to the participant, if it is worth anything."""
-    found: dict[int, Fraction] = {}
+    rewards: dict[int, Fraction] = {}
     for worth in participant.worth:
         for step in worth.steps:
-            found[step] = found.get(step, Fraction(0)) + worth.amount
-    return {step: amount for step, amount in found.items() if amount}
+            rewards[step] = rewards.get(step, Fraction(0)) + worth.amount
+    return {step: amount for step, amount in rewards.items() if amount}
 
 
-def _moved(belief: Belief, new: Mapping[int, int]) -> Belief:
+def _reindexed(belief: Belief, new: Mapping[int, int]) -> Belief:
     events = tuple(
         Event(event.name, tuple(new[step] for step in event.steps), event.low, event.high) for event in belief.events
     )
@@ -167,67 +167,67 @@ def _moved(belief: Belief, new: Mapping[int, int]) -> Belief:
 
 def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
     """Return the expression with numbers for its variables: operators before their operands, types before values."""
-    found: list[object] = []
+    tokens: list[object] = []
     stack = [expr]
     while stack:
         top = stack.pop()
         match top:
             case Read(name):
-                found.append(names[name])
+                tokens.append(names[name])
                 continue
             case Const(value):
-                found += (type(value), value)
+                tokens += (type(value), value)
                 continue
             case Equal(Read(name), Const(value)):  # so are most of them
-                found += (Equal, type(value), value, names[name])
+                tokens += (Equal, type(value), value, names[name])
                 continue
             case And(operands) | Or(operands):
-                found += (type(top), -len(operands))
+                tokens += (type(top), -len(operands))
             case Arith(op):
-                found += (Arith, op)
+                tokens += (Arith, op)
             case _:
-                found.append(type(top))
+                tokens.append(type(top))
         stack += children(top)
-    return tuple(found)
+    return tuple(tokens)
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     match condition:
         case And(operands):
-            return tuple(part for operand in operands for part in conjuncts(operand))
+            return tuple(component for operand in operands for component in conjuncts(operand))
         case Const(True):
             return ()
         case _:
             return (condition,)
 
 
-def may_be_split(system: System) -> bool:
+def is_separable(system: System) -> bool:
     """Whether nothing speaks for the whole system: restarts end all runs, and so nothing is apart."""
     return is_true(system.start) and not any(
         step.kind == "restart" or not (step.footprint or step.kind == "tick") for step in system.steps
     )
 
 
-def whole_of(system: System, participant: Participant) -> Part:
-    return Part(
+def whole_component(system: System, participant: Participant) -> Component:
+    return Component(
         system,
         participant,
         tuple(system.variable),
         tuple(range(len(system.steps))),
         tuple(range(len(participant.beliefs))),
         tuple(range(len(participant.decisions))),
-        amounts(participant),
+        rewards_by_step(participant),
     )
 
 
-class Splitting:
+class ComponentPartition:
     """The parts of one system, for whatever is asked."""
 
     def __init__(self, system: System, participant: Participant) -> None:
         self.system = system
         self.participant = participant
-        self._worth = amounts(participant)
-        self._made: dict[tuple[str, ...], Part] = {}
+        self._worth = rewards_by_step(participant)
+        self._made: dict[tuple[str, ...], Component] = {}
         self._beliefs = [
             self._steps_and(one.condition, [step for event in one.events for step in event.steps])
             for one in participant.beliefs
@@ -235,22 +235,22 @@ class Splitting:
         self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
         steps = (step.footprint for step in system.steps)
         variables = {name: name for name in system.variable}
-        self._leader = _joined(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
+        self._leader = _merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
 
     def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
 
-    def parts(self, together: Iterable[frozenset[str]]) -> tuple[Part, ...]:
+    def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return as many parts as possible, in each of which one of these sets of variables is whole."""
         leader = self._leader
-        wider = [names for names in together if len({leader[name] for name in names}) > 1]
-        return self._split(_joined(leader, wider)) if wider else self._smallest
+        wider = [names for names in connected if len({leader[name] for name in names}) > 1]
+        return self._split(_merged_classes(leader, wider)) if wider else self._smallest
 
     @cached_property
-    def _smallest(self) -> tuple[Part, ...]:
+    def _smallest(self) -> tuple[Component, ...]:
         return self._split(self._leader)
 
-    def _split(self, leader: Mapping[str, str]) -> tuple[Part, ...]:
+    def _split(self, leader: Mapping[str, str]) -> tuple[Component, ...]:
         variables: dict[str, list[str]] = {}
         for name, root in leader.items():
             variables.setdefault(root, []).append(name)
@@ -269,31 +269,31 @@ class Splitting:
             self._part(tuple(names), steps[root], beliefs[root], decisions[root]) for root, names in variables.items()
         )
 
-    def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Part:
+    def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Component:
         """Return the part of these variables, the same one whenever it is asked for."""
         if names not in self._made:
-            self._made[names] = Part(
+            self._made[names] = Component(
                 self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
             )
         return self._made[names]
 
 
-def _joined(leader: Mapping[str, str], together: Iterable[frozenset[str]]) -> dict[str, str]:
+def _merged_classes(leader: Mapping[str, str], connected: Iterable[frozenset[str]]) -> dict[str, str]:
     """Return for each variable the one that speaks for all that belong with it, once these belong together as well."""
-    found = dict(leader)
+    parent = dict(leader)
 
     def find(name: str) -> str:
-        while found[name] != name:
-            found[name] = found[found[name]]
-            name = found[name]
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
         return name
 
-    for names in together:
+    for names in connected:
         first = ""
         for name in names:
             root = find(name)
             if not first:
                 first = root
             elif root != first:
-                found[root] = first
-    return {name: find(name) for name in found}
+                parent[root] = first
+    return {name: find(name) for name in parent}

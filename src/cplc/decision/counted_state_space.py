@@ -16,32 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cplc.decision.components import conjuncts
-from cplc.decision.enabled_choices import NOTHING, Group, Offer
-from cplc.decision.layered_mdp import Moves, Option, Way
-from cplc.decision.mdp import CERTAIN, Kind, chances_of, joined, together
-from cplc.decision.member_views import View, kept, only, union, view_of, ways_of
-from cplc.decision.symmetric_agents import Alike, Family, Some
-from cplc.decision.vectorised_states import WORD, Digit, Lane, Watch, Words
+from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, EnabledChoices
+from cplc.decision.layered_mdp import EnabledActions, LayeredAction, LayeredTransition
+from cplc.decision.mdp import CERTAIN, ActionKind, event_probabilities, merged_tables, union_table
+from cplc.decision.member_views import MemberView, restricted_state, restricted_system, step_changes, union, view_of
+from cplc.decision.symmetric_agents import Family, MemberPredicate, SymmetricAgents
+from cplc.decision.vectorised_states import WORD_BITS, BitProjection, Digit, ThresholdPredicate, Words
 from cplc.logic.expressions import Expr, Value, reads
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State
 
-_LOOKS = 400_000
+_MAX_LOCAL_EXPANSIONS = 400_000
 """At what shared, local and watched states may be together, before we give up to know them beforehand."""
-_SAMPLE = 4_096
+_SAMPLE_STATES = 4_096
 
 
-class TooWide(Exception):
+class StateTooLarge(Exception):
     """A state does not fit in a word, or what is local is too much to be known beforehand."""
 
 
 @dataclass
-class _Locals:
+class _FamilyStates:
     """The local states of a family's members, as bits of its view, each with the digit that counts it, if any does."""
 
-    view: View
+    view: MemberView
     digits: dict[int, Digit | None] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     ranks: dict[int, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class _Locals:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class LocalTransition:
     """A step of a member from one local state to another, and of what is shared from one state to another."""
 
     family: int
@@ -61,69 +61,71 @@ class Edge:
     step: int
 
 
-class Terrain:
+class CountedStateSpace:
     """A system with a participant as words; its families are counted."""
 
-    def __init__(self, alike: Alike, conditions: Sequence[Expr] = ()) -> None:
-        self.alike = alike
-        self.system, self.participant = alike.system, alike.participant
-        self.chances, self._chance = chances_of(self.participant)
-        self._conditions = {condition: alike.seen(condition) for condition in conditions}
-        self._common = view_of(alike, None)
-        self._width = Packing(kept(self.system, alike.shared, ())).width
+    def __init__(self, symmetry: SymmetricAgents, conditions: Sequence[Expr] = ()) -> None:
+        self.symmetry = symmetry
+        self.system, self.participant = symmetry.system, symmetry.participant
+        self.chances, self._chance = event_probabilities(self.participant)
+        self._conditions = {condition: symmetry.seen(condition) for condition in conditions}
+        self._common = view_of(symmetry, None)
+        self._width = Packing(restricted_system(self.system, symmetry.shared, ())).width
         self._shared = (1 << self._width) - 1
-        self.edges: set[Edge] = set()
+        self.outgoing: set[LocalTransition] = set()
         """All that there may be, if something is counted."""
         self.top = 1 << self._width
         """All words are below."""
-        self._locals = [_Locals(view_of(alike, at)) for at in range(len(alike.families))]
+        self._locals = [_FamilyStates(view_of(symmetry, at)) for at in range(len(symmetry.families))]
         if self._locals:
             self._find_locals()
-        elif self._width > WORD:
-            raise TooWide
+        elif self._width > WORD_BITS:
+            raise StateTooLarge
 
     # --- local states
 
     def _find_locals(self) -> None:
         """Find all shared and local states that there may be, and then what is to be counted."""
-        begin = self._begin()
+        begin = self._initial_shared()
         shared = {begin & self._shared: None}
         everything = [self._common, *(one.view for one in self._locals)]
-        known = [{0}, *({self._local(view, begin_of)} for view, begin_of in self._begins())]
-        offers = [joined(union(view.groups), view.groups) for view in everything]
+        local_states = [{0}, *({self._local(view, begin_of)} for view, begin_of in self._initial_members())]
+        offers = [union_table(union(view.groups), view.groups) for view in everything]
         busy: set[tuple[int, int]] = set()
-        seen: set[tuple[int, int, int]] = set()
-        looks, waiting = 0, True
+        expanded: set[tuple[int, int, int]] = set()
+        expansions, waiting = 0, True
         while waiting:
             waiting = False
             for at, view in enumerate(everything):
-                for state, inside in product(list(shared), sorted(known[at])):
-                    if (at, state, inside) in seen:
+                for state, inside in product(list(shared), sorted(local_states[at])):
+                    if (at, state, inside) in expanded:
                         continue
-                    seen.add((at, state, inside))
+                    expanded.add((at, state, inside))
                     waiting = True
                     for watched in range(1 << len(view.watched)):
-                        looks += 1
-                        if looks > _LOOKS:
-                            raise TooWide
+                        expansions += 1
+                        if expansions > _MAX_LOCAL_EXPANSIONS:
+                            raise StateTooLarge
                         here = state | inside | view.watching(watched)
                         offer = offers[at].find(here)
-                        if offer is NOTHING:
+                        if offer is NO_CHOICES:
                             continue
                         busy.add((at, inside))
-                        for step, change in ways_of(offer):
-                            there = here ^ change
-                            shared[there & self._shared] = None
-                            known[at].add(there & view.local)
-                            self.edges.add(
-                                Edge(at - 1, inside, there & view.local, state, there & self._shared, view.steps[step])
+                        for step, change in step_changes(offer):
+                            target = here ^ change
+                            shared[target & self._shared] = None
+                            local_states[at].add(target & view.local)
+                            self.outgoing.add(
+                                LocalTransition(
+                                    at - 1, inside, target & view.local, state, target & self._shared, view.steps[step]
+                                )
                             )
         unit = 1 << self._width
         for at, mine in enumerate(self._locals):
-            radix = len(self.alike.families[at].members) + 1
+            radix = len(self.symmetry.families[at].members) + 1
             kinds: dict[object, Digit | None] = {}
             tests = [mine.view.packing.condition(one.condition) for one in self._asked_of(at)]
-            for inside in sorted(known[at + 1]):
+            for inside in sorted(local_states[at + 1]):
                 live = (at + 1, inside) in busy
                 if live:
                     mine.live.append(inside)
@@ -134,32 +136,32 @@ class Terrain:
                     kinds[kind] = Digit(unit, radix) if counted else None
                     unit *= radix if counted else 1
                 mine.digits[inside] = kinds[kind]
-            after: dict[int, set[int]] = {inside: set() for inside in known[at + 1]}
-            for edge in self.edges:
+            after: dict[int, set[int]] = {inside: set() for inside in local_states[at + 1]}
+            for edge in self.outgoing:
                 if edge.family == at and edge.inside != edge.after:
                     after[edge.inside].add(edge.after)
-            ranks = ranked(after)
+            ranks = longest_path_ranks(after)
             done = max((rank for inside, rank in ranks.items() if inside not in mine.live), default=0)
             mine.ranks = {inside: rank if inside in mine.live else done for inside, rank in ranks.items()}
-        if unit > 1 << WORD:
-            raise TooWide
+        if unit > 1 << WORD_BITS:
+            raise StateTooLarge
         self.top = unit
 
-    def _asked_of(self, family: int) -> list[Some]:
-        return [one for one in self.alike.watched.values() if one.family == family]
+    def _asked_of(self, family: int) -> list[MemberPredicate]:
+        return [one for one in self.symmetry.watched.values() if one.family == family]
 
-    def _begins(self) -> Iterator[tuple[View, State]]:
+    def _initial_members(self) -> Iterator[tuple[MemberView, State]]:
         for mine in self._locals:
             yield mine.view, {one.name: one.initial[0] for one in mine.view.system.variables}
 
     @staticmethod
-    def _local(view: View, state: State) -> int:
+    def _local(view: MemberView, state: State) -> int:
         return view.packing.pack(state) & view.local
 
-    def _begin(self) -> int:
+    def _initial_shared(self) -> int:
         system = self._common.system
         if any(len(one.initial) > 1 for one in system.variables):
-            raise TooWide
+            raise StateTooLarge
         return self._common.packing.pack({one.name: one.initial[0] for one in system.variables})
 
     # --- words
@@ -168,9 +170,9 @@ class Terrain:
         """Return the words of the initial states."""
         if prod(len(set(one.initial)) for one in self.system.variables) > limit:
             raise ResourceExhausted(f"more than {limit:,} initial states")
-        return np.array([self.word(state) for state in self.begins()], np.uint64)
+        return np.array([self.word(state) for state in self.initial_states()], np.uint64)
 
-    def begins(self) -> Iterator[State]:
+    def initial_states(self) -> Iterator[State]:
         """Yield the initial states."""
         packing = Packing(self.system)
         starts = packing.condition(self.system.start)
@@ -185,7 +187,7 @@ class Terrain:
         if owner is None:
             return [step]
         number, inside = owner
-        family, view = self.alike.families[number], self._locals[number].view
+        family, view = self.symmetry.families[number], self._locals[number].view
         at = family.steps[0].index(step)
         return [
             steps[at]
@@ -195,7 +197,7 @@ class Terrain:
 
     def copies_of_belief(self, belief: int) -> list[int]:
         """Return what all members of a family believe if this is what the first believes."""
-        for family in self.alike.families:
+        for family in self.symmetry.families:
             if belief in family.beliefs[0]:
                 at = family.beliefs[0].index(belief)
                 return [beliefs[at] for beliefs in family.beliefs]
@@ -207,8 +209,8 @@ class Terrain:
             yield from ((at, inside, digit) for inside, digit in one.digits.items() if digit is not None)
 
     def shared_of(self, states: Words) -> Words:
-        found: Words = states & np.uint64(self._shared)
-        return found
+        masked: Words = states & np.uint64(self._shared)
+        return masked
 
     def number_in(self, owner: tuple[int, int], states: Words) -> Words:
         """Return how many members are in the local state, in which something is open."""
@@ -219,70 +221,77 @@ class Terrain:
     def word(self, state: State) -> int:
         """Return the word of a state of the system."""
         common = self._common
-        word = common.packing.pack({**dict.fromkeys(common.watched, False), **only(state, common.system)})
-        for mine, family in zip(self._locals, self.alike.families, strict=True):
+        word = common.packing.pack({**dict.fromkeys(common.watched, False), **restricted_state(state, common.system)})
+        for mine, family in zip(self._locals, self.symmetry.families, strict=True):
             for member in family.members:
                 digit = mine.digits[self.local(mine.view, family, member, state)]
                 word += digit.unit if digit is not None else 0
         return word
 
-    def local(self, view: View, family: Family, member: Sequence[str], state: State) -> int:
+    def local(self, view: MemberView, family: Family, member: Sequence[str], state: State) -> int:
         bits = (view.packing.bits(first, state[name]) for first, name in zip(family.members[0], member, strict=True))
         return sum(bits)
 
-    def _watch(self, name: str, inside: tuple[int, int] | None) -> Watch:
+    def _threshold_predicate(self, name: str, inside: tuple[int, int] | None) -> ThresholdPredicate:
         """Return what is watched by that name, as seen from a family's member in its local state."""
-        some = self.alike.watched[name]
+        some = self.symmetry.watched[name]
         mine = self._locals[some.family]
         test = mine.view.packing.condition(some.condition)
         digits = {digit: None for local, digit in mine.digits.items() if digit is not None and test(local)}
         itself = some.others and inside is not None and inside[0] == some.family and test(inside[1])
-        return Watch(tuple(digits), int(itself))
+        return ThresholdPredicate(tuple(digits), int(itself))
 
     # --- lanes
 
-    def lanes(self, seen: Words) -> list[Lane[Moves]]:
+    def projections(self, words: Words) -> list[BitProjection[EnabledActions]]:
         """Return the lanes; those of what is shared are put together as suits these words."""
         common = self._common
-        groups: Sequence[Group] = common.groups
-        if len(seen) > len(self.chances):
-            sample = seen[:: max(1, len(seen) // _SAMPLE)]
-            groups = list(together(groups, [int(word) & self._shared for word in sample]))
-        found = [self._lane(common, group, None) for group in groups]
+        groups: Sequence[ChoiceTable] = common.groups
+        if len(words) > len(self.chances):
+            sample = words[:: max(1, len(words) // _SAMPLE_STATES)]
+            groups = list(merged_tables(groups, [int(word) & self._shared for word in sample]))
+        projections = [self._projection(common, group, None) for group in groups]
         for number, mine in enumerate(self._locals):
-            group = joined(union(mine.view.groups), mine.view.groups)
-            found += [self._lane(mine.view, group, (number, inside)) for inside in mine.live]
-        return found
+            group = union_table(union(mine.view.groups), mine.view.groups)
+            projections += [self._projection(mine.view, group, (number, inside)) for inside in mine.live]
+        return projections
 
-    def _lane(self, view: View, group: Group, inside: tuple[int, int] | None) -> Lane[Moves]:
+    def _projection(
+        self, view: MemberView, group: ChoiceTable, inside: tuple[int, int] | None
+    ) -> BitProjection[EnabledActions]:
         mask = group.mask & self._shared
         watched = view.watches_of(group.mask)
         local = 0 if inside is None else inside[1]
         digit = None if inside is None else self._locals[inside[0]].digits[local]
 
-        def find(pattern: int, bits: int) -> Moves:
+        def find(pattern: int, bits: int) -> EnabledActions:
             set_ = (view.packing.bits(name, True) for at, name in enumerate(watched) if bits >> at & 1)
             here = pattern | local | sum(set_)
-            return self._moves(view, group.find(here & group.mask), here, inside)
+            return self._enabled_actions(view, group.find(here & group.mask), here, inside)
 
-        return Lane(mask, find, digit, tuple(self._watch(name, inside) for name in watched))
+        return BitProjection(mask, find, digit, tuple(self._threshold_predicate(name, inside) for name in watched))
 
-    def _moves(self, view: View, offer: Offer, here: int, inside: tuple[int, int] | None) -> Moves:
-        def ways(changes: Sequence[tuple[int, int]]) -> tuple[Way, ...]:
-            return tuple(self._way(view, step, here, here ^ change, inside) for step, change in changes)
+    def _enabled_actions(
+        self, view: MemberView, offer: EnabledChoices, here: int, inside: tuple[int, int] | None
+    ) -> EnabledActions:
+        def transitions(changes: Sequence[tuple[int, int]]) -> tuple[LayeredTransition, ...]:
+            return tuple(self._transition(view, step, here, here ^ change, inside) for step, change in changes)
 
         options = [
-            Option(Kind.STEP if pressing else Kind.SEND, ((CERTAIN, ways(changes)),))
-            for changes, pressing in offer.plain
+            LayeredAction(ActionKind.STEP if is_fair else ActionKind.SEND, ((CERTAIN, transitions(changes)),))
+            for changes, is_fair in offer.uncontrolled
         ]
         for belief, events in offer.believed:
             mine = view.beliefs[belief]
             options.append(
-                Option(Kind.BELIEF, tuple((self._chance[mine, event], ways(changes)) for event, changes in events))
+                LayeredAction(
+                    ActionKind.BELIEF,
+                    tuple((self._chance[mine, event], transitions(changes)) for event, changes in events),
+                )
             )
-        return Moves(
+        return EnabledActions(
             tuple(options),
-            tuple(map(ways, offer.own)),
+            tuple(map(transitions, offer.controlled)),
             offer.ends,
             tuple(view.beliefs[belief] for belief, _ in offer.believed),
             tuple(view.beliefs[belief] for belief in offer.partial),
@@ -290,43 +299,45 @@ class Terrain:
             inside,
         )
 
-    def _way(self, view: View, step: int, here: int, there: int, inside: tuple[int, int] | None) -> Way:
-        by, rise = (there & self._shared) - (here & self._shared), 1
+    def _transition(
+        self, view: MemberView, step: int, source: int, target: int, inside: tuple[int, int] | None
+    ) -> LayeredTransition:
+        by, rise = (target & self._shared) - (source & self._shared), 1
         if inside is not None:
             mine = self._locals[inside[0]]
-            for state, sign in ((here, -1), (there, 1)):
+            for state, sign in ((source, -1), (target, 1)):
                 digit = mine.digits[state & mine.view.local]
                 by += sign * digit.unit if digit is not None else 0
             if mine.ranks:
-                rise = max(1, mine.ranks[there & view.local] - mine.ranks[here & view.local])
-        return Way(view.steps[step], by, rise)
+                rise = max(1, mine.ranks[target & view.local] - mine.ranks[source & view.local])
+        return LayeredTransition(view.steps[step], by, rise)
 
     # --- conditions
 
     def truth(self, condition: Expr) -> Callable[[Words], NDArray[np.bool_]]:
         """Return the condition, one of those that the families were looked at for, as a function of words."""
         if condition not in self._conditions:
-            known = len(self.alike.watched)
-            self._conditions[condition] = self.alike.seen(condition)
-            if len(self.alike.watched) > known:
+            predicates = len(self.symmetry.watched)
+            self._conditions[condition] = self.symmetry.seen(condition)
+            if len(self.symmetry.watched) > predicates:
                 raise ResourceExhausted("alike ones would have to be told apart")
-        seen = self._conditions[condition]
-        parts = [self._test(one) for one in conjuncts(seen)]
+        translated = self._conditions[condition]
+        parts = [self._condition_projection(one) for one in conjuncts(translated)]
 
         def test(states: Words) -> NDArray[np.bool_]:
-            found = np.ones(len(states), bool)
-            for lane in parts:
-                for places, holds in lane.sorted_out(states):
+            satisfied = np.ones(len(states), bool)
+            for projection in parts:
+                for places, holds in projection.partition(states):
                     if not holds:
-                        found[places] = False
-            return found
+                        satisfied[places] = False
+            return satisfied
 
         return test
 
-    def _test(self, condition: Expr) -> Lane[bool]:
+    def _condition_projection(self, condition: Expr) -> BitProjection[bool]:
         names = reads(condition)
-        watched = tuple(name for name in self.alike.watched if name in names)
-        packing = Packing(kept(self.system, self.alike.shared, watched))
+        watched = tuple(name for name in self.symmetry.watched if name in names)
+        packing = Packing(restricted_system(self.system, self.symmetry.shared, watched))
         holds = packing.condition(condition)
 
         def find(pattern: int, bits: int) -> bool:
@@ -334,12 +345,12 @@ class Terrain:
             return holds(pattern | sum(set_))
 
         mask = packing.mask(names) & self._shared
-        return Lane(mask, find, None, tuple(self._watch(name, None) for name in watched))
+        return BitProjection(mask, find, None, tuple(self._threshold_predicate(name, None) for name in watched))
 
     # --- what the participant sees
 
     @cached_property
-    def _mine(self) -> frozenset[str]:
+    def _observed_variables(self) -> frozenset[str]:
         agents = (agent for agent in self.system.agents if agent.name in self.participant.agents)
         return frozenset(name for agent in agents for name in agent.local)
 
@@ -347,19 +358,21 @@ class Terrain:
         """Return what the participant sees of a member in its local state."""
         if owner is None:
             return 0
-        names = self.alike.families[owner[0]].members[0]
-        return owner[1] & self._locals[owner[0]].view.packing.mask(name for name in names if name in self._mine)
+        names = self.symmetry.families[owner[0]].members[0]
+        return owner[1] & self._locals[owner[0]].view.packing.mask(
+            name for name in names if name in self._observed_variables
+        )
 
     def choices(self) -> list[tuple[int, int]]:
         """Return the steps of the participant, each with what may be seen of whose it is."""
-        found = {(step, 0): None for step in self._common.steps}
+        steps = {(step, 0): None for step in self._common.steps}
         for at, one in enumerate(self._locals):
-            found.update(((step, self.visible((at, inside))), None) for inside in one.live for step in one.view.steps)
-        return [(step, seen) for step, seen in found if self.system.steps[step].actor in self.participant.agents]
+            steps.update(((step, self.visible((at, inside))), None) for inside in one.live for step in one.view.steps)
+        return [(step, visible) for step, visible in steps if self.system.steps[step].actor in self.participant.agents]
 
-    def sight(self) -> Callable[[Words], Words]:
+    def observation(self) -> Callable[[Words], Words]:
         """Return what the participant sees, as a number; it may see more of members that are done."""
-        mask = self._common.packing.mask(name for name in self.alike.shared if name in self._mine)
+        mask = self._common.packing.mask(name for name in self.symmetry.shared if name in self._observed_variables)
         places: dict[tuple[int, int], dict[Digit, None]] = {}
         for at, one in enumerate(self._locals):
             for inside, digit in one.digits.items():
@@ -367,28 +380,30 @@ class Terrain:
                     places.setdefault((at, self.visible((at, inside))), {})[digit] = None
 
         def see(states: Words) -> Words:
-            found = states & np.uint64(mask)
+            observed = states & np.uint64(mask)
             for digits in places.values():
                 unit = np.uint64(next(iter(digits)).unit)
                 for digit in digits:
-                    found += digit.of(states) * unit
-            return found
+                    observed += digit.of(states) * unit
+            return observed
 
         return see
 
-    def telling(self, views: Words) -> list[tuple[str, Callable[[int], Value]]]:
+    def distinguishing_variables(self, views: Words) -> list[tuple[str, Callable[[int], Value]]]:
         """Return the shared variables that are seen and differ, each with how its value is told from a word."""
         packing = self._common.packing
-        found: list[tuple[str, Callable[[int], Value]]] = []
+        readers: list[tuple[str, Callable[[int], Value]]] = []
         for agent in self.system.agents:
             for name in agent.local:
-                bits = np.uint64(packing.mask([name]) if name in self._mine and name in self.alike.shared else 0)
+                bits = np.uint64(
+                    packing.mask([name]) if name in self._observed_variables and name in self.symmetry.shared else 0
+                )
                 if len(views) and (views & bits != views[0] & bits).any():
-                    found.append((name, partial(packing.value, name)))
-        return found
+                    readers.append((name, partial(packing.value, name)))
+        return readers
 
 
-def ranked(after: Mapping[int, set[int]]) -> dict[int, int]:
+def longest_path_ranks(after: Mapping[int, set[int]]) -> dict[int, int]:
     """Return how many edges lead to each node at most; nothing if there are circles."""
     before = dict.fromkeys(after, 0)
     for targets in after.values():

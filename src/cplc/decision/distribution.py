@@ -12,83 +12,88 @@ from fractions import Fraction
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
-_BITS = 112
-_SLOT = 32
+_FRACTION_BITS = 112
+_SLOT_BYTES = 32
 """Bytes: room for products of two shares, summed over very many."""
-_LONGEST = 1 << 20
+_MAX_SUPPORT = 1 << 20
 
 
 @dataclass(frozen=True)
-class Lottery:
+class DiscreteDistribution:
     least: int
     """The amount of the first share."""
     shares: tuple[int, ...]
     """In units of ``2**-112``, never too large."""
 
     @property
-    def missing(self) -> Fraction:
-        return 1 - Fraction(sum(self.shares), 1 << _BITS)
+    def missing_mass(self) -> Fraction:
+        return 1 - Fraction(sum(self.shares), 1 << _FRACTION_BITS)
 
-    def above(self, amount: int) -> Fraction:
+    def probability_above(self, amount: int) -> Fraction:
         """Return the probability of more than that; it may be too small by what is missing."""
-        return Fraction(sum(self.shares[max(0, amount + 1 - self.least) :]), 1 << _BITS)
+        return Fraction(sum(self.shares[max(0, amount + 1 - self.least) :]), 1 << _FRACTION_BITS)
 
     def chances(self) -> dict[int, Fraction]:
-        found = ((self.least + at, Fraction(share, 1 << _BITS)) for at, share in enumerate(self.shares) if share)
-        return dict(found)
+        pairs = (
+            (self.least + at, Fraction(share, 1 << _FRACTION_BITS)) for at, share in enumerate(self.shares) if share
+        )
+        return dict(pairs)
 
-    def __mul__(self, other: Lottery) -> Lottery:
+    def __mul__(self, other: DiscreteDistribution) -> DiscreteDistribution:
         length = len(self.shares) + len(other.shares) - 1
-        if length > _LONGEST:
+        if length > _MAX_SUPPORT:
             raise ResourceExhausted("what is made differs in too many ways")
-        product = (_packed(self.shares) * _packed(other.shares)).to_bytes((length + 1) * _SLOT, "little")
+        convolution = (_packed_polynomial(self.shares) * _packed_polynomial(other.shares)).to_bytes(
+            (length + 1) * _SLOT_BYTES, "little"
+        )
         shares = tuple(
-            int.from_bytes(product[at : at + _SLOT], "little") >> _BITS for at in range(0, length * _SLOT, _SLOT)
+            int.from_bytes(convolution[at : at + _SLOT_BYTES], "little") >> _FRACTION_BITS
+            for at in range(0, length * _SLOT_BYTES, _SLOT_BYTES)
         )
         return _trimmed(self.least + other.least, shares)
 
-    def __pow__(self, times: int) -> Lottery:
-        found, base = NOTHING, self
+    def __pow__(self, times: int) -> DiscreteDistribution:
+        product, base = ZERO_REWARD, self
         while times:
             if times & 1:
-                found *= base
+                product *= base
             times >>= 1
             if times:
                 base *= base
-        return found
+        return product
 
 
-def _trimmed(least: int, shares: tuple[int, ...]) -> Lottery:
+def _trimmed(least: int, shares: tuple[int, ...]) -> DiscreteDistribution:
     """Return them without the ends that are too improbable to be told from nothing: most of the length of a power."""
     begin, end = 0, len(shares)
     while begin < end - 1 and not shares[begin]:
         begin += 1
     while end > begin + 1 and not shares[end - 1]:
         end -= 1
-    return Lottery(least + begin, shares[begin:end])
+    return DiscreteDistribution(least + begin, shares[begin:end])
 
 
-NOTHING = Lottery(0, (1 << _BITS,))
+ZERO_REWARD = DiscreteDistribution(0, (1 << _FRACTION_BITS,))
 
 
-def product(lotteries: Iterable[Lottery]) -> Lottery:
+def convolution(lotteries: Iterable[DiscreteDistribution]) -> DiscreteDistribution:
     """Return the distribution of the sum of all; short ones are multiplied first."""
-    left = [NOTHING, *lotteries]
-    while len(left) > 1:
-        pairs = zip(left[::2], left[1::2], strict=False)
-        left = [one * other for one, other in pairs] + left[len(left) & ~1 :]
-    return left[0]
+    factors = [ZERO_REWARD, *lotteries]
+    while len(factors) > 1:
+        pairs = zip(factors[::2], factors[1::2], strict=False)
+        factors = [one * other for one, other in pairs] + factors[len(factors) & ~1 :]
+    return factors[0]
 
 
-def _packed(shares: tuple[int, ...]) -> int:
-    return int.from_bytes(b"".join(share.to_bytes(_SLOT, "little") for share in shares), "little")
+def _packed_polynomial(shares: tuple[int, ...]) -> int:
+    return int.from_bytes(b"".join(share.to_bytes(_SLOT_BYTES, "little") for share in shares), "little")
 
 
-def lottery(chances: Mapping[int, Fraction]) -> Lottery:
+def discrete_distribution(chances: Mapping[int, Fraction]) -> DiscreteDistribution:
     least, most = min(chances), max(chances)
-    if most - least > _LONGEST:
+    if most - least > _MAX_SUPPORT:
         raise ResourceExhausted("what is made differs in too many ways")
     shares = [0] * (most - least + 1)
     for amount, share in chances.items():
-        shares[amount - least] = (share.numerator << _BITS) // share.denominator
-    return Lottery(least, tuple(shares))
+        shares[amount - least] = (share.numerator << _FRACTION_BITS) // share.denominator
+    return DiscreteDistribution(least, tuple(shares))

@@ -14,56 +14,56 @@ from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Participant
 
-SENDS = ("send", "exchange")
+SEND_KINDS = ("send", "exchange")
 
-Way = tuple[int, int]
+StepChange = tuple[int, int]
 """A step, and the bits of the state that it changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class EnabledChoices:
     """What is open in a state, or in all states with this pattern."""
 
     ends: bool = False
     """A restart is about to happen."""
-    plain: tuple[tuple[tuple[Way, ...], bool], ...] = ()
+    uncontrolled: tuple[tuple[tuple[StepChange, ...], bool], ...] = ()
     """Ways to take a step that the world may choose, and whether it may not put it off for ever."""
-    own: tuple[tuple[Way, ...], ...] = ()
+    controlled: tuple[tuple[StepChange, ...], ...] = ()
     """The same of what the participant may choose."""
-    believed: tuple[tuple[int, tuple[tuple[int, tuple[Way, ...]], ...]], ...] = ()
+    believed: tuple[tuple[int, tuple[tuple[int, tuple[StepChange, ...]], ...]], ...] = ()
     """Each belief that applies, with the positions of its events and the ways each may happen."""
     partial: tuple[int, ...] = ()
     """The beliefs whose condition holds while only some of their events are possible."""
     forbidden: bool = False
     """A step of the participant's own is possible, but not what it would decide."""
 
-    def __or__(self, other: Offer) -> Offer:
-        return Offer(
+    def __or__(self, other: EnabledChoices) -> EnabledChoices:
+        return EnabledChoices(
             self.ends or other.ends,
-            self.plain + other.plain,
-            self.own + other.own,
+            self.uncontrolled + other.uncontrolled,
+            self.controlled + other.controlled,
             self.believed + other.believed,
             self.partial + other.partial,
             self.forbidden or other.forbidden,
         )
 
 
-NOTHING = Offer()
+NO_CHOICES = EnabledChoices()
 
 
-class Taking:
+class PackedStep:
     """One step on packed states."""
 
     def __init__(self, packing: Packing, system: System, index: int) -> None:
         step = system.steps[index]
         self.index = index
-        self.enabled = _remembered(packing, [step.guard])
+        self.enabled = _tabulated(packing, [step.guard])
         self._kept = ~packing.mask(step.writes)
         self._updates = [_update(packing, step, name, value) for name, value in step.updates]
         initial = ([packing.bits(name, value) for value in system.variable[name].initial] for name in step.free)
         self._free = sorted({sum(bits) for bits in product(*initial)})
 
-    def ways(self, state: int) -> tuple[Way, ...]:
+    def transitions(self, state: int) -> tuple[StepChange, ...]:
         target = state & self._kept
         for update in self._updates:
             target |= update(state)
@@ -75,78 +75,83 @@ def _update(packing: Packing, step: Step, name: str, value: Expr) -> Callable[[i
     return lambda state: packing.bits(name, evaluate(state))
 
 
-def _remembered(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
+def _tabulated(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
     """Return whether all conditions hold, as a function of the packed state."""
-    wanted = tuple(conditions)
-    mask = packing.mask(name for condition in wanted for name in reads(condition))
-    tests = [packing.condition(condition) for condition in wanted]
+    conjuncts = tuple(conditions)
+    mask = packing.mask(name for condition in conjuncts for name in reads(condition))
+    tests = [packing.condition(condition) for condition in conjuncts]
     table = MemoTable(lambda pattern: all(test(pattern) for test in tests))
     return lambda state: table[state & mask]
 
 
 @dataclass(frozen=True)
-class Group:
+class ChoiceTable:
     """Steps and beliefs that are looked up together."""
 
     mask: int
-    find: Callable[[int], Offer]
+    find: Callable[[int], EnabledChoices]
 
 
-class Offers:
+class ChoiceTables:
     """What may happen in each state of a system with a participant."""
 
     def __init__(self, system: System, participant: Participant, packing: Packing) -> None:
         self._system = system
         self._participant = participant
         self._packing = packing
-        self._taking = [Taking(packing, system, index) for index in range(len(system.steps))]
-        self._holds = [_remembered(packing, [belief.condition]) for belief in participant.beliefs]
-        self._naming: dict[int, list[int]] = {}
+        self._taking = [PackedStep(packing, system, index) for index in range(len(system.steps))]
+        self._belief_condition = [_tabulated(packing, [belief.condition]) for belief in participant.beliefs]
+        self._beliefs_of_step: dict[int, list[int]] = {}
         for index, belief in enumerate(participant.beliefs):
             for step in {step for event in belief.events for step in event.steps}:
-                self._naming.setdefault(step, []).append(index)
+                self._beliefs_of_step.setdefault(step, []).append(index)
         self._allowed: dict[int, Callable[[int], bool]] = {}
         for step in {step for decision in participant.decisions for step in decision.steps}:
             conditions = [one.condition for one in participant.decisions if step in one.steps]
-            self._allowed[step] = _remembered(packing, conditions)
+            self._allowed[step] = _tabulated(packing, conditions)
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[ChoiceTable]:
         """Yield one group for each step and for each belief."""
         for index in range(len(self._system.steps)):
-            yield Group(self._packing.mask(self._depends(index)), lambda state, index=index: self._step(index, state))  # type: ignore[misc]
+            mask = self._packing.mask(self._depends(index))
+            yield ChoiceTable(mask, lambda state, index=index: self._step(index, state))  # type: ignore[misc]
         for index, belief in enumerate(self._participant.beliefs):
             mask = self._packing.mask(self._reads(belief))
-            yield Group(mask, lambda state, index=index: self._belief(index, state))  # type: ignore[misc]
+            yield ChoiceTable(mask, lambda state, index=index: self._belief(index, state))  # type: ignore[misc]
 
     def _depends(self, step: int) -> set[str]:
-        found = set(self._system.steps[step].footprint)
-        for index in self._naming.get(step, ()):
-            found |= self._reads(self._participant.beliefs[index])
+        names = set(self._system.steps[step].footprint)
+        for index in self._beliefs_of_step.get(step, ()):
+            names |= self._reads(self._participant.beliefs[index])
         for decision in self._participant.decisions:
             if step in decision.steps:
-                found |= reads(decision.condition)
-        return found
+                names |= reads(decision.condition)
+        return names
 
     def _reads(self, belief: Belief) -> set[str]:
         steps = {step for event in belief.events for step in event.steps}
         return set(reads(belief.condition)).union(*(self._system.steps[step].footprint for step in steps))
 
-    def _step(self, index: int, state: int) -> Offer:
+    def _step(self, index: int, state: int) -> EnabledChoices:
         taking = self._taking[index]
         step = self._system.steps[index]
         if not taking.enabled(state):
-            return NOTHING
+            return NO_CHOICES
         if step.kind == "restart":
-            return Offer(ends=True)
-        if any(self._applies(belief, state) for belief in self._naming.get(index, ())):
-            return NOTHING
-        ways = taking.ways(state)
-        if step.kind in SENDS and step.actor in self._participant.agents:
+            return EnabledChoices(ends=True)
+        if any(self._applies(belief, state) for belief in self._beliefs_of_step.get(index, ())):
+            return NO_CHOICES
+        transitions = taking.transitions(state)
+        if step.kind in SEND_KINDS and step.actor in self._participant.agents:
             allowed = self._allowed.get(index)
-            return Offer(own=(ways,)) if allowed is None or allowed(state) else Offer(forbidden=True)
-        if step.kind == "tick" and all(change == 0 for _, change in ways):
-            return NOTHING
-        return Offer(plain=((ways, step.kind not in SENDS),))
+            return (
+                EnabledChoices(controlled=(transitions,))
+                if allowed is None or allowed(state)
+                else EnabledChoices(forbidden=True)
+            )
+        if step.kind == "tick" and all(change == 0 for _, change in transitions):
+            return NO_CHOICES
+        return EnabledChoices(uncontrolled=((transitions, step.kind not in SEND_KINDS),))
 
     def _possible(self, event: int, belief: int, state: int) -> list[int]:
         steps = self._participant.beliefs[belief].events[event].steps
@@ -154,18 +159,18 @@ class Offers:
 
     def _applies(self, belief: int, state: int) -> bool:
         events = range(len(self._participant.beliefs[belief].events))
-        return self._holds[belief](state) and all(self._possible(event, belief, state) for event in events)
+        return self._belief_condition[belief](state) and all(self._possible(event, belief, state) for event in events)
 
-    def _belief(self, index: int, state: int) -> Offer:
-        if not self._holds[index](state):
-            return NOTHING
+    def _belief(self, index: int, state: int) -> EnabledChoices:
+        if not self._belief_condition[index](state):
+            return NO_CHOICES
         events = self._participant.beliefs[index].events
         possible = [self._possible(event, index, state) for event in range(len(events))]
         if not all(possible):
-            return Offer(partial=(index,)) if any(possible) else NOTHING
-        found = tuple(
-            (position, tuple(way for step in steps for way in self._taking[step].ways(state)))
+            return EnabledChoices(partial=(index,)) if any(possible) else NO_CHOICES
+        outcomes = tuple(
+            (position, tuple(transition for step in steps for transition in self._taking[step].transitions(state)))
             for position, steps in enumerate(possible)
             if events[position].high > 0
         )
-        return Offer(believed=((index, found),))
+        return EnabledChoices(believed=((index, outcomes),))

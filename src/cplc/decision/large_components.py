@@ -10,59 +10,59 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.backward_induction import Amounts, Asked, Backwards, values_of
-from cplc.decision.components import Part
-from cplc.decision.counted_state_space import Terrain, TooWide
-from cplc.decision.enabled_choices import Taking
-from cplc.decision.layered_mdp import Found, Layers, Sights, Uneven, explored, trail
-from cplc.decision.layered_strategy import Choices
-from cplc.decision.model_diagnostics import Seen
+from cplc.decision.backward_induction import BackwardInduction, LayeredObjective, ValueArray, initial_values
+from cplc.decision.components import Component
+from cplc.decision.counted_state_space import CountedStateSpace, StateTooLarge
+from cplc.decision.enabled_choices import PackedStep
+from cplc.decision.layered_mdp import EnabledGroups, LayerDiagnostics, LayeredMdp, NotLayered, explore_layers, path_to
+from cplc.decision.layered_strategy import StrategyCollector
+from cplc.decision.model_diagnostics import ModelDiagnostics
 from cplc.decision.results import Advice, Bounds, Number
-from cplc.decision.symmetric_agents import Alike, NotAlike, alike
-from cplc.decision.value_bounds import widened
+from cplc.decision.symmetric_agents import NotSymmetric, SymmetricAgents, symmetric_agents_of
+from cplc.decision.value_bounds import with_rounding_errors
 from cplc.decision.vectorised_states import Words
 from cplc.logic.expressions import Expr
 from cplc.records import dataclass
 from cplc.statespace.packing import Packing
 from cplc.system.model import State
 
-UNIT = 2.0**-53
-Owner = tuple[int, int] | None
+UNIT_ROUNDOFF = 2.0**-53
+MemberState = tuple[int, int] | None
 """A family and the local state of a member, or what is shared."""
 
 
 @dataclass(frozen=True)
-class Solved:
+class ConditionBounds:
     """What is found out of one condition at the end."""
 
     worst: Bounds
     best: Bounds
-    wanted: int | None
+    goal_end: int | None
     """The word of an end that is wanted."""
-    unwanted: int | None
+    other_end: int | None
     advice: Advice | None
 
 
 @dataclass
-class _Ends:
+class _ExampleEnds:
     """Ends that are wanted, or not; the last ones seen are nearest to the beginning."""
 
-    wanted: int | None = None
-    unwanted: int | None = None
+    goal_end: int | None = None
+    other_end: int | None = None
 
     def see(self, ends: Words, holds: NDArray[np.bool_]) -> None:
         if holds.any():
-            self.wanted = int(ends[np.flatnonzero(holds)[0]])
+            self.goal_end = int(ends[np.flatnonzero(holds)[0]])
         if not holds.all():
-            self.unwanted = int(ends[np.flatnonzero(~holds)[0]])
+            self.other_end = int(ends[np.flatnonzero(~holds)[0]])
 
 
 @dataclass
-class Large:
-    part: Part
-    terrain: Terrain
-    layers: Layers
-    _solved: dict[tuple[Expr, bool], Solved] = field(default_factory=dict)
+class LayeredComponent:
+    component: Component
+    space: CountedStateSpace
+    layers: LayeredMdp
+    _solved: dict[tuple[Expr, bool], ConditionBounds] = field(default_factory=dict)
     _states: dict[int, State] = field(default_factory=dict)
 
     is_acyclic = True
@@ -77,10 +77,10 @@ class Large:
         return self.layers.ends
 
     @cached_property
-    def seen(self) -> Seen:
+    def diagnostics(self) -> ModelDiagnostics:
         """What was seen of a first member was so of all."""
-        sights, copies = self.layers.sights, self.terrain.copies_of_belief
-        return Seen(
+        sights, copies = self.layers.sights, self.space.copies_of_belief
+        return ModelDiagnostics(
             {
                 belief: (times, partial(self.state, word))
                 for first, (times, word) in sights.partial.items()
@@ -92,44 +92,49 @@ class Large:
         )
 
     @property
-    def has_turns(self) -> bool:
-        return self.layers.has_turns
+    def has_decisions(self) -> bool:
+        return self.layers.has_decisions
 
     @property
     def counts(self) -> bool:
-        return bool(self.terrain.alike.families)
+        return bool(self.space.symmetry.families)
 
-    def solved(self, condition: Expr, exact: bool) -> Solved:
+    def solved(self, condition: Expr, exact: bool) -> ConditionBounds:
         """Return how probable it is that the part ends where the condition holds."""
         key = condition, exact
         if key not in self._solved:
             self._solved[key] = self._solve(condition, exact)
         return self._solved[key]
 
-    def _solve(self, condition: Expr, exact: bool) -> Solved:
-        holds = self.terrain.truth(condition)
-        ends = _Ends()
+    def _solve(self, condition: Expr, exact: bool) -> ConditionBounds:
+        holds = self.space.truth(condition)
+        ends = _ExampleEnds()
 
-        def seen(words: Words) -> Amounts:
-            found = holds(words)
+        def recorded_holds(words: Words) -> ValueArray:
+            satisfied = holds(words)
             if len(words):
-                ends.see(words, found)
-            return found
+                ends.see(words, satisfied)
+            return satisfied
 
-        choices = Choices(self.terrain)
-        turns = choices.see if self.has_turns else None
-        asked = (Asked(seen, True, turns), Asked(holds, False))
-        each = Backwards(self.layers, self.terrain.chances, asked, exact).initial()
-        worst, best = (widened(value, value, 0 if exact else self.layers.roundings) for value in values_of(each, asked))
-        return Solved(worst, best, ends.wanted, ends.unwanted, choices.advice() if self.has_turns else None)
+        choices = StrategyCollector(self.space)
+        turns = choices.see if self.has_decisions else None
+        objectives = (LayeredObjective(recorded_holds, True, turns), LayeredObjective(holds, False))
+        each = BackwardInduction(self.layers, self.space.chances, objectives, exact).initial()
+        worst, best = (
+            with_rounding_errors(value, value, 0 if exact else self.layers.max_roundings)
+            for value in initial_values(each, objectives)
+        )
+        return ConditionBounds(
+            worst, best, ends.goal_end, ends.other_end, choices.advice() if self.has_decisions else None
+        )
 
     def expected(self, of: Mapping[int, int], worst: bool, exact: bool) -> tuple[Number, float]:
         """Return the least (or greatest) mean of what is made, and by how much it may be wrong."""
-        asked = Asked(lambda words: np.zeros(len(words)), worst)
-        each = Backwards(self.layers, self.terrain.chances, [asked], exact, gains=of).initial()
-        (value,) = values_of(each, [asked])
+        objective = LayeredObjective(lambda words: np.zeros(len(words)), worst)
+        each = BackwardInduction(self.layers, self.space.chances, [objective], exact, gains=of).initial()
+        (value,) = initial_values(each, [objective])
         size = max(map(abs, of.values()), default=0) * len(self.layers.words)
-        return value, 0.0 if exact else 4 * (self.layers.roundings + 4) * UNIT * size
+        return value, 0.0 if exact else 4 * (self.layers.max_roundings + 4) * UNIT_ROUNDOFF * size
 
     def state(self, word: int) -> State:
         """Return a state that can be reached, and that the word stands for."""
@@ -138,74 +143,82 @@ class Large:
         return self._states[word]
 
     def _state(self, word: int) -> State:
-        terrain, system = self.terrain, self.part.system
+        space, system = self.space, self.component.system
         packing = Packing(system)
         if not self.counts:
             return packing.unpack(word)
-        ((begin, _, _), *rest) = trail(self.layers, word)
-        state = next(one for one in terrain.begins() if terrain.word(one) == begin)
-        for there, way, owner in rest:
-            assert way is not None
+        ((begin, _, _), *rest) = path_to(self.layers, word)
+        state = next(one for one in space.initial_states() if space.word(one) == begin)
+        for target, transition, owner in rest:
+            assert transition is not None
             packed = packing.pack(state)
-            candidates = terrain.copies(way.step, owner, state)
+            candidates = space.copies(transition.step, owner, state)
             after = (
                 packing.unpack(packed ^ change)
-                for taking in (Taking(packing, system, step) for step in candidates)
+                for taking in (PackedStep(packing, system, step) for step in candidates)
                 if taking.enabled(packed)
-                for _, change in taking.ways(packed)
+                for _, change in taking.transitions(packed)
             )
-            state = next(one for one in after if terrain.word(one) == there)
+            state = next(one for one in after if space.word(one) == target)
         return state
 
 
-def large(part: Part, asked: Sequence[Expr], limit: int, exact: bool, counting: bool) -> Large | None:
+def layered_component(
+    component: Component, conditions: Sequence[Expr], limit: int, exact: bool, counting: bool
+) -> LayeredComponent | None:
     """Return the part in layers if that can be done; fractions do not gain by it where nothing is counted."""
-    counted = alike(part.system, part.participant, asked) if counting else None
-    for found in (counted, None if exact else Alike(part.system, part.participant)):
-        if found is None:
+    counted = symmetric_agents_of(component.system, component.participant, conditions) if counting else None
+    for symmetry in (counted, None if exact else SymmetricAgents(component.system, component.participant)):
+        if symmetry is None:
             continue
         try:
-            terrain = Terrain(found, asked)
-            note = _Noting(terrain).note
-            return Large(part, terrain, explored(terrain.lanes, terrain.initial(limit), limit, note))
-        except (Uneven, TooWide, NotAlike):
+            space = CountedStateSpace(symmetry, conditions)
+            note = _OverlapRecorder(space).note
+            return LayeredComponent(
+                component, space, explore_layers(space.projections, space.initial(limit), limit, note)
+            )
+        except (NotLayered, StateTooLarge, NotSymmetric):
             continue
     return None
 
 
 @dataclass(frozen=True)
-class _Noting:
+class _OverlapRecorder:
     """Beliefs of one agent that apply together."""
 
-    terrain: Terrain
+    space: CountedStateSpace
 
-    def note(self, sights: Sights, layer: Words, found: Found) -> None:
+    def note(self, sights: LayerDiagnostics, layer: Words, enabled_groups: EnabledGroups) -> None:
         """Note pairs that have not been seen yet, of one member of a family or of two."""
-        where: dict[tuple[int, Owner], NDArray[np.bool_]] = {}
-        for places, moves in found:
+        where: dict[tuple[int, MemberState], NDArray[np.bool_]] = {}
+        for places, moves in enabled_groups:
             for belief in moves.believed:
                 mine = where.setdefault((belief, moves.owner), np.zeros(len(layer), bool))
                 mine[places] = True
-        for (one, of_one), (other, of_other) in combinations_with_replacement(where, 2):
+        for (one, owner_of_one), (other, of_other) in combinations_with_replacement(where, 2):
             both: NDArray[np.bool_] | None = None
-            for pair, several in self._pairs(one, of_one, other, of_other):
+            for pair, several in self._pairs(one, owner_of_one, other, of_other):
                 if pair in sights.overlapping:
                     continue
-                both = where[one, of_one] & where[other, of_other] if both is None else both
+                both = where[one, owner_of_one] & where[other, of_other] if both is None else both
                 here = np.flatnonzero(both)
-                if several and of_one is not None:
-                    here = here[self.terrain.number_in(of_one, layer[here]) > 1]
+                if several and owner_of_one is not None:
+                    here = here[self.space.number_in(owner_of_one, layer[here]) > 1]
                 if len(here):
                     sights.overlapping[pair] = int(layer[here[0]])
 
-    def _pairs(self, one: int, of_one: Owner, other: int, of_other: Owner) -> Iterator[tuple[tuple[int, int], bool]]:
+    def _pairs(
+        self, one: int, owner_of_one: MemberState, other: int, of_other: MemberState
+    ) -> Iterator[tuple[tuple[int, int], bool]]:
         """Yield two beliefs of one agent, and whether there have to be two members in the local state."""
-        beliefs = self.terrain.participant.beliefs
-        if one != other and (of_one == of_other or of_one is None or of_other is None or of_one[0] != of_other[0]):
+        beliefs = self.space.participant.beliefs
+        if one != other and (
+            owner_of_one == of_other or owner_of_one is None or of_other is None or owner_of_one[0] != of_other[0]
+        ):
             if beliefs[one].agent == beliefs[other].agent:
                 yield (min(one, other), max(one, other)), False
-        elif of_one is not None and of_other is not None and of_one[0] == of_other[0]:
-            family = self.terrain.alike.families[of_one[0]]
+        elif owner_of_one is not None and of_other is not None and owner_of_one[0] == of_other[0]:
+            family = self.space.symmetry.families[owner_of_one[0]]
             second = family.beliefs[1][family.beliefs[0].index(other)]
             if beliefs[one].agent == beliefs[second].agent:
-                yield (min(one, second), max(one, second)), of_one == of_other
+                yield (min(one, second), max(one, second)), owner_of_one == of_other

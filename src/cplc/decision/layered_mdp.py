@@ -13,25 +13,25 @@ from dataclasses import field
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.mdp import Kind
-from cplc.decision.vectorised_states import WORD, Lane, Places, Words, distinct, moved
+from cplc.decision.mdp import ActionKind
+from cplc.decision.vectorised_states import WORD_BITS, BitProjection, Indices, Words, distinct, moved
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
-_UNEVEN = 1.5
+_MAX_COPIES_PER_STATE = 1.5
 """How many times a state may stand in layers, on average, before we give this up."""
-_FIRST_LOOK = 1 << 14
+_FIRST_CHECK_STATES = 1 << 14
 
 
-class Uneven(Exception):
+class NotLayered(Exception):
     """Runs go round in circles, or to the same states by ways of very different lengths."""
 
 
-_NONE: Words = np.zeros(0, np.uint64)
+_NO_STATES: Words = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LayeredTransition:
     step: int
     by: int
     """What is added to the word."""
@@ -40,20 +40,20 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class LayeredAction:
     """What the world may choose: one event, or those of a belief, each with its ways."""
 
-    kind: Kind
-    events: tuple[tuple[int, tuple[Way, ...]], ...]
+    kind: ActionKind
+    events: tuple[tuple[int, tuple[LayeredTransition, ...]], ...]
     """Each with the number of its chance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class EnabledActions:
     """What is open in all states of a lane that look alike to it."""
 
-    options: tuple[Option, ...] = ()
-    own: tuple[tuple[Way, ...], ...] = ()
+    options: tuple[LayeredAction, ...] = ()
+    controlled: tuple[tuple[LayeredTransition, ...], ...] = ()
     """Each of what the participant may choose."""
     ends: bool = False
     believed: tuple[int, ...] = ()
@@ -62,21 +62,21 @@ class Moves:
     owner: tuple[int, int] | None = None
     """The family and the local state of the member that they are about."""
 
-    def ways(self) -> Iterator[Way]:
-        for option in self.options:
-            for _, ways in option.events:
-                yield from ways
-        for ways in self.own:
-            yield from ways
+    def transitions(self) -> Iterator[LayeredTransition]:
+        for action in self.options:
+            for _, transitions in action.events:
+                yield from transitions
+        for transitions in self.controlled:
+            yield from transitions
 
 
-Found = list[tuple[Places, Moves]]
-Decided = Callable[[Words], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+EnabledGroups = list[tuple[Indices, EnabledActions]]
+AbsorbingTest = Callable[[Words], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
 """Returns of words which are won for certain, and which are lost."""
 
 
 @dataclass
-class Sights:
+class LayerDiagnostics:
     """What was seen on the way that whoever wrote the beliefs should know."""
 
     partial: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -87,98 +87,100 @@ class Sights:
 
 
 @dataclass
-class Layers:
-    """The layers, once `explored`."""
+class LayeredMdp:
+    """The layers, once `explore_layers`."""
 
-    lanes: Sequence[Lane[Moves]]
+    projections: Sequence[BitProjection[EnabledActions]]
     words: list[Words]
-    sights: Sights
+    sights: LayerDiagnostics
     ends: int = 0
     states: int = 0
-    has_turns: bool = False
-    widest: int = 1
+    has_decisions: bool = False
+    max_outcomes: int = 1
     """The most events of an option."""
-    farthest: int = 1
+    max_rise: int = 1
     """How many layers a step leads further at most."""
-    strides: set[tuple[int, int]] = field(default_factory=set)
+    offsets: set[tuple[int, int]] = field(default_factory=set)
     """What is added to words by steps, and how many layers further it leads."""
 
     @property
-    def roundings(self) -> int:
+    def max_roundings(self) -> int:
         """How many roundings lie between the ends and an initial state at most."""
-        return (len(self.words) - 1) * (self.widest + 4)
+        return (len(self.words) - 1) * (self.max_outcomes + 4)
 
-    def found(self, depth: int) -> tuple[Found, Places]:
+    def enabled_in(self, depth: int) -> tuple[EnabledGroups, Indices]:
         """Return what is open in the states of a layer, and the ends among them."""
-        return opened(self.lanes, self.words[depth])
+        return enabled_actions(self.projections, self.words[depth])
 
 
-def opened(lanes: Sequence[Lane[Moves]], layer: Words) -> tuple[Found, Places]:
+def enabled_actions(
+    projections: Sequence[BitProjection[EnabledActions]], layer: Words
+) -> tuple[EnabledGroups, Indices]:
     """Return what is open in each of the states, and which of them are ends."""
-    found = [one for lane in lanes for one in lane.sorted_out(layer)]
+    groups = [one for projection in projections for one in projection.partition(layer)]
     over = np.zeros(len(layer), bool)
-    for places, moves in found:
-        if moves.ends:
+    for places, enabled in groups:
+        if enabled.ends:
             over[places] = True
     if over.any():
-        found = [(places[~over[places]], moves) for places, moves in found]
+        groups = [(places[~over[places]], enabled) for places, enabled in groups]
     moving = np.zeros(len(layer), bool)
-    for places, moves in found:
-        if moves.options or moves.own:
+    for places, enabled in groups:
+        if enabled.options or enabled.controlled:
             moving[places] = True
-    return [(places, moves) for places, moves in found if len(places)], np.flatnonzero(~moving)
+    return [(places, enabled) for places, enabled in groups if len(places)], np.flatnonzero(~moving)
 
 
-def explored(
-    lanes_for: Callable[[Words], Sequence[Lane[Moves]]],
+def explore_layers(
+    projections_for: Callable[[Words], Sequence[BitProjection[EnabledActions]]],
     initial: Words,
     limit: int,
-    note: Callable[[Sights, Words, Found], None] = lambda *_: None,
-    decided: Decided | None = None,
-) -> Layers:
+    note: Callable[[LayerDiagnostics, Words, EnabledGroups], None] = lambda *_: None,
+    decided: AbsorbingTest | None = None,
+) -> LayeredMdp:
     """Return the layers; the lanes may be put together when enough states have been seen.
 
     Words of which it is decided what they are worth stand in no layer.
     """
-    result = Layers(lanes_for(initial), [distinct([initial])], Sights())
+    result = LayeredMdp(projections_for(initial), [distinct([initial])], LayerDiagnostics())
     waiting: dict[int, Words] = {}
-    total, look, grouped = len(initial), min(limit, _FIRST_LOOK), False
+    total, look, grouped = len(initial), min(limit, _FIRST_CHECK_STATES), False
     while True:
         depth = len(result.words) - 1
         layer = result.words[depth]
-        found, ends = result.found(depth)
+        groups, ends = result.enabled_in(depth)
         targets: dict[int, list[Words]] = {}
-        for places, moves in found:
+        for places, enabled in groups:
             here = layer[places]
-            for by, rise in dict.fromkeys((way.by, way.rise) for way in moves.ways()):
-                there = moved(here, by)
+            for by, rise in dict.fromkeys((transition.by, transition.rise) for transition in enabled.transitions()):
+                successors = moved(here, by)
                 if decided is not None:
-                    won, lost = decided(there)
-                    there = there[~(won | lost)]
-                targets.setdefault(depth + rise, []).append(there)
-                result.strides.add((by, rise))
-                result.farthest = max(result.farthest, rise)
-            result.has_turns |= bool(moves.own)
-            result.widest = max([result.widest, *(len(option.events) for option in moves.options)])
+                    won, lost = decided(successors)
+                    successors = successors[~(won | lost)]
+                targets.setdefault(depth + rise, []).append(successors)
+                result.offsets.add((by, rise))
+                result.max_rise = max(result.max_rise, rise)
+            result.has_decisions |= bool(enabled.controlled)
+            result.max_outcomes = max([result.max_outcomes, *(len(action.events) for action in enabled.options)])
         for at, several in targets.items():
             waiting[at] = distinct([*several, waiting[at]] if at in waiting else several)
-        _see(result.sights, layer, found, ends)
-        note(result.sights, layer, found)
+        _record_diagnostics(result.sights, layer, groups, ends)
+        note(result.sights, layer, groups)
         result.ends += len(ends)
         if not waiting:
             break
-        result.words.append(waiting.pop(depth + 1, _NONE))
+        result.words.append(waiting.pop(depth + 1, _NO_STATES))
         total += len(result.words[-1])
         if total > look:
             result.states = len(distinct(result.words))
             if result.states > limit:
                 raise ResourceExhausted(f"more than {limit:,} states")
-            if total > limit * _UNEVEN or total > result.states * _UNEVEN:
-                raise Uneven
+            if total > limit * _MAX_COPIES_PER_STATE or total > result.states * _MAX_COPIES_PER_STATE:
+                raise NotLayered
             look = min(total * 2, max(limit, total + limit // 8))
-        if not grouped and total > _FIRST_LOOK // 8:
+        if not grouped and total > _FIRST_CHECK_STATES // 8:
             grouped = True
-            result.lanes = lanes_for(np.concatenate(result.words))
+            result.projections = projections_for(np.concatenate(result.words))
     every = distinct(result.words)
     result.states = len(every)
     if result.states < total:
@@ -186,51 +188,53 @@ def explored(
     return result
 
 
-def _recount(result: Layers, every: Words) -> None:
+def _recount(result: LayeredMdp, every: Words) -> None:
     """Count each state once, though it may stand in several layers."""
     result.ends = 0
     times = dict.fromkeys(result.sights.partial, 0)
-    for begin in range(0, len(every), _FIRST_LOOK):
-        found, ends = opened(result.lanes, every[begin : begin + _FIRST_LOOK])
+    for begin in range(0, len(every), _FIRST_CHECK_STATES):
+        groups, ends = enabled_actions(result.projections, every[begin : begin + _FIRST_CHECK_STATES])
         result.ends += len(ends)
-        for places, moves in found:
-            for belief in moves.partial:
+        for places, enabled in groups:
+            for belief in enabled.partial:
                 times[belief] += len(places)
     result.sights.partial = {belief: (times[belief], where) for belief, (_, where) in result.sights.partial.items()}
 
 
-def _see(sights: Sights, layer: Words, found: Found, ends: Places) -> None:
-    for places, moves in found:
-        for belief in moves.partial:
+def _record_diagnostics(sights: LayerDiagnostics, layer: Words, groups: EnabledGroups, ends: Indices) -> None:
+    for places, enabled in groups:
+        for belief in enabled.partial:
             times, where = sights.partial.get(belief, (0, int(layer[places[0]])))
             sights.partial[belief] = times + len(places), where
-        sights.applied.update(moves.believed)
-        if moves.forbidden and sights.stuck is None and len(ends):
+        sights.applied.update(enabled.believed)
+        if enabled.forbidden and sights.stuck is None and len(ends):
             here = np.intersect1d(places, ends)
             if len(here):
                 sights.stuck = int(layer[here[0]])
 
 
-def trail(layers: Layers, word: int) -> list[tuple[int, Way | None, tuple[int, int] | None]]:
+def path_to(layers: LayeredMdp, word: int) -> list[tuple[int, LayeredTransition | None, tuple[int, int] | None]]:
     """Return the words on some way from an initial state, each with the step that led to it and whose it was."""
     depth = next(at for at, layer in enumerate(layers.words) if len(_present(layer, [word])))
-    found: list[tuple[int, Way | None, tuple[int, int] | None]] = []
+    path: list[tuple[int, LayeredTransition | None, tuple[int, int] | None]] = []
     while depth:
-        before, way, owner, depth = _step_before(layers, word, depth)
-        found.append((word, way, owner))
+        before, transition, owner, depth = _step_before(layers, word, depth)
+        path.append((word, transition, owner))
         word = before
-    return [(word, None, None), *reversed(found)]
+    return [(word, None, None), *reversed(path)]
 
 
-def _step_before(layers: Layers, word: int, depth: int) -> tuple[int, Way, tuple[int, int] | None, int]:
-    for rise in range(1, min(depth, layers.farthest) + 1):
-        there = [(word - by) % (1 << WORD) for by, each in layers.strides if each == rise]
-        before = _present(layers.words[depth - rise], there)
-        for places, moves in opened(layers.lanes, before)[0]:
-            for way in moves.ways():
-                at = np.flatnonzero(moved(before[places], way.by) == np.uint64(word))
-                if way.rise == rise and len(at):
-                    return int(before[places[at[0]]]), way, moves.owner, depth - rise
+def _step_before(
+    layers: LayeredMdp, word: int, depth: int
+) -> tuple[int, LayeredTransition, tuple[int, int] | None, int]:
+    for rise in range(1, min(depth, layers.max_rise) + 1):
+        candidates = [(word - by) % (1 << WORD_BITS) for by, each in layers.offsets if each == rise]
+        before = _present(layers.words[depth - rise], candidates)
+        for places, enabled in enabled_actions(layers.projections, before)[0]:
+            for transition in enabled.transitions():
+                at = np.flatnonzero(moved(before[places], transition.by) == np.uint64(word))
+                if transition.rise == rise and len(at):
+                    return int(before[places[at[0]]]), transition, enabled.owner, depth - rise
     raise AssertionError("nothing leads to a state of a layer")
 
 

@@ -12,36 +12,39 @@ from functools import cached_property
 
 import numpy as np
 
-from cplc.decision.backward_induction import Amounts, Turn
-from cplc.decision.counted_state_space import Terrain
-from cplc.decision.optimal_strategy import NEAR
+from cplc.decision.backward_induction import DecisionValues, ValueArray
+from cplc.decision.counted_state_space import CountedStateSpace
+from cplc.decision.optimal_strategy import RELATIVE_TOLERANCE
 from cplc.decision.results import Advice, Situation
 from cplc.decision.vectorised_states import Words
 from cplc.records import dataclass
 
-_PER_WORD = 64
-_TOLD = 1_000
+_BITS_PER_WORD = 64
+_MAX_SITUATIONS = 1_000
 """Situations that are said; more nobody reads."""
 
-Seen = tuple[Words, Words, Words]
+ObservationTable = tuple[Words, Words, Words]
 """What is seen, and bits in rows: the choices that are best wherever this is seen, and all that there are."""
 
 
 @dataclass
-class Choices:
-    terrain: Terrain
+class StrategyCollector:
+    space: CountedStateSpace
     below: np.uint64 | None = None
     """What is at stake beside states has its place in words above this."""
-    _found: list[Seen] = field(default_factory=list)
+    _tables: list[ObservationTable] = field(default_factory=list)
 
     @cached_property
     def _places(self) -> dict[tuple[int, int], tuple[int, np.uint64]]:
         """The column and the bit of each choice: a step, and what is seen of whose it is."""
-        return {key: (at // _PER_WORD, np.uint64(1 << at % _PER_WORD)) for at, key in enumerate(self.terrain.choices())}
+        return {
+            key: (at // _BITS_PER_WORD, np.uint64(1 << at % _BITS_PER_WORD))
+            for at, key in enumerate(self.space.choices())
+        }
 
-    def see(self, layer: Words, turns: Sequence[Turn], best: Amounts) -> None:
+    def see(self, layer: Words, turns: Sequence[DecisionValues], best: ValueArray) -> None:
         """Take in what each choice is worth in states of a layer, where there is more than one."""
-        width = len(self._places) // _PER_WORD + 1
+        width = len(self._places) // _BITS_PER_WORD + 1
         number = np.zeros(len(layer), np.int64)
         for places, _, _, _ in turns:
             number[places] += 1
@@ -51,48 +54,50 @@ class Choices:
         good = np.full((len(layer), width), ~np.uint64(0), np.uint64)
         every = np.zeros((len(layer), width), np.uint64)
         for places, step, owner, worth in turns:
-            column, bit = self._places[step, self.terrain.visible(owner)]
+            column, bit = self._places[step, self.space.visible(owner)]
             every[places, column] |= bit
             most = best[places]
-            bad = worth < most if worth.dtype == object else worth < most - abs(most) * NEAR
+            bad = worth < most if worth.dtype == object else worth < most - abs(most) * RELATIVE_TOLERANCE
             good[places[bad.astype(bool)], column] &= ~bit
-        self._found.append(_reduced([(self._sight(layer[several]), good[several] & every[several], every[several])]))
-        if len(self._found) > 64:
-            self._found = [_reduced(self._found)]
+        self._tables.append(
+            _merged_observations([(self._observe(layer[several]), good[several] & every[several], every[several])])
+        )
+        if len(self._tables) > 64:
+            self._tables = [_merged_observations(self._tables)]
 
     @cached_property
-    def _sight(self) -> Callable[[Words], Words]:
-        see = self.terrain.sight()
+    def _observe(self) -> Callable[[Words], Words]:
+        see = self.space.observation()
         below = self.below
         return see if below is None else lambda words: see(words % below)
 
     def advice(self) -> Advice | None:
         """Return what is best in each situation in which it matters; None where nothing ever does."""
-        if not self._found:
+        if not self._tables:
             return None
-        views, good, every = _reduced(self._found)
+        views, good, every = _merged_observations(self._tables)
         matter = (good != every).any(axis=1)
         if not matter.any():
             return None
         by_sight = bool((good != 0).any(axis=1).all())
-        if self.terrain.alike.families:
+        if self.space.symmetry.families:
             return Advice((), by_sight)
-        telling = self.terrain.telling(views)
-        names = self.terrain.system.steps
+        distinguishing_variables = self.space.distinguishing_variables(views)
+        names = self.space.system.steps
         situations = []
-        for at in np.flatnonzero(matter)[:_TOLD]:
+        for at in np.flatnonzero(matter)[:_MAX_SITUATIONS]:
             best = [step for (step, _), (column, bit) in self._places.items() if good[at, column] & bit]
-            seen = tuple((name, value(int(views[at]))) for name, value in telling)
-            situations.append(Situation(seen, tuple(names[step].name for step in best)))
+            observed = tuple((name, value(int(views[at]))) for name, value in distinguishing_variables)
+            situations.append(Situation(observed, tuple(names[step].name for step in best)))
         return Advice(tuple(situations), by_sight)
 
 
-def _reduced(found: Sequence[Seen]) -> Seen:
+def _merged_observations(tables: Sequence[ObservationTable]) -> ObservationTable:
     """Put together what is the same to the participant."""
-    views = np.concatenate([one for one, _, _ in found])
+    views = np.concatenate([one for one, _, _ in tables])
     order = np.argsort(views, kind="stable")
     views = views[order]
-    begins = np.flatnonzero(np.concatenate(([True], views[1:] != views[:-1])))
-    good = np.bitwise_and.reduceat(np.concatenate([one for _, one, _ in found])[order], begins, axis=0)
-    every = np.bitwise_or.reduceat(np.concatenate([one for _, _, one in found])[order], begins, axis=0)
-    return views[begins], good, every
+    initial_states = np.flatnonzero(np.concatenate(([True], views[1:] != views[:-1])))
+    good = np.bitwise_and.reduceat(np.concatenate([one for _, one, _ in tables])[order], initial_states, axis=0)
+    every = np.bitwise_or.reduceat(np.concatenate([one for _, _, one in tables])[order], initial_states, axis=0)
+    return views[initial_states], good, every

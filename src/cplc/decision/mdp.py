@@ -15,27 +15,27 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from cplc.decision.enabled_choices import NOTHING, Group, Offer, Offers
+from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Participant
 
-_SAMPLE = 1024
+_SAMPLE_STATES = 1024
 
 
-class Kind(IntEnum):
+class ActionKind(IntEnum):
     STEP = 0
     """Happens some time if it may happen again and again."""
     SEND = 1
     """Of others, and nobody believes anything of it: it may be put off for ever."""
     BELIEF = 2
-    TURN = 3
+    CONTROLLED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class EventProbability:
     """The probability of an event that is believed."""
 
     belief: int
@@ -49,66 +49,66 @@ CERTAIN = 0
 
 
 @dataclass
-class Model:
+class Mdp:
     """Filled by `explore` or `products`, and not changed afterwards."""
 
-    chances: list[Chance]
+    chances: list[EventProbability]
     initial: int = 0
     """How many states are initial; they come first."""
-    first_option: array[int] = field(default_factory=lambda: array("I", (0,)))
+    first_action: array[int] = field(default_factory=lambda: array("I", (0,)))
     kind: bytearray = field(default_factory=bytearray)
     first_event: array[int] = field(default_factory=lambda: array("I", (0,)))
     chance: array[int] = field(default_factory=lambda: array("I"))
     """Of each event."""
-    first_way: array[int] = field(default_factory=lambda: array("I", (0,)))
+    first_transition: array[int] = field(default_factory=lambda: array("I", (0,)))
     target: array[int] = field(default_factory=lambda: array("I"))
     step: array[int] = field(default_factory=lambda: array("I"))
 
     def __len__(self) -> int:
-        return len(self.first_option) - 1
+        return len(self.first_action) - 1
 
     def options(self, state: int) -> range:
-        return range(self.first_option[state], self.first_option[state + 1])
+        return range(self.first_action[state], self.first_action[state + 1])
 
-    def events(self, option: int) -> range:
-        return range(self.first_event[option], self.first_event[option + 1])
+    def events(self, action: int) -> range:
+        return range(self.first_event[action], self.first_event[action + 1])
 
-    def ways(self, event: int) -> range:
-        return range(self.first_way[event], self.first_way[event + 1])
+    def transitions(self, event: int) -> range:
+        return range(self.first_transition[event], self.first_transition[event + 1])
 
     def is_end(self, state: int) -> bool:
-        return self.first_option[state] == self.first_option[state + 1]
+        return self.first_action[state] == self.first_action[state + 1]
 
-    def edges(self, state: int) -> range:
+    def outgoing(self, state: int) -> range:
         """Return the ways out of the state; they stand together."""
-        begin, end = self.first_option[state], self.first_option[state + 1]
-        return range(self.first_way[self.first_event[begin]], self.first_way[self.first_event[end]])
+        begin, end = self.first_action[state], self.first_action[state + 1]
+        return range(self.first_transition[self.first_event[begin]], self.first_transition[self.first_event[end]])
 
     def after(self, state: int) -> array[int]:
-        edges = self.edges(state)
-        return self.target[edges.start : edges.stop]
+        outgoing = self.outgoing(state)
+        return self.target[outgoing.start : outgoing.stop]
 
-    def add_option(self, kind: Kind, events: Sequence[tuple[int, Sequence[tuple[int, int]]]]) -> None:
+    def add_action(self, kind: ActionKind, events: Sequence[tuple[int, Sequence[tuple[int, int]]]]) -> None:
         """Add an option to the state that is being made: events with the number of their chance, step and target."""
         self.kind.append(kind)
-        for chance, ways in events:
+        for chance, transitions in events:
             self.chance.append(chance)
-            for step, target in ways:
+            for step, target in transitions:
                 self.step.append(step)
                 self.target.append(target)
-            self.first_way.append(len(self.target))
+            self.first_transition.append(len(self.target))
         self.first_event.append(len(self.chance))
 
     def close(self) -> None:
         """All options of the state have been added."""
-        self.first_option.append(len(self.kind))
+        self.first_action.append(len(self.kind))
 
 
 @dataclass(frozen=True)
-class Explored:
+class ExploredMdp:
     """The decision model of a system with a participant, and what was seen on the way."""
 
-    model: Model
+    model: Mdp
     packing: Packing
     states: list[int]
     partial: dict[int, tuple[int, int]]
@@ -121,20 +121,20 @@ class Explored:
     """A state where the participant could go on but would not."""
 
 
-def chances_of(participant: Participant) -> tuple[list[Chance], dict[tuple[int, int], int]]:
+def event_probabilities(participant: Participant) -> tuple[list[EventProbability], dict[tuple[int, int], int]]:
     """Return the chances of what is believed, and the number of each by belief and event."""
-    chances = [Chance(-1, 0, Fraction(1), Fraction(1))]
+    chances = [EventProbability(-1, 0, Fraction(1), Fraction(1))]
     numbers: dict[tuple[int, int], int] = {}
     for index, belief in enumerate(participant.beliefs):
         for position, event in enumerate(belief.events):
             numbers[index, position] = len(chances)
-            chances.append(Chance(index, position, event.low, event.high))
+            chances.append(EventProbability(index, position, event.low, event.high))
     return chances, numbers
 
 
 def explore(
-    system: System, participant: Participant, limit: int, *, one_part_at_a_time: Sequence[int] = ()
-) -> Explored:
+    system: System, participant: Participant, limit: int, *, component_masks: Sequence[int] = ()
+) -> ExploredMdp:
     """Return the decision model over the reachable states, if they are no more than the limit.
 
     Given masks of parts that do not depend on each other, only the first of them in which something is open goes on.
@@ -144,12 +144,12 @@ def explore(
     packing = Packing(system)
     if prod(len(set(variable.initial)) for variable in system.variables) > limit:
         raise ResourceExhausted(f"more than {limit:,} initial states")
-    search = _Search(packing, system, participant, limit, one_part_at_a_time)
+    search = _MdpBuilder(packing, system, participant, limit, component_masks)
     search.run()
     return search.result()
 
 
-class _Search:
+class _MdpBuilder:
     def __init__(
         self, packing: Packing, system: System, participant: Participant, limit: int, parts: Sequence[int]
     ) -> None:
@@ -157,13 +157,13 @@ class _Search:
         self.limit = limit
         self.parts = parts
         self.beliefs = participant.beliefs
-        chances, self.chance = chances_of(participant)
+        chances, self.chance = event_probabilities(participant)
         initial = ([packing.bits(v.name, value) for value in dict.fromkeys(v.initial)] for v in system.variables)
         begins = packing.condition(system.start)
         self.states = [state for state in map(sum, product(*initial)) if begins(state)]
         self.number = {state: number for number, state in enumerate(self.states)}
-        self.model = Model(chances, len(self.states))
-        self.groups = list(Offers(system, participant, packing).groups())
+        self.model = Mdp(chances, len(self.states))
+        self.groups = list(ChoiceTables(system, participant, packing).groups())
         self.partial: dict[int, tuple[int, int]] = {}
         self.overlapping: dict[tuple[int, int], int] = {}
         self.applied: set[int] = set()
@@ -172,15 +172,15 @@ class _Search:
     def run(self) -> None:
         if self.parts:
             groups = [
-                joined(part, [group for group in self.groups if group.mask and group.mask & ~part == 0])
+                union_table(part, [group for group in self.groups if group.mask and group.mask & ~part == 0])
                 for part in self.parts
             ]
         else:
-            self._expand([(group.mask, MemoTable(group.find)) for group in self.groups], _SAMPLE)
-            groups = list(together(self.groups, self.states))
+            self._expand([(group.mask, MemoTable(group.find)) for group in self.groups], _SAMPLE_STATES)
+            groups = list(merged_tables(self.groups, self.states))
         self._expand([(group.mask, MemoTable(group.find)) for group in groups], self.limit + 1)
 
-    def _expand(self, tables: list[tuple[int, MemoTable[Offer]]], enough: int) -> None:
+    def _expand(self, tables: list[tuple[int, MemoTable[EnabledChoices]]], enough: int) -> None:
         position = len(self.model)
         while position < len(self.states) < enough:
             self._close(self.states[position], tables)
@@ -188,42 +188,45 @@ class _Search:
             if len(self.states) > self.limit:
                 raise ResourceExhausted(f"more than {self.limit:,} states")
 
-    def _close(self, state: int, tables: list[tuple[int, MemoTable[Offer]]]) -> None:
-        offers = [offer for mask, table in tables if (offer := table[state & mask]) is not NOTHING]
+    def _close(self, state: int, tables: list[tuple[int, MemoTable[EnabledChoices]]]) -> None:
+        offers = [offer for mask, table in tables if (offer := table[state & mask]) is not NO_CHOICES]
         if any(offer.ends for offer in offers):
             self.model.close()
             return
         turn: list[tuple[int, list[tuple[int, int]]]] = []
         believed: list[int] = []
         if self.parts:
-            offers = [offer for offer in offers if offer.plain or offer.own or offer.believed][:1]
+            offers = [offer for offer in offers if offer.uncontrolled or offer.controlled or offer.believed][:1]
         model, number = self.model, self._number
         for offer in offers:
-            for ways, pressing in offer.plain:
-                kind = Kind.STEP if pressing else Kind.SEND
-                model.add_option(kind, ((CERTAIN, [(step, number(state ^ change)) for step, change in ways]),))
+            for transitions, is_fair in offer.uncontrolled:
+                kind = ActionKind.STEP if is_fair else ActionKind.SEND
+                model.add_action(kind, ((CERTAIN, [(step, number(state ^ change)) for step, change in transitions]),))
             for belief, events in offer.believed:
                 believed.append(belief)
-                model.add_option(
-                    Kind.BELIEF,
+                model.add_action(
+                    ActionKind.BELIEF,
                     [
-                        (self.chance[belief, event], [(step, number(state ^ change)) for step, change in ways])
-                        for event, ways in events
+                        (self.chance[belief, event], [(step, number(state ^ change)) for step, change in transitions])
+                        for event, transitions in events
                     ],
                 )
-            turn += ((CERTAIN, [(step, number(state ^ change)) for step, change in ways]) for ways in offer.own)
+            turn += (
+                (CERTAIN, [(step, number(state ^ change)) for step, change in transitions])
+                for transitions in offer.controlled
+            )
             for belief in offer.partial:
                 times, where = self.partial.get(belief, (0, state))
                 self.partial[belief] = times + 1, where
         if turn:
-            model.add_option(Kind.TURN, turn)
-        elif self.stuck is None and len(model.kind) == model.first_option[-1]:
+            model.add_action(ActionKind.CONTROLLED, turn)
+        elif self.stuck is None and len(model.kind) == model.first_action[-1]:
             self.stuck = state if any(offer.forbidden for offer in offers) else None
         model.close()
         if believed:
-            self._note(state, believed)
+            self._record_beliefs(state, believed)
 
-    def _note(self, state: int, believed: list[int]) -> None:
+    def _record_beliefs(self, state: int, believed: list[int]) -> None:
         self.applied.update(believed)
         for at, one in enumerate(believed):
             for other in believed[at + 1 :]:
@@ -232,13 +235,13 @@ class _Search:
                     self.overlapping[pair] = state
 
     def _number(self, state: int) -> int:
-        found = self.number.setdefault(state, len(self.states))
-        if found == len(self.states):
+        number = self.number.setdefault(state, len(self.states))
+        if number == len(self.states):
             self.states.append(state)
-        return found
+        return number
 
-    def result(self) -> Explored:
-        return Explored(
+    def result(self) -> ExploredMdp:
+        return ExploredMdp(
             self.model,
             self.packing,
             self.states,
@@ -249,39 +252,39 @@ class _Search:
         )
 
 
-def together(groups: Sequence[Group], states: Sequence[int]) -> Iterator[Group]:
+def merged_tables(groups: Sequence[ChoiceTable], states: Sequence[int]) -> Iterator[ChoiceTable]:
     """Yield fewer groups, put together as long as together they see few of the states as different."""
-    sample = states[:: max(1, len(states) // _SAMPLE)]
-    few = max(8, len(sample) // 8)
-    found: list[tuple[int, list[Group]]] = []
+    sample = states[:: max(1, len(states) // _SAMPLE_STATES)]
+    max_patterns = max(8, len(sample) // 8)
+    merged: list[tuple[int, list[ChoiceTable]]] = []
     for group in sorted(groups, key=lambda group: -group.mask.bit_count()):
-        nearest = sorted(range(len(found)), key=lambda at: -(found[at][0] & group.mask).bit_count())
+        nearest = sorted(range(len(merged)), key=lambda at: -(merged[at][0] & group.mask).bit_count())
         for at in nearest[:4]:
-            mask, members = found[at]
+            mask, members = merged[at]
             union = mask | group.mask
-            if union == mask or len({state & union for state in sample}) <= few:
-                found[at] = union, [*members, group]
+            if union == mask or len({state & union for state in sample}) <= max_patterns:
+                merged[at] = union, [*members, group]
                 break
         else:
-            found.append((group.mask, [group]))
-    for mask, members in found:
-        yield members[0] if len(members) == 1 else joined(mask, members)
+            merged.append((group.mask, [group]))
+    for mask, members in merged:
+        yield members[0] if len(members) == 1 else union_table(mask, members)
 
 
-def joined(mask: int, members: Sequence[Group]) -> Group:
+def union_table(mask: int, members: Sequence[ChoiceTable]) -> ChoiceTable:
     """Return the groups as one, which sees what any of them sees."""
 
-    def find(pattern: int) -> Offer:
-        found = NOTHING
+    def find(pattern: int) -> EnabledChoices:
+        enabled = NO_CHOICES
         for group in members:
             offer = group.find(pattern & group.mask)
-            if offer is not NOTHING:
-                found = offer if found is NOTHING else found | offer
-        return found
+            if offer is not NO_CHOICES:
+                enabled = offer if enabled is NO_CHOICES else enabled | offer
+        return enabled
 
-    return Group(mask, find)
+    return ChoiceTable(mask, find)
 
 
-def with_chances(model: Model, chances: Sequence[Chance]) -> Model:
+def with_chances(model: Mdp, chances: Sequence[EventProbability]) -> Mdp:
     """Return the same with other probabilities; none may become possible that was not."""
     return replace(model, chances=list(chances))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cplc.decision.enabled_choices import Group, Offer, Offers
-from cplc.decision.symmetric_agents import Alike
+from cplc.decision.enabled_choices import ChoiceTable, ChoiceTables, EnabledChoices
+from cplc.decision.symmetric_agents import SymmetricAgents
 from cplc.logic.expressions import reads
 from cplc.records import dataclass
 from cplc.statespace.packing import Packing
@@ -15,13 +15,13 @@ from cplc.system.participant import Belief, Participant
 
 
 @dataclass(frozen=True)
-class View:
+class MemberView:
     """A system of what is shared, the first member of a family (or none) and what is watched."""
 
     system: System
     participant: Participant
     packing: Packing
-    groups: tuple[Group, ...]
+    groups: tuple[ChoiceTable, ...]
     steps: tuple[int, ...]
     """Of the whole system."""
     beliefs: tuple[int, ...]
@@ -37,81 +37,81 @@ class View:
         return tuple(name for name in self.watched if self.packing.mask([name]) & mask)
 
 
-def view_of(alike: Alike, number: int | None) -> View:
+def view_of(symmetry: SymmetricAgents, number: int | None) -> MemberView:
     """Return what the first member of the family is about; without one, what is about no member."""
     own = None if number is None else (number, 0)
-    family = None if number is None else alike.families[number]
+    family = None if number is None else symmetry.families[number]
     if family is None:
-        taken = {step for one in alike.families for steps in one.steps for step in steps}
-        named = {index for one in alike.families for each in one.beliefs for index in each}
-        ruled = {index for one in alike.families for each in one.decisions for index in each}
-        steps = tuple(index for index in range(len(alike.system.steps)) if index not in taken)
-        beliefs = tuple(index for index in range(len(alike.participant.beliefs)) if index not in named)
-        decisions = tuple(index for index in range(len(alike.participant.decisions)) if index not in ruled)
+        taken = {step for one in symmetry.families for steps in one.steps for step in steps}
+        named = {index for one in symmetry.families for each in one.beliefs for index in each}
+        ruled = {index for one in symmetry.families for each in one.decisions for index in each}
+        steps = tuple(index for index in range(len(symmetry.system.steps)) if index not in taken)
+        beliefs = tuple(index for index in range(len(symmetry.participant.beliefs)) if index not in named)
+        decisions = tuple(index for index in range(len(symmetry.participant.decisions)) if index not in ruled)
     else:
         steps, beliefs, decisions = family.steps[0], family.beliefs[0], family.decisions[0]
     new = {index: at for at, index in enumerate(steps)}
-    seen = [_step(alike, alike.system.steps[index], own) for index in steps]
+    member_steps = [_step(symmetry, symmetry.system.steps[index], own) for index in steps]
     participant = replace(
-        alike.participant,
-        beliefs=tuple(_belief(alike, alike.participant.beliefs[index], own, new) for index in beliefs),
+        symmetry.participant,
+        beliefs=tuple(_belief(symmetry, symmetry.participant.beliefs[index], own, new) for index in beliefs),
         decisions=tuple(
-            replace(one, condition=alike.seen(one.condition, own), steps=tuple(new[step] for step in one.steps))
-            for one in map(alike.participant.decisions.__getitem__, decisions)
+            replace(one, condition=symmetry.seen(one.condition, own), steps=tuple(new[step] for step in one.steps))
+            for one in map(symmetry.participant.decisions.__getitem__, decisions)
         ),
     )
     local = () if family is None else family.members[0]
-    asked = {name for step in seen for name in step.footprint}.union(
+    names = {name for step in member_steps for name in step.footprint}.union(
         *(reads(one.condition) for one in participant.beliefs),
         *(reads(one.condition) for one in participant.decisions),
     )
-    watched = tuple(name for name in alike.watched if name in asked)
-    system = replace(kept(alike.system, (*alike.shared, *local), watched), steps=tuple(seen))
+    watched = tuple(name for name in symmetry.watched if name in names)
+    system = replace(restricted_system(symmetry.system, (*symmetry.shared, *local), watched), steps=tuple(member_steps))
     packing = Packing(system)
-    groups = tuple(Offers(system, participant, packing).groups())
-    return View(system, participant, packing, groups, steps, beliefs, packing.mask(local), watched)
+    groups = tuple(ChoiceTables(system, participant, packing).groups())
+    return MemberView(system, participant, packing, groups, steps, beliefs, packing.mask(local), watched)
 
 
-def _belief(alike: Alike, belief: Belief, own: tuple[int, int] | None, new: Mapping[int, int]) -> Belief:
+def _belief(symmetry: SymmetricAgents, belief: Belief, own: tuple[int, int] | None, new: Mapping[int, int]) -> Belief:
     events = (replace(event, steps=tuple(new[step] for step in event.steps)) for event in belief.events)
-    return replace(belief, condition=alike.seen(belief.condition, own), events=tuple(events))
+    return replace(belief, condition=symmetry.seen(belief.condition, own), events=tuple(events))
 
 
-def _step(alike: Alike, step: Step, own: tuple[int, int] | None) -> Step:
+def _step(symmetry: SymmetricAgents, step: Step, own: tuple[int, int] | None) -> Step:
     return replace(
         step,
-        guard=alike.seen(step.guard, own),
-        updates=tuple((alike.first(name), alike.seen(to, own)) for name, to in step.updates),
-        free=tuple(map(alike.first, step.free)),
+        guard=symmetry.seen(step.guard, own),
+        updates=tuple((symmetry.first(name), symmetry.seen(to, own)) for name, to in step.updates),
+        free=tuple(map(symmetry.first, step.free)),
     )
 
 
-def ways_of(offer: Offer) -> Iterator[tuple[int, int]]:
-    for ways, _ in offer.plain:
-        yield from ways
-    for ways in offer.own:
-        yield from ways
+def step_changes(offer: EnabledChoices) -> Iterator[tuple[int, int]]:
+    for transitions, _ in offer.uncontrolled:
+        yield from transitions
+    for transitions in offer.controlled:
+        yield from transitions
     for _, events in offer.believed:
-        for _, ways in events:
-            yield from ways
+        for _, transitions in events:
+            yield from transitions
 
 
-def union(groups: Sequence[Group]) -> int:
-    found = 0
+def union(groups: Sequence[ChoiceTable]) -> int:
+    mask = 0
     for group in groups:
-        found |= group.mask
-    return found
+        mask |= group.mask
+    return mask
 
 
-def only(state: State, system: System) -> State:
+def restricted_state(state: State, system: System) -> State:
     return {name: state[name] for name in system.variable if name in state}
 
 
-def kept(system: System, names: Sequence[str], watched: Sequence[str]) -> System:
+def restricted_system(system: System, names: Sequence[str], watched: Sequence[str]) -> System:
     """Return the system with these variables alone, in their order, and one for each of what is watched."""
-    kept = set(names)
+    restricted_system = set(names)
     first = [system.variable[name] for name in names]
-    assert len(kept) == len(first)
+    assert len(restricted_system) == len(first)
     watching = [Variable(name, (False, True), (False,), "own", "Env", "") for name in watched]
     return replace(
         system,

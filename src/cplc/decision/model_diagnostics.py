@@ -9,7 +9,7 @@ from cplc.system.model import State
 
 
 @dataclass(frozen=True)
-class Seen:
+class ModelDiagnostics:
     """What whoever wrote the beliefs should know, with an example of a state, found when it is asked for."""
 
     partial: dict[int, tuple[int, Callable[[], State]]]

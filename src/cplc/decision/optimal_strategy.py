@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from cplc.decision.mdp import Kind, Model
+from cplc.decision.mdp import ActionKind, Mdp
 from cplc.decision.results import Advice, Number, Situation
-from cplc.decision.value_bounds import Ordered
+from cplc.decision.value_bounds import OrderedMdp
 from cplc.logic.expressions import Value
 from cplc.system.model import State, System
 
-NEAR = 1e-12
+RELATIVE_TOLERANCE = 1e-12
 
 
 def advice(
     system: System,
     agents: Sequence[str],
-    ordered: Ordered,
+    ordered: OrderedMdp,
     values: Sequence[Number],
     unpack: Callable[[int], State],
 ) -> Advice | None:
@@ -28,12 +28,15 @@ def advice(
     model = ordered.model
     names = [name for agent in system.agents if agent.name in agents for name in agent.local]
     offered: dict[tuple[Value, ...], tuple[set[int], set[int]]] = {}
-    for state, option in _decisions(model):
-        worth = {model.step[model.ways(event)[0]]: _least(model, event, values) for event in model.events(option)}
+    for state, action in _decisions(model):
+        worth = {
+            model.step[model.transitions(event)[0]]: _worst_value(model, event, values)
+            for event in model.events(action)
+        }
         most = max(worth.values())
-        good = {step for step, value in worth.items() if value == most or _is_near(value, most)}
-        seen = unpack(state)
-        view = tuple(seen[name] for name in names)
+        good = {step for step, value in worth.items() if value == most or _is_optimal(value, most)}
+        valuation = unpack(state)
+        view = tuple(valuation[name] for name in names)
         best, every = offered.setdefault(view, (set(good), set(worth)))
         best &= good
         every |= set(worth)
@@ -50,17 +53,17 @@ def advice(
     return Advice(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
 
 
-def _decisions(model: Model) -> Iterator[tuple[int, int]]:
+def _decisions(model: Mdp) -> Iterator[tuple[int, int]]:
     """Yield each state with its option in which the participant has more than one thing to choose."""
     for state in range(len(model)):
-        for option in model.options(state):
-            if model.kind[option] == Kind.TURN and len(model.events(option)) > 1:
-                yield state, option
+        for action in model.options(state):
+            if model.kind[action] == ActionKind.CONTROLLED and len(model.events(action)) > 1:
+                yield state, action
 
 
-def _least(model: Model, event: int, values: Sequence[Number]) -> Number:
-    return min(values[model.target[way]] for way in model.ways(event))
+def _worst_value(model: Mdp, event: int, values: Sequence[Number]) -> Number:
+    return min(values[model.target[transition]] for transition in model.transitions(event))
 
 
-def _is_near(value: Number, most: Number) -> bool:
-    return not isinstance(most, Fraction) and float(value) >= most - abs(most) * NEAR
+def _is_optimal(value: Number, most: Number) -> bool:
+    return not isinstance(most, Fraction) and float(value) >= most - abs(most) * RELATIVE_TOLERANCE

@@ -100,19 +100,19 @@ class Distribution:
 
     def shortfall(self, level: Fraction = Fraction(1, 20)) -> Number:
         """Return the mean of the worst ``level`` of cases (CVaR, as a value)."""
-        left: Number = level
+        remaining: Number = level
         total: Number = Fraction(0)
         for amount, probability in self.chances:
-            part = min(left, probability)
+            part = min(remaining, probability)
             total += amount * part
-            left -= part
-            if left <= 0:
+            remaining -= part
+            if remaining <= 0:
                 break
         return total / level
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class CdfBounds:
     """How probable it is to make at least this value, in the worst case of what is open and in the best."""
 
     value: Fraction
@@ -131,7 +131,7 @@ class Gain:
     """None where it depends on what is open."""
     unknown: str = ""
     """Why there is no distribution, or not even an expected value."""
-    levels: tuple[Level, ...] = ()
+    levels: tuple[CdfBounds, ...] = ()
     """Where there is no distribution, but it is known within what edges it lies: the values at which these change."""
 
     def assured(self, share: Fraction, *, at_best: bool = False) -> Fraction | None:

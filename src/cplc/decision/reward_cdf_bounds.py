@@ -10,54 +10,57 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from cplc.decision.end_components import weights
-from cplc.decision.mdp import Kind
-from cplc.decision.results import Level, Number
-from cplc.decision.value_bounds import Ordered, widened
+from cplc.decision.end_components import extremal_probabilities
+from cplc.decision.mdp import ActionKind
+from cplc.decision.results import CdfBounds, Number
+from cplc.decision.value_bounds import OrderedMdp, with_rounding_errors
 from cplc.runtime.limits import ResourceExhausted
 
-_CELLS = 400_000
+_MAX_CELLS = 400_000
 """Of states times values; fractions take ten times as long."""
 
 
-def levels(ordered: Ordered, of: Mapping[int, int], unit: Fraction, exact: bool) -> tuple[Level, ...]:
+def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bool) -> tuple[CdfBounds, ...]:
     """Return the values, ascending, at which something changes; the model has no circles."""
-    spans = _spans(ordered, of)
+    spans = _reward_ranges(ordered, of)
     cells = sum(most - least for least, most in spans)
-    if cells > (_CELLS // 10 if exact else _CELLS):
+    if cells > (_MAX_CELLS // 10 if exact else _MAX_CELLS):
         raise ResourceExhausted("what is made differs in too many ways")
-    worst, best = (_Sweep(ordered, of, spans, against, exact).at_first() for against in (True, False))
+    worst, best = (_TailProbabilities(ordered, of, spans, against, exact).initial_tail() for against in (True, False))
     starts = range(ordered.model.initial)
     amounts = range(min(spans[at][0] for at in starts), max(spans[at][1] for at in starts) + 1)
-    roundings = 0 if exact else ordered.roundings
-    found = []
+    max_roundings = 0 if exact else ordered.max_roundings
+    bounds = []
     for amount in amounts:
-        here, there = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
-        if here != there:
-            low, high = (widened(value, value, roundings) for value in here)
-            found.append(Level(amount * unit, low, high))
-    return tuple(found)
+        current, following = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
+        if current != following:
+            low, high = (with_rounding_errors(value, value, max_roundings) for value in current)
+            bounds.append(CdfBounds(amount * unit, low, high))
+    return tuple(bounds)
 
 
-Span = tuple[int, int]
+RewardRange = tuple[int, int]
 """The least and the most that may still be made."""
 
 
-def _spans(ordered: Ordered, of: Mapping[int, int]) -> list[Span]:
+def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
     model = ordered.model
-    found: list[Span] = [(0, 0)] * len(model)
-    for (state,) in ordered.parts:
+    ranges: list[RewardRange] = [(0, 0)] * len(model)
+    for (state,) in ordered.sccs:
         if not model.is_end(state):
-            after = [(found[model.target[way]], of.get(model.step[way], 0)) for way in model.edges(state)]
-            found[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
-    return found
+            after = [
+                (ranges[model.target[transition]], of.get(model.step[transition], 0))
+                for transition in model.outgoing(state)
+            ]
+            ranges[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
+    return ranges
 
 
-class _Sweep:
+class _TailProbabilities:
     """For each state the probabilities of making at least ``least + 1``, ``least + 2`` and so on up to the most."""
 
     def __init__(
-        self, ordered: Ordered, of: Mapping[int, int], spans: Sequence[Span], worst: bool, exact: bool
+        self, ordered: OrderedMdp, of: Mapping[int, int], spans: Sequence[RewardRange], worst: bool, exact: bool
     ) -> None:
         self.model = ordered.model
         self.of = of
@@ -68,35 +71,38 @@ class _Sweep:
         self.points = [one.low == one.high for one in self.model.chances]
         self.one: Number = Fraction(1) if exact else 1.0
         self.found: list[list[Number]] = [[]] * len(self.model)
-        for (state,) in ordered.parts:
+        for (state,) in ordered.sccs:
             least, most = spans[state]
-            self.found[state] = [self._at(state, amount) for amount in range(least + 1, most + 1)]
+            self.found[state] = [self._state_tail(state, amount) for amount in range(least + 1, most + 1)]
 
-    def at_first(self) -> Callable[[int], Number]:
-        return lambda amount: self.choose(self._from(state, amount) for state in range(self.model.initial))
+    def initial_tail(self) -> Callable[[int], Number]:
+        return lambda amount: self.choose(self._tail(state, amount) for state in range(self.model.initial))
 
-    def _from(self, state: int, amount: int) -> Number:
+    def _tail(self, state: int, amount: int) -> Number:
         least, most = self.spans[state]
         if amount <= least:
             return self.one
         return self.one - self.one if amount > most else self.found[state][amount - least - 1]
 
-    def _at(self, state: int, amount: int) -> Number:
-        return self.choose([self._option(option, amount) for option in self.model.options(state)])
+    def _state_tail(self, state: int, amount: int) -> Number:
+        return self.choose([self._action_tail(action, amount) for action in self.model.options(state)])
 
-    def _option(self, option: int, amount: int) -> Number:
+    def _action_tail(self, action: int, amount: int) -> Number:
         model = self.model
-        events = model.events(option)
+        events = model.events(action)
         each = [
             self.choose(
-                [self._from(model.target[way], amount - self.of.get(model.step[way], 0)) for way in model.ways(event)]
+                [
+                    self._tail(model.target[transition], amount - self.of.get(model.step[transition], 0))
+                    for transition in model.transitions(event)
+                ]
             )
             for event in events
         ]
-        if model.kind[option] != Kind.BELIEF:
+        if model.kind[action] != ActionKind.BELIEF:
             return max(each)
         chances = [model.chance[event] for event in events]
         if all(self.points[at] for at in chances):
             return sum([self.shares[at] * value for at, value in zip(chances, each, strict=True)])
-        shares = weights([model.chances[at] for at in chances], each, self.worst)
+        shares = extremal_probabilities([model.chances[at] for at in chances], each, self.worst)
         return sum([share * Fraction(value) for share, value in zip(shares, each, strict=True)]) * self.one

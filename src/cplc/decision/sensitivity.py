@@ -13,175 +13,181 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-from cplc.decision.batched_solver import Alike, Probed, probed_chances, probed_values, step_of
-from cplc.decision.component_cache import Built, Piece, Workshop, multiplied
-from cplc.decision.components import amounts
-from cplc.decision.mdp import Chance
+from cplc.decision.batched_solver import BatchedMdp, PerturbedFigure, perturbed_probabilities, perturbed_values, step_of
+from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, product_bounds
+from cplc.decision.components import rewards_by_step
+from cplc.decision.mdp import EventProbability
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
-from cplc.decision.rewards import Prices, expected, prices
-from cplc.decision.value_bounds import Ordered, Question, solve
+from cplc.decision.rewards import StepRewards, expected_total_reward, step_rewards
+from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, solve
 from cplc.system.participant import Aspect, Threshold
 
-_SURE = Bounds(Fraction(1), Fraction(1))
-_HALVINGS = 40
-_EFFORT = 400_000
+_PROBABILITY_ONE = Bounds(Fraction(1), Fraction(1))
+_BISECTIONS = 40
+_MAX_EFFORT = 400_000
 """States times probabilities: with more than that nobody waits for them."""
 
 
 def sensitivities(
-    workshop: Workshop, aspect: Aspect, pieces: Sequence[Piece], thresholds: Sequence[Threshold]
+    cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup], thresholds: Sequence[Threshold]
 ) -> Iterator[Sensitivity]:
     """Yield one for each probability that is no bound and not all there is to its belief."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
-    built = [piece.built for piece in pieces if isinstance(piece.built, Built)]
-    if len(built) < len(pieces) or _effort(built) > _EFFORT:
+    built = [group.built for group in groups if isinstance(group.built, ComponentMdp)]
+    if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
-    own = [workshop.bounds_of(piece, True) for piece in pieces]
-    each = [(bounds, len(piece.parts)) for bounds, piece in zip(own, pieces, strict=True)]
-    before = list(accumulate(each, _times, initial=_SURE))
-    after = list(accumulate(reversed(each), _times, initial=_SURE))[::-1]
+    own = [cache.bounds_of(group, True) for group in groups]
+    each = [(bounds, len(group.components)) for bounds, group in zip(own, groups, strict=True)]
+    before = list(accumulate(each, _product, initial=_PROBABILITY_ONE))
+    after = list(accumulate(reversed(each), _product, initial=_PROBABILITY_ONE))[::-1]
     rests = [
-        multiplied(((before[at], 1), (after[at + 1], 1), (own[at], len(piece.parts) - 1)))
-        for at, piece in enumerate(pieces)
+        product_bounds(((before[at], 1), (after[at + 1], 1), (own[at], len(group.components) - 1)))
+        for at, group in enumerate(groups)
     ]
-    together = {} if workshop.exact else _together(pieces, rests)
-    for at, piece in enumerate(pieces):
+    connected = {} if cache.exact else _batched(groups, rests)
+    for at, group in enumerate(groups):
         one, chances, rest = built[at], built[at].explored.model.chances, rests[at]
-        known = together.get(at, {})
-        believed = multiplied(((rest, 1), (own[at], 1)))
-        for number in _varied(chances):
-            changed = partial(_changed, workshop, one, piece.wanted, number, rest)
-            probed = known.get(number) or _probed(chances[number].low, changed)
-            found = _measured(aspect, chances[number], believed, probed, changed, mine)
-            for part in piece.parts:
-                belief = part.beliefs[found.belief]
-                yield found if belief == found.belief else replace(found, belief=belief)
+        batched = connected.get(at, {})
+        believed = product_bounds(((rest, 1), (own[at], 1)))
+        for number in _varied_indices(chances):
+            changed = partial(_changed_bounds, cache, one, group.wanted, number, rest)
+            perturbed = batched.get(number) or _perturbed_figure(chances[number].low, changed)
+            impact = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
+            for component in group.components:
+                belief = component.beliefs[impact.belief]
+                yield impact if belief == impact.belief else replace(impact, belief=belief)
 
 
-def _effort(built: Sequence[Built]) -> int:
+def _effort(built: Sequence[ComponentMdp]) -> int:
     return sum(one.states * len(one.explored.model.chances) for one in built)
 
 
-def _together(pieces: Sequence[Piece], rests: Sequence[Bounds]) -> dict[int, Mapping[int, Probed]]:
+def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[int, Mapping[int, PerturbedFigure]]:
     """Return what becomes of figures, by positions of pieces, when one probability changes: of each shape at once."""
-    alike: dict[tuple[int, bytes], list[tuple[int, Built]]] = {}
-    for at, piece in enumerate(pieces):
-        if isinstance(piece.built, Built):
-            alike.setdefault((id(piece.built.ordered.parts), piece.wanted), []).append((at, piece.built))
-    found: dict[int, Mapping[int, Probed]] = {}
-    for (_, wanted), members in alike.items():
-        same = _alike([one for _, one in members], [float(end) for end in wanted], {})
-        numbers = _numbers(same)
-        if numbers and same.may_be_probed():
-            probed = probed_chances(same, numbers, [rests[at] for at, _ in members])
-            found.update(zip([at for at, _ in members], probed, strict=True))
-    return found
+    alike: dict[tuple[int, bytes], list[tuple[int, ComponentMdp]]] = {}
+    for at, group in enumerate(groups):
+        if isinstance(group.built, ComponentMdp):
+            alike.setdefault((id(group.built.ordered.sccs), group.wanted), []).append((at, group.built))
+    figures: dict[int, Mapping[int, PerturbedFigure]] = {}
+    for (_, goal_states), members in alike.items():
+        same = _batched_mdp([one for _, one in members], [float(end) for end in goal_states], {})
+        numbers = _perturbed_indices(same)
+        if numbers and same.is_supported():
+            perturbed = perturbed_probabilities(same, numbers, [rests[at] for at, _ in members])
+            figures.update(zip([at for at, _ in members], perturbed, strict=True))
+    return figures
 
 
-def _alike(built: Sequence[Built], ends: Sequence[float], of: Mapping[int, int]) -> Alike:
+def _batched_mdp(built: Sequence[ComponentMdp], ends: Sequence[float], of: Mapping[int, int]) -> BatchedMdp:
     chances = [one.explored.model.chances for one in built]
-    return Alike(built[0].ordered, ends, built[0].initial, chances, of)
+    return BatchedMdp(built[0].ordered, ends, built[0].initial, chances, of)
 
 
-def _numbers(same: Alike) -> list[int]:
-    return sorted({number for chances in same.each for number in _varied(chances)})
+def _perturbed_indices(same: BatchedMdp) -> list[int]:
+    return sorted({number for chances in same.each for number in _varied_indices(chances)})
 
 
 # --- the expected value
 
 
-def value_sensitivities(workshop: Workshop, pieces: Sequence[Piece]) -> Iterator[Sensitivity]:
+def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Sensitivity]:
     """Yield the same of the expected value, where no run goes round in circles; the verdict never hangs on that."""
-    whole = prices(amounts(workshop.participant))
-    built = [piece.built for piece in pieces if isinstance(piece.built, Built) and piece.built.is_acyclic]
-    if len(built) < len(pieces) or _effort(built) > _EFFORT:
+    whole = step_rewards(rewards_by_step(cache.participant))
+    built = [group.built for group in groups if isinstance(group.built, ComponentMdp) and group.built.is_acyclic]
+    if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
-    of = [_priced(one, whole) for one in built]
+    of = [_rewards_in(one, whole) for one in built]
     alike: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
     for at, (one, mine) in enumerate(zip(built, of, strict=True)):
         if mine:
-            alike.setdefault((id(one.ordered.parts), tuple(mine.items())), []).append(at)
+            alike.setdefault((id(one.ordered.sccs), tuple(mine.items())), []).append(at)
     means = [float(_mean(one, one.ordered, mine)) if mine else 0.0 for one, mine in zip(built, of, strict=True)]
-    total = sum(mean * len(piece.parts) for mean, piece in zip(means, pieces, strict=True))
+    total = sum(mean * len(group.components) for mean, group in zip(means, groups, strict=True))
     for places in alike.values():
         members = [built[at] for at in places]
-        same = _alike(members, [0.0] * members[0].states, of[places[0]])
-        numbers = _numbers(same)
+        same = _batched_mdp(members, [0.0] * members[0].states, of[places[0]])
+        numbers = _perturbed_indices(same)
         if not numbers:
             continue
         rests = [total - means[at] for at in places]
-        if same.may_be_probed():
-            probed = probed_values(same, numbers, rests, float(whole.unit))
+        if same.is_supported():
+            perturbed = perturbed_values(same, numbers, rests, float(whole.unit))
         else:
-            probed = [
-                _values_probed(built[at], of[at], rest, whole.unit) for at, rest in zip(places, rests, strict=True)
+            perturbed = [
+                _perturbed_means(built[at], of[at], rest, whole.unit) for at, rest in zip(places, rests, strict=True)
             ]
-        for at, known in zip(places, probed, strict=True):
-            for number, each in known.items():
+        for at, figures in zip(places, perturbed, strict=True):
+            for number, each in figures.items():
                 chance = built[at].explored.model.chances[number]
-                found = _measured("value", chance, _SURE, each, lambda _: _SURE, ())
-                yield from (replace(found, belief=part.beliefs[chance.belief]) for part in pieces[at].parts)
+                impact = _sensitivity("value", chance, _PROBABILITY_ONE, each, lambda _: _PROBABILITY_ONE, ())
+                yield from (
+                    replace(impact, belief=component.beliefs[chance.belief]) for component in groups[at].components
+                )
 
 
-def _priced(built: Built, whole: Prices) -> dict[int, int]:
-    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
+def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
+    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
-def _mean(built: Built, ordered: Ordered, of: Mapping[int, int]) -> Number:
-    values, _ = expected(ordered, of, True, False)
+def _mean(built: ComponentMdp, ordered: OrderedMdp, of: Mapping[int, int]) -> Number:
+    values, _ = expected_total_reward(ordered, of, True, False)
     return min(values.low[state] for state in built.initial)
 
 
-def _values_probed(built: Built, of: Mapping[int, int], rest: float, unit: Fraction) -> dict[int, Probed]:
+def _perturbed_means(
+    built: ComponentMdp, of: Mapping[int, int], rest: float, unit: Fraction
+) -> dict[int, PerturbedFigure]:
     """Return what is expected where probabilities are bounds."""
     chances = built.explored.model.chances
 
     def figure(number: int, probability: Fraction) -> Bounds:
         ordered = built.with_chances(with_probability(chances, number, probability))
-        found = (float(_mean(built, ordered, of)) + rest) * float(unit)
-        return Bounds(found, found)
+        mean = (float(_mean(built, ordered, of)) + rest) * float(unit)
+        return Bounds(mean, mean)
 
-    return {number: _probed(chances[number].low, partial(figure, number)) for number in _varied(chances)}
+    return {
+        number: _perturbed_figure(chances[number].low, partial(figure, number)) for number in _varied_indices(chances)
+    }
 
 
 # --- one probability
 
 
-def _times(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
-    return multiplied(((product, 1), factor))
+def _product(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
+    return product_bounds(((product, 1), factor))
 
 
-def _varied(chances: Sequence[Chance]) -> list[int]:
+def _varied_indices(chances: Sequence[EventProbability]) -> list[int]:
     """Return those strictly between 0 and 1 of beliefs that know no bounds."""
     open_ones = {one.belief for one in chances if one.low is not one.high and one.low != one.high}
     return [at for at, one in enumerate(chances) if one.belief >= 0 and one.belief not in open_ones and 0 < one.low < 1]
 
 
-def _changed(
-    workshop: Workshop, built: Built, wanted: bytes, number: int, rest: Bounds, probability: Fraction
+def _changed_bounds(
+    cache: ComponentCache, built: ComponentMdp, goal_states: bytes, number: int, rest: Bounds, probability: Fraction
 ) -> Bounds:
     chances = with_probability(built.explored.model.chances, number, probability)
-    question = Question(wanted, True, workshop.exact, workshop.fairness)
+    question = ReachabilityObjective(goal_states, True, cache.exact, cache.fairness)
     mine = solve(built.with_chances(chances), question).bounds(built.initial, True)
-    return multiplied(((rest, 1), (mine, 1)))
+    return product_bounds(((rest, 1), (mine, 1)))
 
 
-def _probed(believed: Fraction, figure: Callable[[Fraction], Bounds]) -> Probed:
+def _perturbed_figure(believed: Fraction, figure: Callable[[Fraction], Bounds]) -> PerturbedFigure:
     step = step_of(believed)
     slope = _middle(figure(believed + step)) - _middle(figure(believed - step))
-    return Probed(
+    return PerturbedFigure(
         figure(Fraction(0)),
         figure(Fraction(1)),
         float(slope / (2 * step)) if isinstance(slope, Fraction) else slope / float(2 * step),
     )
 
 
-def with_probability(chances: Sequence[Chance], number: int, probability: Fraction) -> list[Chance]:
+def with_probability(chances: Sequence[EventProbability], number: int, probability: Fraction) -> list[EventProbability]:
     """Return the chances with another probability of one event; those beside it keep their proportions."""
     chosen = chances[number]
     scale = (1 - probability) / (1 - chosen.low)
 
-    def changed(at: int, one: Chance) -> Chance:
+    def changed(at: int, one: EventProbability) -> EventProbability:
         if one.belief != chosen.belief:
             return one
         share = probability if at == number else one.low * scale
@@ -190,29 +196,29 @@ def with_probability(chances: Sequence[Chance], number: int, probability: Fracti
     return [changed(at, one) for at, one in enumerate(chances)]
 
 
-def _measured(
+def _sensitivity(
     aspect: Aspect | Literal["value"],
-    chance: Chance,
+    chance: EventProbability,
     believed: Bounds,
-    probed: Probed,
+    perturbed: PerturbedFigure,
     figure: Callable[[Fraction], Bounds],
     thresholds: Sequence[Threshold],
 ) -> Sensitivity:
     flips = [
         flip
         for threshold in thresholds
-        for end, there in ((Fraction(0), probed.never), (Fraction(1), probed.always))
-        if (verdict := judged(believed, threshold)) != judged(there, threshold)
-        for flip in (_flip(chance.low, end, verdict, figure, threshold),)
+        for end, extreme in ((Fraction(0), perturbed.never), (Fraction(1), perturbed.always))
+        if (verdict := judged(believed, threshold)) != judged(extreme, threshold)
+        for flip in (_flip_point(chance.low, end, verdict, figure, threshold),)
     ]
     return Sensitivity(
         aspect,
         chance.belief,
         chance.event,
         chance.low,
-        probed.slope,
-        probed.never.middle,
-        probed.always.middle,
+        perturbed.slope,
+        perturbed.never.middle,
+        perturbed.always.middle,
         min(flips, key=lambda flip: abs(flip - float(chance.low)), default=None),
     )
 
@@ -221,7 +227,7 @@ def _middle(bounds: Bounds) -> Number:
     return bounds.low if bounds.is_exact else bounds.middle
 
 
-def _flip(
+def _flip_point(
     believed: Fraction,
     end: Fraction,
     verdict: Verdict,
@@ -230,7 +236,7 @@ def _flip(
 ) -> float:
     """Return a probability between the believed one and the end, where the verdict is another, at which it is so."""
     same, other = believed, end
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         between = (same + other) / 2
         if judged(figure(between), threshold) == verdict:
             same = between

@@ -16,7 +16,7 @@ from random import Random
 from typing import Literal, get_args
 
 from cplc.decision.binomial import interval
-from cplc.decision.enabled_choices import NOTHING, Group, Offer, Offers, Way
+from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices, StepChange
 from cplc.decision.results import Bounds, Distribution
 from cplc.logic.expressions import Expr, conj
 from cplc.records import dataclass
@@ -28,10 +28,10 @@ from cplc.system.participant import Aspect, Event, Participant
 Scheduler = Literal["uniform", "worst-seen", "best-seen"]
 SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 
-CANDIDATES = 64
+CANDIDATE_SCHEDULERS = 64
 """Ways of choosing that are tried: a power of two."""
-_REMEMBERED = 200_000
-_ATTEMPTS = 10_000
+_MAX_CACHED_STATES = 200_000
+_MAX_INITIAL_ATTEMPTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +81,21 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
         aspects.append(("benefit", lambda run: run.value > 0))
     figures: list[Estimated] = []
     values: Counter[Fraction] = Counter()
-    for aspect, wanted in aspects:
+    for aspect, is_goal in aspects:
         chance = Random(f"{sampling.seed} {aspect}")
         good = lost = 0
-        for run in _runs(simulator, sampling, wanted, chance):
-            good += _is(run, wanted)
+        for run in _runs(simulator, sampling, is_goal, chance):
+            good += _is_success(run, is_goal)
             lost += not run.ended
             if aspect == "benefit" and run.ended:
                 values[run.value] += 1
-        figures.append(_counted(aspect, good, lost, sampling))
+        figures.append(_aspect_estimate(aspect, good, lost, sampling))
     return Estimate(
         participant.name, sampling, simulator.decides, tuple(figures), _distribution(values), simulator.steps
     )
 
 
-def _counted(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> Estimated:
+def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> Estimated:
     low, _ = interval(good, sampling.runs, sampling.confidence)
     _, high = interval(good + lost, sampling.runs, sampling.confidence)
     return Estimated(aspect, good, lost, Bounds(low, high))
@@ -106,33 +106,37 @@ def _distribution(counts: Counter[Fraction]) -> Distribution | None:
     return Distribution(tuple((value, Fraction(counts[value], total)) for value in sorted(counts))) if total else None
 
 
-def _runs(simulator: _Simulator, sampling: Sampling, wanted: Callable[[_Run], bool], chance: Random) -> Iterator[_Run]:
+def _runs(simulator: _Simulator, sampling: Sampling, is_goal: Callable[[_Run], bool], chance: Random) -> Iterator[_Run]:
     """Yield the runs under the scheduler; for what is sought there are others before, that do not count."""
     if sampling.scheduler == "uniform":
-        yield from (simulator.run(_Chances(chance)) for _ in range(sampling.runs))
+        yield from (simulator.run(_UniformScheduler(chance)) for _ in range(sampling.runs))
         return
     sought = sampling.scheduler == "best-seen"
-    left = [(chance.random().hex(), 0) for _ in range(CANDIDATES)]
-    each = max(1, sampling.runs // (6 * CANDIDATES))
-    while len(left) > 1:
+    candidates = [(chance.random().hex(), 0) for _ in range(CANDIDATE_SCHEDULERS)]
+    each = max(1, sampling.runs // (6 * CANDIDATE_SCHEDULERS))
+    while len(candidates) > 1:
         tried = [
-            (key, score + sum(_is(simulator.run(_Fixed(key, chance, sought)), wanted) for _ in range(each)))
-            for key, score in left
+            (
+                key,
+                score
+                + sum(_is_success(simulator.run(_HashedScheduler(key, chance, sought)), is_goal) for _ in range(each)),
+            )
+            for key, score in candidates
         ]
         tried.sort(key=lambda one: (-one[1] if sought else one[1], one[0]))
-        left, each = tried[: len(tried) // 2], 2 * each
-    ((key, _),) = left
-    yield from (simulator.run(_Fixed(key, chance, sought)) for _ in range(sampling.runs))
+        candidates, each = tried[: len(tried) // 2], 2 * each
+    ((key, _),) = candidates
+    yield from (simulator.run(_HashedScheduler(key, chance, sought)) for _ in range(sampling.runs))
 
 
-def _is(run: _Run, wanted: Callable[[_Run], bool]) -> bool:
-    return run.ended and wanted(run)
+def _is_success(run: _Run, is_goal: Callable[[_Run], bool]) -> bool:
+    return run.ended and is_goal(run)
 
 
 # --- who chooses
 
 
-class _Chances:
+class _UniformScheduler:
     """Every choice is as likely as the others."""
 
     def __init__(self, chance: Random) -> None:
@@ -144,7 +148,7 @@ class _Chances:
     def before(self, attempt: int) -> None:
         """The run is about to begin, for the first time or after so many attempts."""
 
-    def choose(self, count: int, asked: int) -> int:
+    def choose(self, count: int, decision: int) -> int:
         """Return one of so many choices of the world."""
         return int(self.random() * count)
 
@@ -157,40 +161,40 @@ class _Chances:
         return None
 
 
-class _Fixed(_Chances):
+class _HashedScheduler(_UniformScheduler):
     """The same choice in the same state, but chance where the run comes back to it."""
 
     def __init__(self, key: str, chance: Random, decides: bool) -> None:
         super().__init__(chance)
         self._key = key.encode()
         self._decides = decides
-        self._been: set[int] = set()
+        self._visited: set[int] = set()
         self._state: bytes | None = b""
 
     def at(self, state: int) -> None:
-        self._state = None if state in self._been else state.to_bytes(state.bit_length() // 8 + 1, "little")
-        self._been.add(state)
+        self._state = None if state in self._visited else state.to_bytes(state.bit_length() // 8 + 1, "little")
+        self._visited.add(state)
 
     def before(self, attempt: int) -> None:
         self._state = attempt.to_bytes(4, "little")
 
-    def _number(self, asked: int) -> int | None:
+    def _number(self, decision: int) -> int | None:
         if self._state is None:
             return None
-        text = self._key + asked.to_bytes(4, "little") + self._state
+        text = self._key + decision.to_bytes(4, "little") + self._state
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
-    def choose(self, count: int, asked: int) -> int:
-        number = self._number(asked) if count > 1 else 0
-        return super().choose(count, asked) if number is None else number % count
+    def choose(self, count: int, decision: int) -> int:
+        number = self._number(decision) if count > 1 else 0
+        return super().choose(count, decision) if number is None else number % count
 
     def decide(self, count: int) -> int:
         return self.choose(count, _DECISION) if self._decides else super().decide(count)
 
     def order(self, count: int) -> list[int] | None:
         keys = [self._number(_BOUNDS + at) for at in range(count)]
-        known = [key for key in keys if key is not None]
-        return sorted(range(count), key=lambda at: known[at]) if len(known) == count else None
+        hashes = [key for key in keys if key is not None]
+        return sorted(range(count), key=lambda at: hashes[at]) if len(hashes) == count else None
 
 
 _OPTION, _PAYLOAD, _DECISION, _BEGINNING, _BOUNDS = 0, 1, 2, 3, 1 << 16
@@ -212,18 +216,20 @@ class _Simulator:
     def __init__(self, system: System, participant: Participant, longest: int) -> None:
         self.packing = Packing(system)
         self._beliefs = participant.beliefs
-        self._offers = _Open(Offers(system, participant, self.packing).groups())
+        self._offers = _EnabledTracker(ChoiceTables(system, participant, self.packing).groups())
         self._initial = [
             [self.packing.bits(variable.name, value) for value in dict.fromkeys(variable.initial)]
             for variable in system.variables
         ]
-        self._begins = self.packing.condition(system.start)
+        self._is_initial = self.packing.condition(system.start)
         self._worth: dict[int, Fraction] = {}
         for worth in participant.worth:
             for step in worth.steps:
                 self._worth[step] = self._worth.get(step, Fraction(0)) + worth.amount
-        self._alike = [tuple(map(float, _alike(belief.events))) for belief in participant.beliefs]
-        self._known: dict[int, tuple[_Option, ...]] = {}
+        self._central_probabilities = [
+            tuple(map(float, _central_probabilities(belief.events))) for belief in participant.beliefs
+        ]
+        self._cached_actions: dict[int, tuple[_Action, ...]] = {}
         self._longest = longest
         self.decides = False
         self.steps = 0
@@ -232,124 +238,128 @@ class _Simulator:
         holds = self.packing.condition(condition)
         return lambda run: holds(run.last)
 
-    def run(self, chooser: _Chances) -> _Run:
-        state, value = self._beginning(chooser), Fraction(0)
+    def run(self, chooser: _UniformScheduler) -> _Run:
+        state, value = self._initial_state(chooser), Fraction(0)
         for _ in range(self._longest):
-            options = self._options(state)
+            options = self._enabled_actions(state)
             if not options:
                 return _Run(state, value, True)
             chooser.at(state)
             self.steps += 1
-            step, change = self._taken(options[chooser.choose(len(options), _OPTION)], chooser)
+            step, change = self._transition(options[chooser.choose(len(options), _OPTION)], chooser)
             state ^= change
             if step in self._worth:
                 value += self._worth[step]
         return _Run(state, value, False)
 
-    def _beginning(self, chooser: _Chances) -> int:
-        for attempt in range(_ATTEMPTS):
+    def _initial_state(self, chooser: _UniformScheduler) -> int:
+        for attempt in range(_MAX_INITIAL_ATTEMPTS):
             chooser.before(attempt)
             state = sum(
                 values[chooser.choose(len(values), _BEGINNING + at)] if len(values) > 1 else values[0]
                 for at, values in enumerate(self._initial)
             )
-            if self._begins(state):
+            if self._is_initial(state):
                 return state
         raise ResourceExhausted("by chance no state was found where the protocol may begin")
 
-    def _taken(self, option: _Option, chooser: _Chances) -> Way:
+    def _transition(self, option: _Action, chooser: _UniformScheduler) -> StepChange:
         belief, events = option
-        if belief == _TURN:
+        if belief == _CONTROLLED:
             self.decides = self.decides or len(events) > 1
-            ways = events[chooser.decide(len(events))][1]
-        elif belief == _PLAIN:
-            ways = events[0][1]
+            transitions = events[chooser.decide(len(events))][1]
+        elif belief == _UNCONTROLLED:
+            transitions = events[0][1]
         else:
-            ways = self._happened(belief, events, chooser)
-        return ways[chooser.choose(len(ways), _PAYLOAD)] if len(ways) > 1 else ways[0]
+            transitions = self._outcome(belief, events, chooser)
+        return transitions[chooser.choose(len(transitions), _PAYLOAD)] if len(transitions) > 1 else transitions[0]
 
-    def _happened(self, belief: int, events: _Events, chooser: _Chances) -> tuple[Way, ...]:
-        shares = self._alike[belief]
+    def _outcome(self, belief: int, events: _Outcomes, chooser: _UniformScheduler) -> tuple[StepChange, ...]:
+        shares = self._central_probabilities[belief]
         if any(event.low != event.high for event in self._beliefs[belief].events):
             order = chooser.order(len(self._beliefs[belief].events))
-            shares = shares if order is None else tuple(map(float, filled(self._beliefs[belief].events, order)))
-        left = chooser.random()
-        for position, ways in events:
-            left -= shares[position]
-            if left < 0:
-                return ways
+            shares = (
+                shares
+                if order is None
+                else tuple(map(float, vertex_probabilities(self._beliefs[belief].events, order)))
+            )
+        remaining = chooser.random()
+        for position, transitions in events:
+            remaining -= shares[position]
+            if remaining < 0:
+                return transitions
         return max(events, key=lambda event: shares[event[0]])[1]
 
-    def _options(self, state: int) -> tuple[_Option, ...]:
-        found = self._known.get(state)
-        if found is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            found = self._known[state] = self._offers.options(state)
-        return found
+    def _enabled_actions(self, state: int) -> tuple[_Action, ...]:
+        actions = self._cached_actions.get(state)
+        if actions is None:
+            if len(self._cached_actions) >= _MAX_CACHED_STATES:
+                self._cached_actions.clear()
+            actions = self._cached_actions[state] = self._offers.options(state)
+        return actions
 
 
-class _Open:
+class _EnabledTracker:
     """What is open where a run has come to: only what depends on what has changed is looked up again."""
 
-    def __init__(self, groups: Iterable[Group]) -> None:
+    def __init__(self, groups: Iterable[ChoiceTable]) -> None:
         self._tables = [(group.mask, MemoTable(group.find)) for group in groups]
         self._state = 0
-        found = ((at, table[0]) for at, (_, table) in enumerate(self._tables))
-        self._offers = {at: offer for at, offer in found if offer is not NOTHING}
+        initial_choices = ((at, table[0]) for at, (_, table) in enumerate(self._tables))
+        self._offers = {at: offer for at, offer in initial_choices if offer is not NO_CHOICES}
         self._depending: dict[int, list[int]] = {}
 
-    def options(self, state: int) -> tuple[_Option, ...]:
-        for at in self._concerned(state ^ self._state):
+    def options(self, state: int) -> tuple[_Action, ...]:
+        for at in self._dependent_tables(state ^ self._state):
             mask, table = self._tables[at]
             offer = table[state & mask]
-            if offer is NOTHING:
+            if offer is NO_CHOICES:
                 self._offers.pop(at, None)
             else:
                 self._offers[at] = offer
         self._state = state
         offers = [self._offers[at] for at in sorted(self._offers)]
-        return () if any(offer.ends for offer in offers) else tuple(_open(offers))
+        return () if any(offer.ends for offer in offers) else tuple(_actions(offers))
 
-    def _concerned(self, change: int) -> Sequence[int]:
-        found = self._depending.get(change)
-        if found is None:
-            if len(self._depending) >= _REMEMBERED:
+    def _dependent_tables(self, change: int) -> Sequence[int]:
+        tables = self._depending.get(change)
+        if tables is None:
+            if len(self._depending) >= _MAX_CACHED_STATES:
                 self._depending.clear()
-            found = [at for at, (mask, _) in enumerate(self._tables) if mask & change]
-            self._depending[change] = found
-        return found
+            tables = [at for at, (mask, _) in enumerate(self._tables) if mask & change]
+            self._depending[change] = tables
+        return tables
 
 
-_Events = Sequence[tuple[int, tuple[Way, ...]]]
-_Option = tuple[int, _Events]
+_Outcomes = Sequence[tuple[int, tuple[StepChange, ...]]]
+_Action = tuple[int, _Outcomes]
 """A belief, or what else it is, and events with the ways in which each may happen."""
-_PLAIN, _TURN = -1, -2
+_UNCONTROLLED, _CONTROLLED = -1, -2
 
 
-def _open(offers: Sequence[Offer]) -> Iterator[_Option]:
-    turn: list[tuple[int, tuple[Way, ...]]] = []
+def _actions(offers: Sequence[EnabledChoices]) -> Iterator[_Action]:
+    turn: list[tuple[int, tuple[StepChange, ...]]] = []
     for offer in offers:
-        yield from ((_PLAIN, ((0, ways),)) for ways, _ in offer.plain)
+        yield from ((_UNCONTROLLED, ((0, transitions),)) for transitions, _ in offer.uncontrolled)
         yield from offer.believed
-        turn += ((0, ways) for ways in offer.own)
+        turn += ((0, transitions) for transitions in offer.controlled)
     if turn:
-        yield _TURN, turn
+        yield _CONTROLLED, turn
 
 
-def _alike(events: Sequence[Event]) -> list[Fraction]:
+def _central_probabilities(events: Sequence[Event]) -> list[Fraction]:
     """Return probabilities within the bounds, each as far from its lower one as the others."""
     low, high = sum(event.low for event in events), sum(event.high for event in events)
     part = Fraction(1 - low, high - low) if high > low else Fraction(0)
     return [event.low + part * (event.high - event.low) for event in events]
 
 
-def filled(events: Sequence[Event], order: Sequence[int]) -> list[Fraction]:
+def vertex_probabilities(events: Sequence[Event], order: Sequence[int]) -> list[Fraction]:
     """Return extreme probabilities within the bounds: who comes first gets all that there is to have."""
     shares = [event.low for event in events]
-    left = 1 - sum(shares, Fraction(0))
+    remaining = 1 - sum(shares, Fraction(0))
     for at in order:
-        more = min(left, events[at].high - events[at].low)
+        more = min(remaining, events[at].high - events[at].low)
         shares[at] += more
-        left -= more
+        remaining -= more
     return shares

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 
-from cplc.decision.colour_refinement import colours, links
-from cplc.decision.components import amounts, form_of
+from cplc.decision.colour_refinement import colours, linked_sets
+from cplc.decision.components import form_of, rewards_by_step
 from cplc.logic import expressions as e
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, reads
 from cplc.records import dataclass
@@ -21,7 +21,7 @@ from cplc.system.model import System
 from cplc.system.participant import Event, Participant
 
 
-class NotAlike(Exception):
+class NotSymmetric(Exception):
     """The system says more of these groups than can be told by counting them."""
 
 
@@ -36,7 +36,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Some:
+class MemberPredicate:
     """Whether some member of a family is in a local state where this holds; where ``others``, one besides oneself."""
 
     family: int
@@ -46,11 +46,11 @@ class Some:
 
 
 @dataclass(frozen=True)
-class Alike:
+class SymmetricAgents:
     system: System
     participant: Participant
     families: tuple[Family, ...] = ()
-    watched: dict[str, Some] = field(default_factory=dict)
+    watched: dict[str, MemberPredicate] = field(default_factory=dict)
     """What stands for it in conditions that have been `seen`."""
 
     @cached_property
@@ -82,12 +82,12 @@ class Alike:
         """Return the condition as the first member would have it, with names for what is asked of all."""
         homes = {self.home[name] for name in reads(expr) if name in self.home}
         if homes <= {own}:
-            return e.replaced(expr, {name: Read(self.first(name)) for name in reads(expr)})
+            return e.substitute(expr, {name: Read(self.first(name)) for name in reads(expr)})
         match expr:
             case And(operands):
-                return e.conj(self._parts(operands, own, universal=True))
+                return e.conj(self._quantified(operands, own, universal=True))
             case Or(operands):
-                return e.disj(self._parts(operands, own, universal=False))
+                return e.disj(self._quantified(operands, own, universal=False))
             case Not(operand):
                 return e.negate(self.seen(operand, own))
             case Equal(left, right):
@@ -95,9 +95,9 @@ class Alike:
             case Ite(condition, then, otherwise):
                 return e.ite(self.seen(condition, own), self.seen(then, own), self.seen(otherwise, own))
             case Const() | Read() | Less() | Arith():
-                raise NotAlike
+                raise NotSymmetric
 
-    def _parts(self, operands: Sequence[Expr], own: tuple[int, int] | None, universal: bool) -> Iterator[Expr]:
+    def _quantified(self, operands: Sequence[Expr], own: tuple[int, int] | None, universal: bool) -> Iterator[Expr]:
         """Yield the operands, and in the place of those about all members what stands for them."""
         groups: dict[tuple[int, Expr], set[int]] = {}
         for operand in operands:
@@ -107,20 +107,22 @@ class Alike:
             if one is None:
                 yield self.seen(operand, own)
             else:
-                asked = e.replaced(operand, {name: Read(self.first(name)) for name in names})
-                groups.setdefault((one[0], asked), set()).add(one[1])
-        for (family, asked), members in groups.items():
+                representative = e.substitute(operand, {name: Read(self.first(name)) for name in names})
+                groups.setdefault((one[0], representative), set()).add(one[1])
+        for (family, representative), members in groups.items():
             every = set(range(len(self.families[family].members)))
             mine = {own[1]} if own is not None and own[0] == family else set()
             if members == mine:
-                yield asked
+                yield representative
             elif members in (every, every - mine):
-                some = Some(family, e.negate(asked) if universal else asked, members != every)
-                yield e.negate(self._name(some)) if universal else self._name(some)
+                some = MemberPredicate(
+                    family, e.negate(representative) if universal else representative, members != every
+                )
+                yield e.negate(self._predicate(some)) if universal else self._predicate(some)
             else:
-                raise NotAlike
+                raise NotSymmetric
 
-    def _name(self, some: Some) -> Read:
+    def _predicate(self, some: MemberPredicate) -> Read:
         for name, one in self.watched.items():
             if one == some:
                 return Read(name)
@@ -168,7 +170,7 @@ class Alike:
 
     @cached_property
     def _worth(self) -> Mapping[int, object]:
-        return amounts(self.participant)
+        return rewards_by_step(self.participant)
 
 
 class _Names(dict[str, int]):
@@ -181,9 +183,9 @@ class _Names(dict[str, int]):
         return name
 
 
-def alike(system: System, participant: Participant, asked: Sequence[Expr]) -> Alike | None:
+def symmetric_agents_of(system: System, participant: Participant, conditions: Sequence[Expr]) -> SymmetricAgents | None:
     """Return the families that need not be told apart, if there are any; what is asked does not tell them apart."""
-    colour = colours(system, participant, asked)
+    colour = colours(system, participant, conditions)
     several = _classes(colour)
     groups = _groups(system, participant, {name for names in several for name in names}, colour)
     by_form: dict[object, list[tuple[str, ...]]] = {}
@@ -193,24 +195,24 @@ def alike(system: System, participant: Participant, asked: Sequence[Expr]) -> Al
     if not families:
         return None
     try:
-        found = _complete(system, participant, families)
-        for condition in asked:
-            found.seen(condition)
-        for number, family in enumerate(found.families):
-            first = found.form(number, 0)
-            if any(found.form(number, at) != first for at in range(1, len(family.members))):
+        symmetry = _with_members(system, participant, families)
+        for condition in conditions:
+            symmetry.seen(condition)
+        for number, family in enumerate(symmetry.families):
+            first = symmetry.form(number, 0)
+            if any(symmetry.form(number, at) != first for at in range(1, len(family.members))):
                 return None
-    except (NotAlike, KeyError):
+    except (NotSymmetric, KeyError):
         return None
-    return found
+    return symmetry
 
 
 def _classes(colour: Mapping[str, int]) -> list[list[str]]:
     """Return the variables that occur alike, where there are several of them."""
-    found: dict[int, list[str]] = {}
+    names_by_colour: dict[int, list[str]] = {}
     for name, one in colour.items():
-        found.setdefault(one, []).append(name)
-    return [names for names in found.values() if len(names) > 1]
+        names_by_colour.setdefault(one, []).append(name)
+    return [names for names in names_by_colour.values() if len(names) > 1]
 
 
 def _groups(
@@ -225,70 +227,81 @@ def _groups(
             name = leader[name]
         return name
 
-    for linked in links(system, participant, colour):
-        first, *others = [name for name in linked if name in within] or [""]
-        for other in others:
+    for linked in linked_sets(system, participant, colour):
+        first, *further = [name for name in linked if name in within] or [""]
+        for other in further:
             leader[find(other)] = find(first)
-    found: dict[str, list[str]] = {}
+    members_by_leader: dict[str, list[str]] = {}
     for name in leader:
-        found.setdefault(find(name), []).append(name)
-    return [tuple(sorted(names, key=lambda name: colour[name])) for names in found.values()]
+        members_by_leader.setdefault(find(name), []).append(name)
+    return [tuple(sorted(names, key=lambda name: colour[name])) for names in members_by_leader.values()]
 
 
-def _complete(system: System, participant: Participant, families: Sequence[Sequence[tuple[str, ...]]]) -> Alike:
+def _with_members(
+    system: System, participant: Participant, families: Sequence[Sequence[tuple[str, ...]]]
+) -> SymmetricAgents:
     """Give each member what is about it."""
     plain = tuple(Family(tuple(members), (), (), ()) for members in families)
-    bare = Alike(system, participant, plain)
+    bare = SymmetricAgents(system, participant, plain)
     if any(len(system.variable[name].initial) > 1 for name in bare.home):
-        raise NotAlike
+        raise NotSymmetric
     steps = [_owner(bare, (step.guard, *(to for _, to in step.updates)), step.writes) for step in system.steps]
-    beliefs = [_owner(bare, (one.condition,), (), _of(one.events, steps)) for one in participant.beliefs]
+    beliefs = [_owner(bare, (one.condition,), (), _owners_of(one.events, steps)) for one in participant.beliefs]
     decisions = [
         _owner(bare, (one.condition,), (), (steps[step] for step in one.steps)) for one in participant.decisions
     ]
     for owner, events in zip(beliefs, (one.events for one in participant.beliefs), strict=True):
-        if any(one != owner for one in _of(events, steps)):
-            raise NotAlike
+        if any(one != owner for one in _owners_of(events, steps)):
+            raise NotSymmetric
     for owner, decision in zip(decisions, participant.decisions, strict=True):
         if any(steps[step] != owner for step in decision.steps):
-            raise NotAlike
-    found = []
+            raise NotSymmetric
+    completed = []
     for number, family in enumerate(plain):
         each = [(number, at) for at in range(len(family.members))]
-        found.append(Family(family.members, _owned(steps, each), _owned(beliefs, each), _owned(decisions, each)))
-    return Alike(system, participant, tuple(found))
+        completed.append(
+            Family(
+                family.members,
+                _indices_by_owner(steps, each),
+                _indices_by_owner(beliefs, each),
+                _indices_by_owner(decisions, each),
+            )
+        )
+    return SymmetricAgents(system, participant, tuple(completed))
 
 
-Owner = tuple[int, int] | None
+MemberIndex = tuple[int, int] | None
 
 
-def _of(events: Iterable[Event], steps: Sequence[Owner]) -> Iterator[Owner]:
+def _owners_of(events: Iterable[Event], steps: Sequence[MemberIndex]) -> Iterator[MemberIndex]:
     return (steps[step] for event in events for step in event.steps)
 
 
-def _owned(owners: Sequence[Owner], each: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    mine: dict[Owner, list[int]] = {one: [] for one in each}
+def _indices_by_owner(owners: Sequence[MemberIndex], each: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    mine: dict[MemberIndex, list[int]] = {one: [] for one in each}
     for index, owner in enumerate(owners):
         if owner in mine:
             mine[owner].append(index)
     return tuple(tuple(mine[one]) for one in each)
 
 
-def _owner(bare: Alike, exprs: Iterable[Expr], writes: Iterable[str], more: Iterable[Owner] = ()) -> Owner:
+def _owner(
+    bare: SymmetricAgents, exprs: Iterable[Expr], writes: Iterable[str], more: Iterable[MemberIndex] = ()
+) -> MemberIndex:
     """Return the member that these are about; what is written tells, else what is read and not asked of all."""
     homes = {bare.home[name] for name in writes if name in bare.home} | {one for one in more if one is not None}
     if not homes:
         for expr in exprs:
             try:
                 bare.seen(expr)
-            except NotAlike:
-                homes |= set(_alone(bare, expr))
+            except NotSymmetric:
+                homes |= set(_individual_members(bare, expr))
     if len(homes) > 1:
-        raise NotAlike
+        raise NotSymmetric
     return next(iter(homes), None)
 
 
-def _alone(bare: Alike, expr: Expr) -> Iterator[tuple[int, int]]:
+def _individual_members(bare: SymmetricAgents, expr: Expr) -> Iterator[tuple[int, int]]:
     """Yield the members that are read of outside of what is asked of all."""
     match expr:
         case And(operands) | Or(operands):
@@ -296,10 +309,10 @@ def _alone(bare: Alike, expr: Expr) -> Iterator[tuple[int, int]]:
             for operand in operands:
                 homes = {bare.home[name] for name in reads(operand) if name in bare.home}
                 if len(homes) == 1:
-                    asked = e.replaced(operand, {name: Read(bare.first(name)) for name in reads(operand)})
-                    counts.setdefault(asked, set()).update(homes)
+                    representative = e.substitute(operand, {name: Read(bare.first(name)) for name in reads(operand)})
+                    counts.setdefault(representative, set()).update(homes)
                 else:
-                    yield from _alone(bare, operand)
+                    yield from _individual_members(bare, operand)
             for several in counts.values():
                 if len(several) == 1:
                     yield from several
@@ -308,4 +321,4 @@ def _alone(bare: Alike, expr: Expr) -> Iterator[tuple[int, int]]:
                 yield bare.home[name]
         case _:
             for child in e.children(expr):
-                yield from _alone(bare, child)
+                yield from _individual_members(bare, child)

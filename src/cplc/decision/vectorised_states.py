@@ -13,11 +13,11 @@ from cplc.records import dataclass
 
 T = TypeVar("T")
 Words = NDArray[np.uint64]
-Places = NDArray[np.intp]
-WORD = 64
-_FEW = 16
+Indices = NDArray[np.intp]
+WORD_BITS = 64
+_MAX_TABLE_BITS = 16
 """Bits that a table is made for."""
-_ALL = (1 << WORD) - 1
+_WORD_MASK = (1 << WORD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,63 +29,63 @@ class Digit:
 
     def of(self, states: Words) -> Words:
         shifted = states // np.uint64(self.unit)
-        found: Words = shifted - shifted // np.uint64(self.radix) * np.uint64(self.radix)
-        return found
+        numbers: Words = shifted - shifted // np.uint64(self.radix) * np.uint64(self.radix)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ThresholdPredicate:
     """Whether there are more than so many in these places."""
 
     digits: tuple[Digit, ...]
-    but: int = 0
+    threshold: int = 0
 
-    def over(self, states: Words) -> NDArray[np.bool_]:
+    def holds(self, states: Words) -> NDArray[np.bool_]:
         total = np.zeros(len(states), np.uint64)
         for digit in self.digits:
             total += digit.of(states)
-        return total > np.uint64(self.but)
+        return total > np.uint64(self.threshold)
 
 
 @dataclass(frozen=True)
-class Lane(Generic[T]):
+class BitProjection(Generic[T]):
     """What some bits and watches of a state decide, of the states where the digit is not zero if there is one."""
 
     mask: int
     find: Callable[[int, int], T]
     """From the bits of the mask, in their places, and a bit for each watch."""
     digit: Digit | None = None
-    watches: tuple[Watch, ...] = ()
+    predicates: tuple[ThresholdPredicate, ...] = ()
 
     @cached_property
-    def _runs(self) -> list[tuple[int, int, int]]:
+    def _bit_runs(self) -> list[tuple[int, int, int]]:
         """Runs of bits of the mask: from where, as a mask of so many bits, to where."""
-        found = []
+        runs = []
         at = to = 0
         while self.mask >> at:
             if self.mask >> at & 1:
                 length = 1
                 while self.mask >> (at + length) & 1:
                     length += 1
-                found.append((at, (1 << length) - 1, to))
+                runs.append((at, (1 << length) - 1, to))
                 at, to = at + length, to + length
             else:
                 at += 1
-        return found
+        return runs
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int], T]:
+    def _cache(self) -> dict[tuple[int, int], T]:
         return {}
 
-    def at(self, pattern: int, watched: int) -> T:
-        key = pattern, watched
-        if key not in self._known:
-            self._known[key] = self.find(pattern, watched)
-        return self._known[key]
+    def at(self, pattern: int, predicate_bits: int) -> T:
+        key = pattern, predicate_bits
+        if key not in self._cache:
+            self._cache[key] = self.find(pattern, predicate_bits)
+        return self._cache[key]
 
-    def sorted_out(self, states: Words) -> Iterator[tuple[Places, T]]:
+    def partition(self, states: Words) -> Iterator[tuple[Indices, T]]:
         """Yield what is decided with the places of the states that decide it, ascending."""
-        chosen: Places | None = None
+        chosen: Indices | None = None
         if self.digit is not None:
             chosen = np.flatnonzero(self.digit.of(states))
             states = states[chosen]
@@ -100,41 +100,41 @@ class Lane(Generic[T]):
             groups = np.split(order, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
         for group in groups:
             first = states[group[:1]]
-            watched = sum(int(watch.over(first)[0]) << at for at, watch in enumerate(self.watches))
-            yield (group if chosen is None else chosen[group]), self.at(int(first[0]) & self.mask, watched)
+            predicate_bits = sum(int(predicate.holds(first)[0]) << at for at, predicate in enumerate(self.predicates))
+            yield (group if chosen is None else chosen[group]), self.at(int(first[0]) & self.mask, predicate_bits)
 
     def _codes(self, states: Words) -> NDArray[np.uint16] | NDArray[np.uint64]:
         """Return a number for each state that tells what is decided; small ones are sorted faster."""
-        runs = self._runs
+        runs = self._bit_runs
         bits = runs[-1][2] + runs[-1][1].bit_length() if runs else 0
-        if bits + len(self.watches) > _FEW:
-            found = states & np.uint64(self.mask)
-            for watch in self.watches:  # too many to be numbered one by one: tell them apart step by step
-                found = np.unique(found, return_inverse=True)[1].astype(np.uint64) * np.uint64(2)
-                found += watch.over(states)
-            return found
+        if bits + len(self.predicates) > _MAX_TABLE_BITS:
+            codes = states & np.uint64(self.mask)
+            for predicate in self.predicates:  # too many to be numbered one by one: tell them apart step by step
+                codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64) * np.uint64(2)
+                codes += predicate.holds(states)
+            return codes
         code = np.zeros(len(states), np.uint64)
         for at, ones, to in runs:
             code |= (states >> np.uint64(at) & np.uint64(ones)) << np.uint64(to)
-        for watch in self.watches:
-            code |= watch.over(states).astype(np.uint64) << np.uint64(bits)
+        for predicate in self.predicates:
+            code |= predicate.holds(states).astype(np.uint64) << np.uint64(bits)
             bits += 1
         return code.astype(np.uint16)
 
 
 def moved(states: Words, by: int) -> Words:
     """Return the states with so much added, which may be negative."""
-    found: Words = states + np.uint64(by & _ALL)
-    return found
+    sums: Words = states + np.uint64(by & _WORD_MASK)
+    return sums
 
 
-def distinct(found: Sequence[Words]) -> Words:
+def distinct(arrays: Sequence[Words]) -> Words:
     """Return all that is in any of these, ascending."""
-    if not found:
+    if not arrays:
         return np.zeros(0, np.uint64)
-    together = np.concatenate(found)
+    together = np.concatenate(arrays)
     together.sort()
-    kept = np.empty(len(together), bool)
-    kept[:1] = True
-    np.not_equal(together[1:], together[:-1], out=kept[1:])
-    return together[kept]
+    is_first = np.empty(len(together), bool)
+    is_first[:1] = True
+    np.not_equal(together[1:], together[:-1], out=is_first[1:])
+    return together[is_first]

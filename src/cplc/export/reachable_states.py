@@ -12,7 +12,7 @@ from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
 from cplc.system.model import State, Step, System
-from cplc.system.satisfying_assignments import solutions
+from cplc.system.satisfying_assignments import satisfying_assignments
 from cplc.system.synchronous import Change
 
 _MAX_EDGES: Final = 1_000_000
@@ -40,7 +40,7 @@ class StateGraph:
 def explore(system: System, max_states: int) -> StateGraph:
     """Return up to ``max_states`` states and their outgoing transitions."""
     names = [variable.name for variable in system.variables]
-    initial = solutions({variable.name: variable.initial for variable in system.variables}, system.start)
+    initial = satisfying_assignments({variable.name: variable.initial for variable in system.variables}, system.start)
     starts = tuple(tuple(state.values()) for state in islice(initial, max_states + 1))
     reached = dict.fromkeys(starts[:max_states])
     waiting = deque(reached)

@@ -1,12 +1,15 @@
-"""What binds a debtor to a creditor: for each thing that can, the states where it does and the runs that keep it.
+"""Social commitments (`SC`): the commitments, claims and arguments that bind a debtor to a creditor.
 
-A commitment binds while it is in force. A run keeps it that leaves it open until it is fulfilled, or open and on course
-forever. Other ends do not keep it: neither a release by the creditor nor handing the promise on for good. Whoever is
-delegated `retaining` keeps it for the debtor: until then it is pending, and therefore open and in force.
+A binding has a condition (the states where it binds) and a formula (the runs that keep it).
 
-An open claim binds its maker to its content, who accepted it to the same, and who refused it to the contrary. An
-argument binds who makes it: what is said with it speaks for, or against, what it is about. What a side has said
-binds it until it moves on the same again, or that closes: no move of the other side takes it back.
+A commitment binds while it is in force. A run keeps it if it stays open until it is fulfilled, or is open and on course
+forever. No other end keeps it: neither a release by the creditor nor a delegation or assignment for good. A successor
+by `retaining` keeps it for the debtor: until then the commitment is pending, therefore open and in force.
+
+An open claim binds its maker to its content, a side that accepted it to the same, and a side that refused it to the
+contrary. An argument binds the side that makes it: its claim implies the content it is about, or the contrary. The last
+move of a side binds it until its next move on the same subject, or until that closes. No move of the other side takes
+it back.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Read, conj, disj, equal, negate
 from cplc.logic.formulas import Atom, Binding, Formula
 from cplc.lowering import dialogue
-from cplc.lowering.lifecycle_analysis import OPEN, former_of
+from cplc.lowering.lifecycle_analysis import OPEN, former_variable
 from cplc.lowering.promises import in_force, on_course
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -30,15 +33,15 @@ from cplc.system.standings import MOVES, argument_of, last_move_of, standing_of
 def bindings(
     model: CheckedModel, system: System, debtor: str, creditor: str, *, conditional: bool = False
 ) -> tuple[Binding, ...]:
-    """Return all that can bind the debtor to the creditor; what never does in this system is left out.
+    """Return the possible bindings of the debtor to the creditor, except those that bind in no state of this system.
 
     With ``conditional`` a commitment binds while it is conditional, too.
     """
     pair = debtor, creditor
     names = (one.name for one in model.commitments if (one.debtor, one.creditor) == pair)
-    found = [_offer(system, name) if conditional else _promise(system, name) for name in names]
-    found += _claims(model, system, debtor, creditor)
-    return tuple(binding for binding in found if binding.where != NEVER)
+    candidates = [_offer_binding(system, name) if conditional else _commitment_binding(system, name) for name in names]
+    candidates += _claim_bindings(model, system, debtor, creditor)
+    return tuple(binding for binding in candidates if binding.where != NEVER)
 
 
 NEVER = Atom(e.FALSE, "false")
@@ -47,16 +50,16 @@ NEVER = Atom(e.FALSE, "false")
 # --- commitments
 
 
-def _promise(system: System, name: str) -> Binding:
-    """Return how a commitment in force binds its debtor."""
+def _commitment_binding(system: System, name: str) -> Binding:
+    """Return the binding of a commitment in force."""
     lasting = _atom(
         conj((_open(system, name), on_course(system, name))), f"{name} is open and on course", in_words=True
     )
-    return Binding(name, _in_force(system, name), _kept(system, name, lasting))
+    return Binding(name, _in_force(system, name), _keeping(system, name, lasting))
 
 
-def _offer(system: System, name: str) -> Binding:
-    """Return how a commitment that is conditional or in force binds its debtor.
+def _offer_binding(system: System, name: str) -> Binding:
+    """Return the binding of a commitment that is conditional or in force.
 
     A conditional one is also kept by a run that never activates it, or on which it expires before it is in force.
     """
@@ -65,17 +68,17 @@ def _offer(system: System, name: str) -> Binding:
     plain = f"conditional({name}) | active({name})"
     where = (
         _atom(offered, f"{name} is conditional or in force", in_words=True)
-        if _may_wait(system, name)
+        if _may_be_pending(system, name)
         else _atom(offered, plain)
     )
     idle = disj((negate(in_force(system, name)), on_course(system, name)))
     lasting = _atom(conj((_open(system, name), idle)), f"{name} is open, and on course or not in force", in_words=True)
     ended = _is_in(system, name, ("expired",))
-    return Binding(name, where, _kept(system, name, lasting, ended))
+    return Binding(name, where, _keeping(system, name, lasting, ended))
 
 
-def _kept(system: System, name: str, lasting: Atom, ended: Expr = e.FALSE) -> Formula:
-    """Return which runs keep a commitment that is open: fulfilled in the end, or lasting forever."""
+def _keeping(system: System, name: str, lasting: Atom, ended: Expr = e.FALSE) -> Formula:
+    """Return the formula of runs that keep an open commitment: fulfilled eventually, or lasting forever."""
     fulfilled = disj((_is_in(system, name, ("fulfilled",)), ended))
     texts = [f"fulfilled({name})"] + ([f"expired({name})"] if ended != e.FALSE else [])
     goals: list[Formula] = [] if fulfilled == e.FALSE else [_atom(fulfilled, " | ".join(texts))]
@@ -87,14 +90,14 @@ def _kept(system: System, name: str, lasting: Atom, ended: Expr = e.FALSE) -> Fo
 
 
 def _in_force(system: System, name: str) -> Atom:
-    if _may_wait(system, name):
+    if _may_be_pending(system, name):
         return _atom(in_force(system, name), f"{name} is in force", in_words=True)
     return _atom(in_force(system, name), f"active({name})")
 
 
-def _may_wait(system: System, name: str) -> bool:
-    """Whether it may be in force while it is pending, which no formula asks for."""
-    return former_of(name) in system.variable
+def _may_be_pending(system: System, name: str) -> bool:
+    """Return whether it can be in force while pending, which no formula of the language expresses."""
+    return former_variable(name) in system.variable
 
 
 def _open(system: System, name: str) -> Expr:
@@ -104,20 +107,24 @@ def _open(system: System, name: str) -> Expr:
 # --- claims
 
 
-def _claims(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
-    """Yield how claims bind the debtor to the creditor: as their maker, by an answer, and by arguments with them."""
+def _claim_bindings(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
+    """Yield the bindings by claims: of their maker, by an answer, and by arguments with them."""
     for claim in model.claims:
         name = claim.name
         if (claim.maker, claim.addressee) == (debtor, creditor):
-            yield _stands(system, name, _open_claim(system, name), name, so=True)
+            yield _claim_binding(system, name, _open_claim(system, name), name, so=True)
         elif (claim.addressee, claim.maker) == (debtor, creditor):
-            yield _stands(system, name, _said(model, system, name, "accept"), f"the acceptance of {name}", so=True)
-            yield _stands(system, name, _said(model, system, name, "refuse"), f"the refusal of {name}", so=False)
-    yield from _arguments(model, system, debtor, creditor)
+            yield _claim_binding(
+                system, name, _last_move(model, system, name, "accept"), f"the acceptance of {name}", so=True
+            )
+            yield _claim_binding(
+                system, name, _last_move(model, system, name, "refuse"), f"the refusal of {name}", so=False
+            )
+    yield from _argument_bindings(model, system, debtor, creditor)
 
 
-def _stands(system: System, name: str, where: Atom, what: str, *, so: bool) -> Binding:
-    """Return how a claim binds in these states to its content, or to the contrary: open until that is decided."""
+def _claim_binding(system: System, name: str, where: Atom, what: str, *, so: bool) -> Binding:
+    """Return the binding to the content of a claim (``so``) or to its contrary: open until that is decided."""
     is_open, on_course = _open_claim(system, name), system.claim[name].on_course
     end = "satisfied" if so else "violated"
     goal = _atom(_is_in(system, name, (end,)), f"{end}({name})")
@@ -129,8 +136,8 @@ def _stands(system: System, name: str, where: Atom, what: str, *, so: bool) -> B
     return Binding(what, where, keeping)
 
 
-def _arguments(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
-    """Yield how arguments bind who makes them: the claim that is used speaks for, or against, what it is about."""
+def _argument_bindings(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
+    """Yield the bindings by arguments: the claim used implies the content that it is about, or the contrary."""
     operations = (operation for message in model.messages for operation in message.operations)
     made = {(one.verb, one.commitment, one.target): None for one in operations if one.target in model.claim}
     for verb, name, target in made:
@@ -141,40 +148,40 @@ def _arguments(model: CheckedModel, system: System, debtor: str, creditor: str) 
         content = _content(model, system, name)
         contrary = f.Not(content) if verb == "attack" else content
         argument = _content(model, system, target)
-        where = _said(model, system, name, verb, target)
+        where = _last_move(model, system, name, verb, target)
         keeping = f.Next(f.Implies(argument, contrary))
         word = {"attack": "attack on", "justify": "justification of", "defend": "defence of"}[verb]
         yield Binding(f"the {word} {name} with {target}", where, keeping)
 
 
 def _content(model: CheckedModel, system: System, name: str) -> Formula:
-    """Return what a claim says of a run, and what is to come of a commitment."""
+    """Return the content of a claim, or the goal of a commitment, as a formula about runs."""
     from cplc.lowering.formulas import lower_formula
 
     if name in model.claim:
-        return lower_formula(_by_steps(model.claim[name].content), model, system)
+        return lower_formula(_ticks_to_steps(model.claim[name].content), model, system)
     consequent = model.commitment[name].consequent
-    said = lower_formula(_by_steps(consequent), model, system)
-    return said if is_about_runs(consequent) else f.Finally(said)
+    fulfilling_state = lower_formula(_ticks_to_steps(consequent), model, system)
+    return fulfilling_state if is_about_runs(consequent) else f.Finally(fulfilling_state)
 
 
-def _by_steps(content: Term) -> Term:
-    """Return a content without bounds in ticks: they are counted by the ticks themselves."""
+def _ticks_to_steps(content: Term) -> Term:
+    """Return the content with its bounds in ticks expressed by `does(tick)`."""
     match content:
         case t.Apply("F" | "G" | "U" as op, operands, int(bound)):
-            parts = tuple(map(_by_steps, operands))
+            parts = tuple(map(_ticks_to_steps, operands))
             if op == "G":
-                return t.Apply("!", (_within(t.TRUE, t.Apply("!", parts), bound),))
+                return t.Apply("!", (_until_within(t.TRUE, t.Apply("!", parts), bound),))
             left, right = parts if op == "U" else (t.TRUE, parts[0])
-            return _within(left, right, bound)
+            return _until_within(left, right, bound)
         case t.Apply(op, operands, bound):
-            return t.Apply(op, tuple(map(_by_steps, operands)), bound)
+            return t.Apply(op, tuple(map(_ticks_to_steps, operands)), bound)
         case _:
             return content
 
 
-def _within(left: Term, right: Term, ticks: int) -> Term:
-    """Return ``left U right`` within so many ticks."""
+def _until_within(left: Term, right: Term, ticks: int) -> Term:
+    """Return ``left U right`` within this number of ticks, without a bound."""
     tick = t.Does("tick", "")
     waiting = t.Apply("&", (left, t.Apply("!", (tick,))))
     reached = t.Apply("U", (waiting, right))
@@ -188,8 +195,8 @@ def _open_claim(system: System, name: str) -> Atom:
     return _atom(_is_in(system, name, dialogue.OPEN), f"open({name})")
 
 
-def _said(model: CheckedModel, system: System, name: str, verb: str, target: str | None = None) -> Atom:
-    """Return when that was the last move of its side on something open, with that claim."""
+def _last_move(model: CheckedModel, system: System, name: str, verb: str, target: str | None = None) -> Atom:
+    """Return the states where this was the last move of its side on an open subject, with the claim ``target``."""
     standing, mover = MOVES[verb], dialogue.mover(model, name, verb)
     remembered = dialogue.last_moves(model, name).get(mover, {})
     if remembered:
@@ -198,19 +205,19 @@ def _said(model: CheckedModel, system: System, name: str, verb: str, target: str
         return (
             NEVER if value is None else _atom(equal(last, e.Const(value)), f"{mover} {standing} {name}", in_words=True)
         )
-    found = [_is_in(system, standing_of(name), (standing,))]
+    conditions = [_is_in(system, standing_of(name), (standing,))]
     if target is not None and argument_of(name) in system.variable:
-        found.append(_is_in(system, argument_of(name), (target,)))
-    if len(found) > 1:
-        return _atom(conj(found), f"{name} is {standing} with {target}", in_words=True)
-    return _atom(conj(found), f"{standing}({name})")
+        conditions.append(_is_in(system, argument_of(name), (target,)))
+    if len(conditions) > 1:
+        return _atom(conj(conditions), f"{name} is {standing} with {target}", in_words=True)
+    return _atom(conj(conditions), f"{standing}({name})")
 
 
 # --- states
 
 
 def _is_in(system: System, name: str, states: Iterable[str]) -> Expr:
-    """Return when a commitment or claim is in one of these states, of those that it may ever be in."""
+    """Return the condition that a commitment or claim is in one of these states, restricted to its domain."""
     declared = system.variable.get(name)
     possible = () if declared is None else tuple(state for state in states if state in declared.domain)
     return disj(equal(Read(name), e.Const(state)) for state in possible)

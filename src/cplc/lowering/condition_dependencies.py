@@ -1,26 +1,26 @@
-"""Which commitments and claims an event can move: those whose conditions look at what it changes."""
+"""Dependencies of conditions: the commitments and claims that an event can affect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from cplc.lowering.lifecycle import Ledger
-from cplc.lowering.lifecycle_analysis import Book, conditions_of, depends_on
+from cplc.lowering.lifecycle import ObserverState
+from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, conditions_of, depends_on
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Variable
 from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, InState, Sent, Stands, Term, Var
 
 
 @dataclass(frozen=True)
-class Dependence:
-    """An index from messages, variables, commitments and claims to those whose conditions mention them."""
+class ConditionDependencies:
+    """An index from messages, variables, commitments and claims to the commitments and claims that depend on them."""
 
-    book: Book
+    lifecycles: LifecycleAnalysis
 
     @property
     def _model(self) -> CheckedModel:
-        return self.book.model
+        return self.lifecycles.model
 
     @cached_property
     def _mentions(self) -> dict[str, list[str]]:
@@ -34,59 +34,67 @@ class Dependence:
     def _dependents(self) -> dict[str, list[str]]:
         index: dict[str, list[str]] = {}
         for life in self._model.lives:
-            for other in depends_on(self.book, life.name):
+            for other in depends_on(self.lifecycles, life.name):
                 index.setdefault(other, []).append(life.name)
         return index
 
     @cached_property
-    def stale(self) -> tuple[str, ...]:
-        """Commitments whose conditions can come true outside any effect; every effect looks at them again.
+    def always_affected(self) -> tuple[str, ...]:
+        """Commitments and claims whose conditions can become true outside any effect; every effect checks them again.
 
-        That is so where a condition reads what a sending or a restart elsewhere changes, or can become true
-        because a message is reset.
+        Such a condition reads a value that a sending or a restart elsewhere changes, or can become true when a message
+        is reset.
         """
-        return tuple(c.name for c in self._model.lives if self._can_go_stale(c) or self._follows_a_restart(c.name))
+        return tuple(
+            c.name
+            for c in self._model.lives
+            if self._changes_outside_effects(c) or self._depends_on_outer_content(c.name)
+        )
 
     def is_stable(self, name: str) -> bool:
-        """Whether what a content about runs mentions changes only where the monitors look."""
-        return name not in self._stale
+        """Return whether the atoms of a content about runs change only in steps that its monitor reads."""
+        return name not in self._always_affected
 
     @cached_property
-    def _stale(self) -> frozenset[str]:
-        return frozenset(self.stale)
+    def _always_affected(self) -> frozenset[str]:
+        return frozenset(self.always_affected)
 
-    def _follows_a_restart(self, name: str) -> bool:
-        """Whether its rules look at a commitment about runs that a restart may decide; no rules run then."""
-        return any(self._outlasts(other) for other in depends_on(self.book, name) if other in self.book.contents)
+    def _depends_on_outer_content(self, name: str) -> bool:
+        """Return whether its rules depend on a content that a restart may decide: no rules run after a restart."""
+        return any(
+            self._is_outside_a_restart(other)
+            for other in depends_on(self.lifecycles, name)
+            if other in self.lifecycles.contents
+        )
 
-    def _outlasts(self, name: str) -> bool:
-        return any(name in self.outlasting(scope) for scope in self._restarting)
+    def _is_outside_a_restart(self, name: str) -> bool:
+        return any(name in self.contents_outside(scope) for scope in self._restarting)
 
-    def outlasting(self, scope: str) -> tuple[str, ...]:
-        """Return the commitments about runs that a restart of the scope is an event for: those outside of it."""
-        inside = self.inside(scope) if self.book.contents else frozenset()
-        return tuple(name for name in self.book.contents if self._declared(name).scope not in inside)
+    def contents_outside(self, scope: str) -> tuple[str, ...]:
+        """Return the contents about runs outside the scope, whose monitors read a restart of it."""
+        inner_scopes = self.inner_scopes(scope) if self.lifecycles.contents else frozenset()
+        return tuple(name for name in self.lifecycles.contents if self._declared(name).scope not in inner_scopes)
 
     def _declared(self, name: str) -> Commitment | Claim:
         return self._model.commitment.get(name) or self._model.claim[name]
 
-    def _can_go_stale(self, commitment: Commitment | Claim) -> bool:
-        about_runs = commitment.name in self.book.contents
+    def _changes_outside_effects(self, commitment: Commitment | Claim) -> bool:
+        about_runs = commitment.name in self.lifecycles.contents
         for number, term in enumerate(conditions_of(commitment)):
             for atom, helps in _atoms(term, self._model, True):
-                # What a content about runs mentions may matter in both directions.
+                # A content about runs may depend on its atoms in both directions.
                 positive = helps and not (about_runs and (number or isinstance(commitment, Claim)))
                 match atom:
                     case Sent() | InFlight():
                         return True
                     case Var(variable):
                         declared = self._model.variable[variable]
-                        if variable in self._set_on_sending or self._restarted_alone(declared, commitment):
+                        if variable in self._set_on_sending or self._variable_restarts_alone(declared, commitment):
                             return True
                     case Happened(message) | Field(message, _):
-                        if not positive and self._can_vanish(message, commitment):
+                        if not positive and self._may_be_reset(message, commitment):
                             return True
-                    case InState(other) | Stands(other) if self._begins_anew(other, commitment):
+                    case InState(other) | Stands(other) if self._state_restarts_alone(other, commitment):
                         return True
                     case _:
                         pass
@@ -105,67 +113,69 @@ class Dependence:
         return frozenset(message.scope for message in self._model.messages if message.restarts)
 
     @cached_property
-    def _lineage(self) -> dict[str, tuple[str, ...]]:
-        """Every scope to itself and all those around it."""
+    def _enclosing(self) -> dict[str, tuple[str, ...]]:
+        """Each scope to itself and the scopes that enclose it, innermost first."""
         lines: dict[str, tuple[str, ...]] = {}
         for scope in self._model.scopes:
             lines[scope.name] = (scope.name, *(lines[scope.parent] if scope.parent else ()))
         return lines
 
-    def around(self, scope: str) -> tuple[str, ...]:
-        return self._lineage[scope]
+    def enclosing_scopes(self, scope: str) -> tuple[str, ...]:
+        return self._enclosing[scope]
 
-    def inside(self, scope: str) -> frozenset[str]:
-        """Return the scope and all that it contains."""
-        return frozenset(name for name, line in self._lineage.items() if scope in line)
+    def inner_scopes(self, scope: str) -> frozenset[str]:
+        """Return the scope and the scopes inside it."""
+        return frozenset(name for name, line in self._enclosing.items() if scope in line)
 
-    def _can_vanish(self, message: str, commitment: Commitment | Claim) -> bool:
+    def _may_be_reset(self, message: str, commitment: Commitment | Claim) -> bool:
         if message in self._reset:
             return True
-        mine = self.around(commitment.scope)
-        return any(s in self._restarting and s not in mine for s in self.around(self._model.message[message].scope))
+        mine = self.enclosing_scopes(commitment.scope)
+        return any(
+            s in self._restarting and s not in mine for s in self.enclosing_scopes(self._model.message[message].scope)
+        )
 
-    def _begins_anew(self, other: str, commitment: Commitment | Claim) -> bool:
-        """Whether a restart takes back a commitment or claim without taking back the one that looks at it."""
-        mine = self.around(commitment.scope)
-        scopes = self.around(self._declared(other).scope)
+    def _state_restarts_alone(self, other: str, commitment: Commitment | Claim) -> bool:
+        """Return whether some restart resets a commitment or claim, but not the one that reads its state."""
+        mine = self.enclosing_scopes(commitment.scope)
+        scopes = self.enclosing_scopes(self._declared(other).scope)
         return any(s in self._restarting and s not in mine for s in scopes)
 
     def restarts(self, scope: str, variable: Variable) -> bool:
-        """Whether a restart of the scope takes the variable back, as a part's own or that of a role it binds."""
+        """Return whether a restart of the scope resets the variable: of a part inside, or of a role bound there."""
         if variable.scope:
-            return scope in self.around(variable.scope)
+            return scope in self.enclosing_scopes(variable.scope)
         return variable.role in self._roles[scope]
 
     @cached_property
     def _roles(self) -> dict[str, frozenset[str]]:
         return {scope.name: frozenset(scope.roles) for scope in self._model.scopes}
 
-    def _restarted_alone(self, variable: Variable, commitment: Commitment | Claim) -> bool:
-        mine = self.around(commitment.scope)
+    def _variable_restarts_alone(self, variable: Variable, commitment: Commitment | Claim) -> bool:
+        mine = self.enclosing_scopes(commitment.scope)
         return any(scope not in mine and self.restarts(scope, variable) for scope in self._restarting)
 
-    def to_settle(self, changed: Iterable[str], ledger: Ledger) -> list[str]:
-        """Return whom to look at when these messages and variables changed and the ledger has done its operations."""
-        found = dict.fromkeys((*ledger.unsettled, *self.stale))
+    def affected(self, changed: Iterable[str], observer_state: ObserverState) -> list[str]:
+        """Return the commitments and claims to check after the operations changed these messages and variables."""
+        affected = dict.fromkeys((*observer_state.dirty, *self.always_affected))
         for name in changed:
-            found.update(dict.fromkeys(self._mentions.get(name, ())))
-        pending = [*found, *ledger.touched]
+            affected.update(dict.fromkeys(self._mentions.get(name, ())))
+        pending = [*affected, *observer_state.touched]
         while pending:
             for dependent in self._dependents.get(pending.pop(), ()):
-                if dependent not in found:
-                    found[dependent] = None
+                if dependent not in affected:
+                    affected[dependent] = None
                     pending.append(dependent)
-        return sorted(found, key=self._rank.__getitem__)
+        return sorted(affected, key=self._position.__getitem__)
 
     @cached_property
-    def _rank(self) -> dict[str, int]:
-        """Each commitment and claim to its place in the protocol."""
+    def _position(self) -> dict[str, int]:
+        """The position of each commitment and claim in the protocol."""
         return {life.name: rank for rank, life in enumerate(self._model.lives)}
 
 
 def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:
-    """Yield the messages and variables that occur."""
+    """Yield the messages and variables in the terms."""
     for term in terms:
         for atom, _ in _atoms(term, model, True):
             match atom:
@@ -176,7 +186,7 @@ def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:
 
 
 def _atoms(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Term, bool]]:
-    """Yield the atoms, each with whether it only ever helps to make the term true."""
+    """Yield the atoms, each with whether it occurs positively: the term is monotone in it."""
     match term:
         case FactRef(fact):
             yield from _atoms(model.fact[fact].meaning, model, positive)
@@ -200,7 +210,7 @@ def _atoms(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Te
 
 
 def _comparands(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Term, bool]]:
-    """Yield the atoms of a compared value: a payload that vanishes makes the comparison false, a flag may not."""
+    """Yield the atoms of a compared value. A missing payload makes the comparison false; a flag may not."""
     match term:
         case Field():
             yield term, positive

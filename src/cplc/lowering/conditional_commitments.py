@@ -1,7 +1,7 @@
-"""Conditional commitments (CTLcc) on the channel of promises: which commitments are offered, and which were closed.
+"""Conditional commitments (CTLcc) on the channel of promises: conditions of offered and closed commitments.
 
-The modalities of MCMAS+ compare states before and after an action of the debtor or creditor. In a protocol the
-life cycle records what became of each commitment, so a state says by itself that one was released or delegated.
+The modalities of MCMAS+ compare the states before and after an action of the debtor or creditor. In a protocol, the
+lifecycle state already records that a commitment was released or delegated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Contents about runs in the ledgers: each has a deterministic monitor, whose state is one more variable.
+"""Runtime monitors of contents about runs, composed with the life cycle: the monitor's state is a variable.
 
-A step that is a letter moves the monitor of every commitment that was in force before it: by what held in that state,
-and by the step. Operations come next; a new life begins with the monitor's initial state. Then the monitors decide:
-what the state that is entered decides alone counts at once.
+A step that is a letter advances the monitor of every commitment that was in force before it, by the atoms of the state
+before the step and by the step. The operations of the step follow; a new life begins in the monitor's initial state.
+Then the monitors decide. A verdict that the entered state alone implies counts at once.
 """
 
 from __future__ import annotations
@@ -14,105 +14,107 @@ from cplc.automata.monitor import Monitor
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
-from cplc.lowering.expressions import Reading, condition
-from cplc.lowering.lifecycle_analysis import Book, follows_of, former_of, monitor_of
-from cplc.lowering.mtbdd import NO, YES, Outcome
-from cplc.lowering.variable_names import kept_by
+from cplc.lowering.expressions import Interpretation, condition
+from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, follows_variable, former_variable, monitor_variable
+from cplc.lowering.mtbdd import NO, YES, Diagram
+from cplc.lowering.variable_names import state_variable
 
 if TYPE_CHECKING:
-    from cplc.lowering.lifecycle import Ledger
+    from cplc.lowering.lifecycle import ObserverState
 
 T = TypeVar("T")
 
 
-def advance(ledger: Ledger, name: str, step: int, *, stable: bool) -> None:
-    """Let the monitor read a letter, where the commitment was in force before the step.
+def advance_monitor(observer_state: ObserverState, name: str, step: int, *, stable: bool) -> None:
+    """Make the monitor's transition for a letter, where the commitment was in force before the step.
 
-    Nothing that is decided false counts while it is suspended. ``stable`` says that what the content mentions changes
-    only where the monitors look: then no state before a step decides anything that was not decided when it was entered.
+    The verdict false does not count while the commitment is suspended. With ``stable``, the atoms change only in steps
+    that the monitor reads: then a state before a step decides only what was decided when it was entered.
     """
-    content, cases = ledger.book.contents[name], ledger.cases
+    content, mtbdd = observer_state.lifecycles.contents[name], observer_state.mtbdd
     monitor = content.monitor
-    before = _state_before(ledger, name)
-    skipping = _suspended_before(ledger, name) if name in ledger.book.suspended else NO
-    truths = _Truths(lambda atom: ledger.truth_before(content.atoms[atom], name))
+    before = _state_before(observer_state, name)
+    skipping = _suspended_before(observer_state, name) if name in observer_state.lifecycles.suspended else NO
+    truths = _AtomTruths(lambda atom: observer_state.truth_before(content.atoms[atom], name))
     after = before
     for state in range(monitor.open_states):
         targets: list[int | None] = [row[step] for row in monitor.successor[state]]
-        if stable and name not in ledger.book.suspended:
+        if stable and name not in observer_state.lifecycles.suspended:
             undecided = [monitor.on_entering(state, h) is None for h in range(len(targets))]
             targets = [target if fits else None for target, fits in zip(targets, undecided, strict=True)]
         if all(target in (None, state) for target in targets):
             continue
-        moved = _chosen(monitor, [None if to is None else cases.constant(to) for to in targets], truths, cases.choose)
+        moved = _case_distinction(
+            monitor, [None if to is None else mtbdd.constant(to) for to in targets], truths, mtbdd.ite
+        )
         if skipping != NO:
             false = [to is not None and monitor.decided[to] is False for to in targets]
-            skipped = _chosen(monitor, [YES if one else NO for one in false], truths, cases.choose)
-            moved = cases.choose(cases.both(skipping, skipped), cases.constant(state), moved)
-        after = cases.choose(cases.is_in(before, (state,)), moved, after)
+            skipped = _case_distinction(monitor, [YES if one else NO for one in false], truths, mtbdd.ite)
+            moved = mtbdd.ite(mtbdd.conj(skipping, skipped), mtbdd.constant(state), moved)
+        after = mtbdd.ite(mtbdd.is_in(before, (state,)), moved, after)
     if after != before:
-        ledger.put_monitor(name, _in_force_before(ledger, name), after)
-        ledger.unsettled[name] = None
+        observer_state.put_monitor(name, _in_force_before(observer_state, name), after)
+        observer_state.dirty[name] = None
 
 
-def decided(ledger: Ledger, name: str, verdict: bool, *, on_entering: bool = True) -> Outcome:
-    """Return when the monitor has decided so, by what it read and by the state that is entered."""
-    content, cases = ledger.book.contents[name], ledger.cases
-    monitor, now = content.monitor, ledger.monitor(name)
-    truths = _Truths(lambda atom: ledger.truth(content.atoms[atom], name))
-    found = NO
+def decided(observer_state: ObserverState, name: str, verdict: bool, *, on_entering: bool = True) -> Diagram:
+    """Return where the monitor has this verdict, from the letters read and from the entered state."""
+    content, mtbdd = observer_state.lifecycles.contents[name], observer_state.mtbdd
+    monitor, now = content.monitor, observer_state.monitor(name)
+    truths = _AtomTruths(lambda atom: observer_state.truth(content.atoms[atom], name))
+    deciding = NO
     for state in range(len(monitor.decided)):
-        at = cases.is_in(now, (state,))
+        at = mtbdd.is_in(now, (state,))
         if at == NO:
             continue
         if monitor.decided[state] is not None:
-            found = cases.choose(at, YES if monitor.decided[state] is verdict else NO, found)
+            deciding = mtbdd.ite(at, YES if monitor.decided[state] is verdict else NO, deciding)
         elif on_entering:
             entered = [monitor.on_entering(state, h) is verdict for h in range(len(monitor.holding))]
-            here = _chosen(monitor, [YES if one else NO for one in entered], truths, cases.choose)
-            found = cases.choose(at, here, found)
-    return found
+            here = _case_distinction(monitor, [YES if one else NO for one in entered], truths, mtbdd.ite)
+            deciding = mtbdd.ite(at, here, deciding)
+    return deciding
 
 
-def is_on_course(ledger: Ledger, name: str) -> Outcome:
-    """Return when the content holds if nothing more happens."""
-    content, cases = ledger.book.contents[name], ledger.cases
-    monitor, now = content.monitor, ledger.monitor(name)
-    truths = _Truths(lambda atom: ledger.truth(content.atoms[atom], name))
-    found = NO
+def is_on_course(observer_state: ObserverState, name: str) -> Diagram:
+    """Return where the content holds if nothing more happens."""
+    content, mtbdd = observer_state.lifecycles.contents[name], observer_state.mtbdd
+    monitor, now = content.monitor, observer_state.monitor(name)
+    truths = _AtomTruths(lambda atom: observer_state.truth(content.atoms[atom], name))
+    resting = NO
     for state in range(len(monitor.decided)):
-        at = cases.is_in(now, (state,))
+        at = mtbdd.is_in(now, (state,))
         if at != NO:
-            here = _chosen(monitor, [YES if one else NO for one in monitor.at_rest[state]], truths, cases.choose)
-            found = cases.choose(at, here, found)
-    return found
+            here = _case_distinction(monitor, [YES if one else NO for one in monitor.at_rest[state]], truths, mtbdd.ite)
+            resting = mtbdd.ite(at, here, resting)
+    return resting
 
 
-def on_course(book: Book, name: str, reading: Reading) -> Expr:
-    """Return when it is in force and its content holds if nothing more happens, over states of `Env`; claims: open."""
-    if name not in book.contents:
+def on_course(lifecycles: LifecycleAnalysis, name: str, interpretation: Interpretation) -> Expr:
+    """Return the condition over `Env` that it is in force (a claim: open), and holds if nothing more happens."""
+    if name not in lifecycles.contents:
         return e.FALSE
-    content = book.contents[name]
-    monitor, states = content.monitor, book.monitor_states(name)
-    truths = _Truths(lambda atom: condition(content.atoms[atom], reading))
+    content = lifecycles.contents[name]
+    monitor, states = content.monitor, lifecycles.monitor_states(name)
+    truths = _AtomTruths(lambda atom: condition(content.atoms[atom], interpretation))
     resting: Expr = e.FALSE
     for state in states:
         verdicts = [e.TRUE if one else e.FALSE for one in monitor.at_rest[state]]
-        here = _chosen(monitor, verdicts, truths, e.ite)
-        at = e.equal(e.Read(monitor_of(name)), e.Const(state)) if len(states) > 1 else e.TRUE
+        here = _case_distinction(monitor, verdicts, truths, e.ite)
+        at = e.equal(e.Read(monitor_variable(name)), e.Const(state)) if len(states) > 1 else e.TRUE
         resting = e.disj((resting, e.conj((at, here))))
-    if name in book.model.claim:
-        is_open = e.equal(e.Read(name), e.Const("open")) if "open" in book.possible[name] else e.FALSE
+    if name in lifecycles.model.claim:
+        is_open = e.equal(e.Read(name), e.Const("open")) if "open" in lifecycles.possible[name] else e.FALSE
         return e.conj((is_open, resting))
-    in_force = [e.equal(e.Read(name), e.Const("active"))] if "active" in book.possible[name] else []
-    if "pending" in book.possible[name]:
+    in_force = [e.equal(e.Read(name), e.Const("active"))] if "active" in lifecycles.possible[name] else []
+    if "pending" in lifecycles.possible[name]:
         waiting = e.equal(e.Read(name), e.Const("pending"))
-        in_force.append(e.conj((waiting, e.equal(e.Read(former_of(name)), e.Const("active")))))
+        in_force.append(e.conj((waiting, e.equal(e.Read(former_variable(name)), e.Const("active")))))
     return e.conj((e.disj(in_force), resting))
 
 
-class _Truths(dict[int, T]):
-    """When each atom holds, made where it is asked for."""
+class _AtomTruths(dict[int, T]):
+    """The condition of each atom, computed on demand."""
 
     def __init__(self, make: Callable[[int], T]) -> None:
         super().__init__()
@@ -123,8 +125,10 @@ class _Truths(dict[int, T]):
         return self[atom]
 
 
-def _chosen(monitor: Monitor, values: Sequence[T | None], truths: _Truths[T], choose: Callable[[T, T, T], T]) -> T:
-    """Return the value for the atoms that hold, as a case distinction; None is any value."""
+def _case_distinction(
+    monitor: Monitor, values: Sequence[T | None], truths: _AtomTruths[T], ite: Callable[[T, T, T], T]
+) -> T:
+    """Return the value of the letter whose atoms hold, as a case distinction by atoms; None is a don't-care value."""
 
     def among(positions: list[int], atom: int) -> T | None:
         different = {values[h] for h in positions if values[h] is not None}
@@ -135,41 +139,45 @@ def _chosen(monitor: Monitor, values: Sequence[T | None], truths: _Truths[T], ch
         then, otherwise = among(yes, atom + 1), among(no, atom + 1)
         if then is None or otherwise is None or then == otherwise:
             return otherwise if then is None else then
-        return choose(truths[atom], then, otherwise)
+        return ite(truths[atom], then, otherwise)
 
-    found = among(list(range(len(values))), 0)
-    assert found is not None, "some letter matters"
-    return found
+    distinction = among(list(range(len(values))), 0)
+    assert distinction is not None, "some letter matters"
+    return distinction
 
 
 # --- before the step
 
 
-def _state_before(ledger: Ledger, name: str) -> Outcome:
-    variable = monitor_of(kept_by(name, ledger.keeper))
-    is_kept = len(ledger.book.monitor_states(name)) > 1
-    return ledger.cases.variable(variable) if is_kept else ledger.cases.constant(0)
+def _state_before(observer_state: ObserverState, name: str) -> Diagram:
+    variable = monitor_variable(state_variable(name, observer_state.observer))
+    is_kept = len(observer_state.lifecycles.monitor_states(name)) > 1
+    return observer_state.mtbdd.variable(variable) if is_kept else observer_state.mtbdd.constant(0)
 
 
-def _was_pending(ledger: Ledger, name: str) -> Outcome:
-    cases, former = ledger.cases, former_of(kept_by(name, ledger.keeper))
-    return cases.both(ledger.was_in(name, ("pending",)), cases.is_in(cases.variable(former), ("active",)))
+def _was_pending(observer_state: ObserverState, name: str) -> Diagram:
+    mtbdd, former = observer_state.mtbdd, former_variable(state_variable(name, observer_state.observer))
+    return mtbdd.conj(observer_state.was_in(name, ("pending",)), mtbdd.is_in(mtbdd.variable(former), ("active",)))
 
 
-def _in_force_before(ledger: Ledger, name: str) -> Outcome:
-    if name in ledger.book.model.claim:
-        return ledger.was_in(name, dialogue.OPEN)
-    active = ledger.was_in(name, ("active",))
-    return ledger.cases.either(active, _was_pending(ledger, name)) if name in ledger.book.suspended else active
+def _in_force_before(observer_state: ObserverState, name: str) -> Diagram:
+    if name in observer_state.lifecycles.model.claim:
+        return observer_state.was_in(name, dialogue.OPEN)
+    active = observer_state.was_in(name, ("active",))
+    return (
+        observer_state.mtbdd.disj(active, _was_pending(observer_state, name))
+        if name in observer_state.lifecycles.suspended
+        else active
+    )
 
 
-def _suspended_before(ledger: Ledger, name: str) -> Outcome:
-    targets = ledger.book.retained.get(name, ())
-    pending = _was_pending(ledger, name)
+def _suspended_before(observer_state: ObserverState, name: str) -> Diagram:
+    targets = observer_state.lifecycles.retained.get(name, ())
+    pending = _was_pending(observer_state, name)
     if not targets:
         return pending
-    follows = ledger.cases.variable(follows_of(kept_by(name, ledger.keeper)))
-    return ledger.cases.both(pending, ledger.cases.negate(ledger.cases.is_in(follows, targets)))
+    follows = observer_state.mtbdd.variable(follows_variable(state_variable(name, observer_state.observer)))
+    return observer_state.mtbdd.conj(pending, observer_state.mtbdd.negate(observer_state.mtbdd.is_in(follows, targets)))
 
 
-__all__ = ["advance", "decided", "is_on_course", "on_course"]
+__all__ = ["advance_monitor", "decided", "is_on_course", "on_course"]

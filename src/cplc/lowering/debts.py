@@ -1,9 +1,9 @@
-"""Debts of a lowered system: from the lifecycle states that `Env` keeps."""
+"""Debts of a lowered system: conditions over the lifecycle variables of `Env`."""
 
 from __future__ import annotations
 
 from cplc.logic.expressions import FALSE, Const, Read, conj, equal
-from cplc.lowering.lifecycle_analysis import follows_of
+from cplc.lowering.lifecycle_analysis import follows_variable
 from cplc.lowering.promises import in_force, owed
 from cplc.system.debts import Debt
 from cplc.system.model import System
@@ -15,9 +15,9 @@ def debts_of(system: System) -> dict[str, Debt]:
 
 
 def _debt(system: System, name: str) -> Debt:
-    waiting = system.variable.get(follows_of(name))
+    waiting = system.variable.get(follows_variable(name))
     targets = () if waiting is None else tuple(str(value) for value in waiting.domain if value != "none")
-    follows = Read(follows_of(name))
+    follows = Read(follows_variable(name))
     pending = equal(Read(name), Const("pending")) if "pending" in system.variable[name].domain else FALSE
     suspended = pending if waiting is None else conj((pending, equal(follows, Const("none"))))
     waits_for = tuple((target, conj((pending, equal(follows, Const(target))))) for target in targets)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from cplc.lowering.mtbdd import NO, Outcome
+from cplc.lowering.mtbdd import NO, Diagram
 from cplc.semantics.builtin_words import CLAIM_CLOSED, OPEN_STATES, STANDINGS
 from cplc.semantics.model import CheckedModel, Claim, Operation
 from cplc.semantics.terms import Social, Term, operands_of
 from cplc.system.standings import MOVES, NOTHING, UNANSWERED
 
 if TYPE_CHECKING:
-    from cplc.lowering.lifecycle import Ledger
+    from cplc.lowering.lifecycle import ObserverState
 
 OPEN: Final = ("open",)
 STATES: Final = ("null", *OPEN, *CLAIM_CLOSED)
@@ -36,7 +36,7 @@ def open_states(model: CheckedModel, name: str) -> Iterable[str]:
 def possible_states(
     claim: Claim, operations: Iterable[Operation], verdicts: Collection[bool | None]
 ) -> tuple[str, ...]:
-    """Return the lifecycle states that these operations, and what its monitor may decide, can bring it into."""
+    """Return the lifecycle states reachable by these operations and the verdicts of its monitor."""
     verbs = {operation.verb for operation in operations if operation.commitment == claim.name}
     argued = any(operation.target == claim.name for operation in operations)
     if "create" not in verbs and not argued:
@@ -47,20 +47,20 @@ def possible_states(
 
 
 def standings(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
-    """Return the standings that these operations can give it; none where no message moves on it."""
+    """Return the possible standings, none if no message makes a move on it."""
     moved = {MOVES[operation.verb] for operation in operations if _is_move(name, operation)}
     return tuple(one for one in STANDINGS if one == UNANSWERED or one in moved) if moved else ()
 
 
 def arguments(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
-    """Return the claims that it may be argued with, if the standing alone does not say with which."""
-    found: dict[str, dict[str, None]] = {}
+    """Return the claims of arguments about it, if the standing does not determine which claim was used."""
+    targets_by_verb: dict[str, dict[str, None]] = {}
     for operation in operations:
         if _is_move(name, operation) and operation.target is not None:
-            found.setdefault(operation.verb, {})[operation.target] = None
-    if all(len(targets) == 1 for targets in found.values()):
+            targets_by_verb.setdefault(operation.verb, {})[operation.target] = None
+    if all(len(targets) == 1 for targets in targets_by_verb.values()):
         return ()
-    return tuple(dict.fromkeys(target for targets in found.values() for target in targets))
+    return tuple(dict.fromkeys(target for targets in targets_by_verb.values() for target in targets))
 
 
 Move = tuple[str, str | None]
@@ -68,24 +68,25 @@ Move = tuple[str, str | None]
 
 
 def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
-    """Return, for each side whose last move need not be the standing, its moves that bind it, and how each is kept.
+    """Return, for each side whose last move may differ from the standing, its binding moves and their values.
 
-    That is a side that makes such moves, if the other one moves, too, or if arguing with it makes it unanswered again.
+    These are sides with binding moves where the other side moves, too, or where an argument with the claim resets its
+    standing.
     """
     operations = [operation for message in model.messages for operation in message.operations]
     moves = dict.fromkeys((one.verb, one.target) for one in operations if _is_move(name, one))
     is_argued_with = any(one.verb in MOVES and one.target == name for one in operations)
-    found: dict[str, dict[Move, str]] = {}
+    encodings: dict[str, dict[Move, str]] = {}
     for role in model.parties[name]:
         own = [move for move in moves if mover(model, name, move[0]) == role]
         binding = [move for move in own if move[1] is not None or (name in model.claim and move[0] in _ANSWERS)]
         if binding and (is_argued_with or len(own) < len(moves)):
             several = {verb for verb, _ in binding if sum(other == verb for other, _ in binding) > 1}
-            found[role] = {
+            encodings[role] = {
                 (verb, claim): f"{MOVES[verb]} with {claim}" if verb in several else MOVES[verb]
                 for verb, claim in binding
             }
-    return found
+    return encodings
 
 
 def mover(model: CheckedModel, name: str, verb: str) -> str:
@@ -93,8 +94,8 @@ def mover(model: CheckedModel, name: str, verb: str) -> str:
     return model.parties[name][verb not in _ARGUMENTS_OF_FIRST]
 
 
-def asked_last_moves(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
-    """Yield the sides whose last move a formula asks for, each with what it moves on."""
+def last_moves_in(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
+    """Yield the sides whose last move a formula depends on, each with the commitment or claim of the move."""
     match term:
         case Social("SC" | "SCc", debtor, creditor):
             for name in sorted(model.moved_on):
@@ -103,59 +104,61 @@ def asked_last_moves(term: Term, model: CheckedModel) -> Iterator[tuple[str, str
         case _:
             pass
     for operand in operands_of(term):
-        yield from asked_last_moves(operand, model)
+        yield from last_moves_in(operand, model)
 
 
 def _is_move(name: str, operation: Operation) -> bool:
     return operation.commitment == name and operation.verb in MOVES
 
 
-def move(ledger: Ledger, operation: Operation) -> Outcome:
-    """Make a move on what is open; the claim of an argument is put forward, or is unanswered again."""
-    when = ledger.is_in(operation.commitment, open_states(ledger.book.model, operation.commitment))
-    ledger.stand(operation.commitment, when, MOVES[operation.verb], operation.target or NOTHING)
-    ledger.remember(operation.commitment, when, (operation.verb, operation.target))
+def move(observer_state: ObserverState, operation: Operation) -> Diagram:
+    """Make a move on an open commitment or claim; the claim of an argument is put forward."""
+    when = observer_state.is_in(
+        operation.commitment, open_states(observer_state.lifecycles.model, operation.commitment)
+    )
+    observer_state.set_standing(operation.commitment, when, MOVES[operation.verb], operation.target or NOTHING)
+    observer_state.set_last_move(operation.commitment, when, (operation.verb, operation.target))
     if operation.target is not None:
-        put_forward(ledger, operation.target, when)
+        put_forward(observer_state, operation.target, when)
     return when
 
 
-def put_forward(ledger: Ledger, claim: str, when: Outcome) -> None:
-    """Create a claim that is not open, and take back every move on one that is."""
-    if claim not in ledger.kept:
+def put_forward(observer_state: ObserverState, claim: str, when: Diagram) -> None:
+    """Create the claim if it is not open, and reset its standing if it is."""
+    if claim not in observer_state.observable:
         return
-    is_open = ledger.is_in(claim, OPEN)
-    again = ledger.cases.both(when, is_open)
-    create(ledger, claim, ledger.cases.both(when, ledger.cases.negate(is_open)))
-    ledger.stand(claim, again, UNANSWERED)
+    is_open = observer_state.is_in(claim, OPEN)
+    again = observer_state.mtbdd.conj(when, is_open)
+    create(observer_state, claim, observer_state.mtbdd.conj(when, observer_state.mtbdd.negate(is_open)))
+    observer_state.set_standing(claim, again, UNANSWERED)
 
 
-def create(ledger: Ledger, claim: str, when: Outcome) -> None:
-    ledger.note("create", claim, when)
-    ledger.move(claim, when, "open")
-    ledger.unsettled[claim] = None
+def create(observer_state: ObserverState, claim: str, when: Diagram) -> None:
+    observer_state.record_change("create", claim, when)
+    observer_state.move(claim, when, "open")
+    observer_state.dirty[claim] = None
 
 
-def perform(ledger: Ledger, operation: Operation) -> Outcome:
-    """Create or withdraw a claim, and return when that applies."""
+def perform(observer_state: ObserverState, operation: Operation) -> Diagram:
+    """Create or withdraw a claim, and return where that applies."""
     name = operation.commitment
-    is_open = ledger.is_in(name, OPEN)
+    is_open = observer_state.is_in(name, OPEN)
     if operation.verb == "withdraw":
-        ledger.move(name, is_open, "withdrawn")
+        observer_state.move(name, is_open, "withdrawn")
         return is_open
-    when = ledger.cases.negate(is_open)
-    create(ledger, name, when)
+    when = observer_state.mtbdd.negate(is_open)
+    create(observer_state, name, when)
     return when
 
 
-def decide(ledger: Ledger, claim: str, *, on_entering: bool) -> None:
-    """Close an open claim whose content is decided, by what was read and, if asked, by the state that is entered."""
+def decide(observer_state: ObserverState, claim: str, *, on_entering: bool) -> None:
+    """Close an open claim whose content its monitor decides, with ``on_entering`` also by the entered state."""
     from cplc.lowering.content_monitors import decided
 
-    is_open = ledger.is_in(claim, OPEN)
+    is_open = observer_state.is_in(claim, OPEN)
     if is_open == NO:
         return
-    true = decided(ledger, claim, True, on_entering=on_entering)
-    false = decided(ledger, claim, False, on_entering=on_entering)
-    ledger.move(claim, ledger.cases.both(is_open, false), "violated")
-    ledger.move(claim, ledger.cases.both(is_open, true), "satisfied")
+    true = decided(observer_state, claim, True, on_entering=on_entering)
+    false = decided(observer_state, claim, False, on_entering=on_entering)
+    observer_state.move(claim, observer_state.mtbdd.conj(is_open, false), "violated")
+    observer_state.move(claim, observer_state.mtbdd.conj(is_open, true), "satisfied")

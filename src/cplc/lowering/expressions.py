@@ -1,4 +1,4 @@
-"""From resolved terms to expressions: the same term reads differently to a sender, to `Env` and in a formula."""
+"""Translation of resolved terms to expressions, for a sender, for `Env` or for a formula."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
-from cplc.lowering.variable_names import copy_of, field_of, kept_by, parity_of
+from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import (
@@ -32,48 +32,48 @@ from cplc.semantics.terms import (
 from cplc.system.standings import UNANSWERED, standing_of
 
 
-class StateReader(Protocol):
-    """Whoever knows the lifecycle state of a commitment; None where it cannot be seen."""
+class StateLookup(Protocol):
+    """A function from a commitment to the variable of its lifecycle state, or None if it is not observable."""
 
     def __call__(self, commitment: str, view: str | None) -> Expr | None: ...
 
 
 def env_state(commitment: str, view: str | None) -> Expr:
-    """Return the state that `Env` keeps, or the view that is asked for."""
-    return e.Read(kept_by(commitment, view))
+    """Return the state of `Env`, or the view."""
+    return e.Read(state_variable(commitment, view))
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How names read at one place: whose copies, whose view, and what has changed since the state before."""
+class Interpretation:
+    """The interpretation of names at one place: the copies and the view read, and the values changed by the step."""
 
     model: CheckedModel
     role: str | None = None
-    """Whose copies are read; None for what has been received."""
+    """The role whose copies are read; None for the receivers' copies."""
     own: Mapping[str, Expr] = field(default_factory=dict)
-    """The payload of the very message in whose clauses the term stands."""
+    """The payload of the message in whose clause the term occurs."""
     changed: Mapping[str, Expr] = field(default_factory=dict)
-    """New values, over the state before, of variables that differ by now."""
-    state: StateReader = env_state
+    """The new values of changed variables, over the state before the step."""
+    state: StateLookup = env_state
     terminal: Expr | None = None
-    """When no step is possible; None where that is not known yet and cannot be asked."""
+    """The condition that no step is enabled; None before the steps are built, where no term may read it."""
 
     def read(self, variable: str) -> Expr:
         return self.changed.get(variable, e.Read(variable))
 
     def _reader(self, message: Message) -> str | None:
-        """Return whose copy of the message is read here; None where it cannot be seen."""
+        """Return the role whose copy of the message is read; None if it is not observable."""
         if self.role is None:
             return message.receiver
         return self.role if self.role in (message.sender, message.receiver) else None
 
     def happened(self, name: str) -> Expr:
         reader = self._reader(self.model.message[name])
-        return e.FALSE if reader is None else self.read(copy_of(name, reader))
+        return e.FALSE if reader is None else self.read(copy_variable(name, reader))
 
     def sent(self, name: str) -> Expr:
         sender = self.model.message[name].sender
-        return self.read(copy_of(name, sender)) if self.role in (None, sender) else e.FALSE
+        return self.read(copy_variable(name, sender)) if self.role in (None, sender) else e.FALSE
 
     def in_flight(self, name: str) -> Expr:
         if self.role is not None:
@@ -85,7 +85,7 @@ class Reading:
         reader = self._reader(self.model.message[name])
         if reader is None:
             return e.FALSE, e.Const(0)
-        return self.happened(name), self.read(field_of(name, parameter, reader))
+        return self.happened(name), self.read(field_variable(name, parameter, reader))
 
     def variable(self, name: str) -> tuple[Expr, Expr]:
         if self.role is not None and self.model.variable[name].role != self.role:
@@ -93,7 +93,7 @@ class Reading:
         return e.TRUE, self.read(name)
 
     def age(self, commitment: str) -> tuple[Expr, Expr]:
-        """Return when it is open, and the ticks since it was created."""
+        """Return the condition that it is open, and the ticks since its creation."""
         state = self.state(commitment, None)
         if state is None:
             return e.FALSE, e.Const(0)
@@ -102,7 +102,7 @@ class Reading:
         return is_open, e.Read(f"{state.variable}.age")
 
     def stands(self, term: Stands) -> Expr:
-        """Return when the standing is one of these; only ``unanswered`` does not imply that it is open."""
+        """Return the condition that the standing is one of these. All but ``unanswered`` imply that it is open."""
         state = self.state(term.commitment, term.view)
         if state is None:
             return e.FALSE
@@ -121,56 +121,58 @@ class Reading:
 
 
 def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
-    """The sender's copy is set and differs from the receiver's."""
-    sent = read(copy_of(message.name, message.sender))
-    received = read(copy_of(message.name, message.receiver))
+    """Return the condition that the sender's copy is set and differs from the receiver's."""
+    sent = read(copy_variable(message.name, message.sender))
+    received = read(copy_variable(message.name, message.receiver))
     if not message.repeatable:
         return e.conj((sent, e.negate(received)))
-    same = e.equal(read(parity_of(message.name, message.sender)), read(parity_of(message.name, message.receiver)))
+    same = e.equal(
+        read(parity_variable(message.name, message.sender)), read(parity_variable(message.name, message.receiver))
+    )
     return e.conj((sent, e.disj((e.negate(received), e.negate(same)))))
 
 
-def condition(term: Term, reading: Reading) -> Expr:
+def condition(term: Term, interpretation: Interpretation) -> Expr:
     """Return the truth value of a term without temporal operators."""
     match term:
         case Const(value):
             return e.TRUE if value is True else e.FALSE
         case Happened(message):
-            return reading.happened(message)
+            return interpretation.happened(message)
         case Sent(message):
-            return reading.sent(message)
+            return interpretation.sent(message)
         case InFlight(message):
-            return reading.in_flight(message)
+            return interpretation.in_flight(message)
         case InState():
-            return reading.in_states(term)
+            return interpretation.in_states(term)
         case Stands():
-            return reading.stands(term)
+            return interpretation.stands(term)
         case FactRef(fact):
-            return condition(reading.model.fact[fact].meaning, reading)
+            return condition(interpretation.model.fact[fact].meaning, interpretation)
         case Field() | Own() | Var() | Age():
-            return e.conj(_value(term, reading))
+            return e.conj(_value(term, interpretation))
         case Apply("!", (operand,)):
-            return e.negate(condition(operand, reading))
+            return e.negate(condition(operand, interpretation))
         case Apply("&", operands):
-            return e.conj(condition(operand, reading) for operand in operands)
+            return e.conj(condition(operand, interpretation) for operand in operands)
         case Apply("|", operands):
-            return e.disj(condition(operand, reading) for operand in operands)
+            return e.disj(condition(operand, interpretation) for operand in operands)
         case Apply("->", (left, right)):
-            return e.disj((e.negate(condition(left, reading)), condition(right, reading)))
+            return e.disj((e.negate(condition(left, interpretation)), condition(right, interpretation)))
         case Apply("<->", (left, right)):
-            first, second = condition(left, reading), condition(right, reading)
+            first, second = condition(left, interpretation), condition(right, interpretation)
             return e.ite(first, second, e.negate(second))
         case Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (left, right)):
-            return _comparison(term.op, _value(left, reading), _value(right, reading))
-        case Terminal() if reading.terminal is not None:
-            return reading.terminal
+            return _comparison(term.op, _value(left, interpretation), _value(right, interpretation))
+        case Terminal() if interpretation.terminal is not None:
+            return interpretation.terminal
         case _:
             raise AssertionError(f"not a condition: {term}")
 
 
 def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> Expr:
-    """Compare two values; false where one of them is not there, ``!=`` included."""
-    (left_there, a), (right_there, b) = left, right
+    """Compare two values; false if one of them is undefined, for ``!=`` too."""
+    (left_defined, a), (right_defined, b) = left, right
     match op:
         case "=":
             outcome = e.equal(a, b)
@@ -184,39 +186,39 @@ def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> E
             outcome = e.negate(e.less(b, a))
         case _:
             outcome = e.negate(e.less(a, b))
-    return e.conj((left_there, right_there, outcome))
+    return e.conj((left_defined, right_defined, outcome))
 
 
-def _value(term: Term, reading: Reading) -> tuple[Expr, Expr]:
-    """Return when a term has a value, and which."""
+def _value(term: Term, interpretation: Interpretation) -> tuple[Expr, Expr]:
+    """Return the condition that a term is defined, and its value."""
     match term:
         case Const(value):
             return e.TRUE, e.Const(value)
         case Field(message, parameter):
-            return reading.payload(message, parameter)
+            return interpretation.payload(message, parameter)
         case Own(parameter):
-            return e.TRUE, reading.own[parameter]
+            return e.TRUE, interpretation.own[parameter]
         case Var(variable):
-            return reading.variable(variable)
+            return interpretation.variable(variable)
         case Age(commitment):
-            return reading.age(commitment)
+            return interpretation.age(commitment)
         case Apply("-", (operand,)):
-            there, value_ = _value(operand, reading)
-            return there, e.arith("-", e.Const(0), value_)
+            defined, value_ = _value(operand, interpretation)
+            return defined, e.arith("-", e.Const(0), value_)
         case Apply("+" | "-" | "*" | "%" as op, (left, right)):
-            (left_there, a), (right_there, b) = _value(left, reading), _value(right, reading)
-            return e.conj((left_there, right_there)), e.arith(op, a, b)
+            (left_defined, a), (right_defined, b) = _value(left, interpretation), _value(right, interpretation)
+            return e.conj((left_defined, right_defined)), e.arith(op, a, b)
         case _:
-            return e.TRUE, condition(term, reading)
+            return e.TRUE, condition(term, interpretation)
 
 
-def value(term: Term, reading: Reading) -> Expr:
-    """Return the value of a term that is always there."""
-    return _value(term, reading)[1]
+def value(term: Term, interpretation: Interpretation) -> Expr:
+    """Return the value of a term that is always defined."""
+    return _value(term, interpretation)[1]
 
 
 def possible_values(expr: Expr, domains: Mapping[str, tuple[Value, ...]], limit: int = 4096) -> set[Value] | None:
-    """Return a set that contains every value the expression can have, or None if that is too much to say."""
+    """Return a superset of the values of the expression, or None if there are more than ``limit`` combinations."""
     match expr:
         case e.Const(value_):
             return {value_}

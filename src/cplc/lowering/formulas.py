@@ -1,4 +1,4 @@
-"""From resolved formulas to formulas over the system."""
+"""Translation of resolved formulas to formulas over the system."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.lowering.bindings import bindings
-from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.promises import promises
 from cplc.lowering.term_text import action_text, atom_text
 from cplc.semantics import terms as t
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from cplc.lowering.lifecycle_changes import Changes
 
 OTHER_ACTIONS: Final = ("take", "send", "act", "tick", "idle")
-"""What `does(...)` asks of a step that its name decides."""
+"""The verbs of `does(...)` that the name of a step decides."""
 
 
 def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool = False) -> Formula:
     """Return the formula over the system that the term means at a state.
 
-    With ``uniform`` whoever has a strategy decides by what it sees itself.
+    With ``uniform``, strategies depend on the observations of each agent, not on the whole state.
     """
     return _Lowering(model, system, uniform).formula(term)
 
@@ -58,7 +58,7 @@ class _Lowering:
         self.model = model
         self.system = system
         self.uniform = uniform
-        self.reading = Reading(model, terminal=system.terminal)
+        self.interpretation = Interpretation(model, terminal=system.terminal)
 
     def formula(self, term: Term) -> Formula:
         match term:
@@ -100,12 +100,12 @@ class _Lowering:
                 assert isinstance(aim, f.Next | f.Finally | f.Globally | f.Until), "the checker lets no other through"
                 return f.Enforces(group, aim, self.uniform)
             case t.Apply():
-                return self._temporal(term) or f.Atom(condition(term, self.reading), atom_text(term))
+                return self._temporal(term) or f.Atom(condition(term, self.interpretation), atom_text(term))
             case _:
-                return f.Atom(condition(term, self.reading), atom_text(term))
+                return f.Atom(condition(term, self.interpretation), atom_text(term))
 
     def _temporal(self, term: t.Apply) -> Formula | None:
-        """Return what an operator says of a run; None if it is about the present state."""
+        """Return the path formula of a temporal operator; None for other operators."""
         match term:
             case t.Apply("X", (operand,)):
                 return f.Next(self.formula(operand))
@@ -134,34 +134,34 @@ class _Lowering:
                 return None
 
     def _paths(self, quantifier: Literal["A", "E"], path: Term, along: Term | None) -> Formula:
-        """Quantify over paths; what the first state decides needs no more than a path to begin there.
+        """Quantify over paths. A state formula only needs a fair path from its state.
 
-        Every constraint that a protocol itself brings can be met from every state, along any steps: only conditions
-        of ``fairness`` can keep a state from having a fair path.
+        Justice can be satisfied from every state along any steps. Only conditions of ``fairness`` can leave a state
+        without a fair path.
         """
         allowed = None if along is None else f.Taken(self._steps(along), action_text(along))
-        said = self.formula(path)
-        if not f.is_state_formula(said):
-            return f.OnPaths(quantifier, said, allowed)
+        path_formula = self.formula(path)
+        if not f.is_state_formula(path_formula):
+            return f.OnPaths(quantifier, path_formula, allowed)
         if not self.system.fairness:
-            return said
+            return path_formula
         ever = f.OnPaths("E", f.Globally(f.Atom(e.TRUE, "true")), allowed)
         match quantifier, path:
             case ("E", t.Const(False)) | ("A", t.Const(True)):
-                return said
+                return path_formula
             case ("E", t.Const(True)):
                 return ever
             case ("E", _):
-                return _joined(f.And, [said, ever], "true")
+                return _joined(f.And, [path_formula, ever], "true")
             case _:
-                return f.Implies(ever, said)
+                return f.Implies(ever, path_formula)
 
     def _paths_of_moves(self, quantifier: Literal["A", "E"], path: Term, along: Term | None) -> Formula:
-        """Quantify over paths that never idle: engines allow it on every path, so the path formula excludes it."""
+        """Quantify over paths that never idle. Engines allow idling on every path, so the path formula excludes it."""
         assert along is not None, "only a restriction of steps excludes the idle step"
         allowed = f.Taken(self._steps(along), action_text(along))
-        said, moving = self.formula(path), f.Globally(self._moves)
-        restricted = f.And((said, moving)) if quantifier == "E" else f.Implies(moving, said)
+        path_formula, moving = self.formula(path), f.Globally(self._moves)
+        restricted = f.And((path_formula, moving)) if quantifier == "E" else f.Implies(moving, path_formula)
         return f.OnPaths(quantifier, restricted, allowed, may_idle=False)
 
     # --- steps
@@ -171,7 +171,7 @@ class _Lowering:
         return f.Taken(self._every_step, f.MOVES)
 
     def _steps(self, term: Term) -> frozenset[str]:
-        """Return the steps of which a combination of `does(…)` is true."""
+        """Return the steps that satisfy a combination of `does(…)`."""
         match term:
             case t.Const(value):
                 return self._every_step if value is True else frozenset()
@@ -203,7 +203,7 @@ class _Lowering:
                 raise AssertionError(f"the checker lets no such action through: {term}")
 
     def _change(self, term: t.Does) -> Formula:
-        """Return the formula that the next step makes a change: one of these steps, from these states."""
+        """Return the formula that the next step makes a change: a step from a state where it makes the change."""
         steps: dict[Expr, list[str]] = {}
         for step in self.system.steps:
             when = self._changes.when(step, term)
@@ -241,13 +241,13 @@ class _Lowering:
 
     @cached_property
     def _acts(self) -> dict[str, frozenset[str]]:
-        """The sends and receipts of each role; what is one step belongs to the sender."""
+        """The sends and receipts of each role; an exchange belongs to the sender."""
         return _grouped((s.actor, s.name) for s in self.system.steps if s.kind in ("send", "receive", "exchange"))
 
     # --- commitments
 
     def _channel(self, term: t.Social) -> f.Channel:
-        """Return the promises of the debtor to the creditor, or the one that is named."""
+        """Return the channel of the promises from debtor to creditor, or of the one named."""
         if term.commitment is not None:
             return promises(self.system, term.commitment, (term.commitment,))
         parties = term.debtor, term.creditor
@@ -255,7 +255,7 @@ class _Lowering:
         return promises(self.system, f"{term.debtor} -> {term.creditor}", names)
 
     def _social(self, term: t.Social) -> Formula:
-        """Return what comes of all that binds the debtor to the creditor."""
+        """Return the formula of a social commitment over all bindings of the debtor to the creditor."""
         conditional = term.modality == "SCc"
         binding = bindings(self.model, self.system, term.debtor, term.creditor, conditional=conditional)
         trigger = None if term.trigger is None else self.formula(term.trigger)
@@ -263,7 +263,7 @@ class _Lowering:
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:
-    """Return the combination, flat as it is read."""
+    """Return the conjunction or disjunction, with nested operands of the same kind flattened."""
     flat: list[Formula] = []
     for operand in operands:
         flat.extend(operand.operands if isinstance(operand, kind) else [operand])
@@ -273,7 +273,7 @@ def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: 
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {}
     for key, value in pairs:
-        found.setdefault(key, set()).add(value)
-    return {key: frozenset(values) for key, values in found.items()}
+        groups.setdefault(key, set()).add(value)
+    return {key: frozenset(values) for key, values in groups.items()}

@@ -1,4 +1,4 @@
-"""What is known of all commitments and claims before any step is built: who keeps them, and what can become of each."""
+"""Static analysis of life cycles: the observers, possible states and dependencies of commitments and claims."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cplc.lowering import dialogue
-from cplc.lowering.variable_names import kept_by
+from cplc.lowering.variable_names import state_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation, waits_for
 from cplc.semantics.terms import Age, Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
@@ -27,21 +27,21 @@ LIVE = ("conditional", "active")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What one keeper has of commitments and claims, and the domains of its variables."""
+class ObserverVariables:
+    """The commitments and claims that an observer has variables of, and the domains of these variables."""
 
     commitments: frozenset[str]
     clocks: Mapping[str, tuple[Value, ...]]
-    others: Mapping[str, tuple[Value, ...]]
+    discrete: Mapping[str, tuple[Value, ...]]
 
 
 @dataclass(frozen=True)
-class Book:
-    """What is known of all commitments and claims before any step is built: which can do what, who depends on whom."""
+class LifecycleAnalysis:
+    """The observers, possible lifecycle states and dependencies of all commitments and claims."""
 
     model: CheckedModel
-    viewers: dict[str | None, frozenset[str]]
-    """Keeper (None for `Env`) to the commitments and claims it keeps."""
+    observers: dict[str | None, frozenset[str]]
+    """Observer (None for `Env`) to the commitments and claims that it has variables of."""
     possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The lifecycle states a commitment or claim may ever be in."""
     retained: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -49,83 +49,86 @@ class Book:
     suspended: frozenset[str] = frozenset()
     """Commitments that may be pending."""
     standings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What is moved on to the standings it may have."""
+    """Commitment or claim with moves on it to its possible standings."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What is moved on to the claims of arguments about it, where its standing does not say which one was used."""
+    """Commitment or claim to the claims of arguments about it, where its standing does not determine the claim."""
     last_moves: Mapping[str, Mapping[str, Mapping[dialogue.Move, str]]] = field(default_factory=dict)
-    """What is moved on to the sides whose own last move is remembered: each move that binds, and how it is kept."""
+    """Commitment or claim to the sides whose own last move has a variable: each binding move with its value."""
     contents: Mapping[str, Content] = field(default_factory=dict)
-    """Commitments that are about runs, and what they promise; claims, and what they say."""
+    """The contents of commitments about runs, and of claims."""
 
-    def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
-        """Yield name, kind and domain of every variable that the keeper has of the commitment or claim."""
-        name = kept_by(commitment, keeper)
+    def variables(self, commitment: str, observer: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
+        """Yield name, kind and domain of the observer's variables of a commitment or claim."""
+        name = state_variable(commitment, observer)
         declared = self.model.commitment.get(commitment)
         kind = "claim" if declared is None else "commitment"
-        yield name, kind if keeper is None else "view", self.possible[commitment]
+        yield name, kind if observer is None else "view", self.possible[commitment]
         if possible := self.standings.get(commitment):
             yield standing_of(name), "standing", possible
-        if keeper is not None and (keeper, commitment) in self.model.ages:
-            yield age_of(name), "age", tuple(range(self.model.ages[keeper, commitment] + 1))
-        if keeper is None and (argued := self.arguments.get(commitment)):
+        if observer is not None and (observer, commitment) in self.model.ages:
+            yield age_variable(name), "age", tuple(range(self.model.ages[observer, commitment] + 1))
+        if observer is None and (argued := self.arguments.get(commitment)):
             yield argument_of(name), "argument", (NOTHING, *argued)
-        for role, moves in self.last_moves.get(commitment, {}).items() if keeper is None else ():
+        for role, moves in self.last_moves.get(commitment, {}).items() if observer is None else ():
             yield last_move_of(name, role), "last", (NOTHING, *moves.values())
         if commitment in self.contents and len(domain := self.monitor_states(commitment)) > 1:
-            yield monitor_of(name), "monitor", domain
+            yield monitor_variable(name), "monitor", domain
         if declared is None:
             return
         if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
-            yield clock_of(name), "clock", tuple(range(max(deadlines)))
+            yield clock_variable(name), "clock", tuple(range(max(deadlines)))
         if commitment in self.suspended:
-            yield former_of(name), "former", LIVE
+            yield former_variable(name), "former", LIVE
         if targets := self.retained.get(commitment):
-            yield follows_of(name), "follows", ("none", *targets)
+            yield follows_variable(name), "follows", ("none", *targets)
 
     def monitor_states(self, name: str) -> tuple[int, ...]:
-        """Return the states that its monitor may be in between steps: a verdict waits only while pending."""
+        """Return the states of its monitor between steps: a verdict is delayed only while pending."""
         monitor = self.contents[name].monitor
         may_wait = name in self.suspended and False in monitor.decided
         return tuple(range(max(1, monitor.open_states + may_wait)))
 
     @cached_property
-    def kept(self) -> dict[str | None, Kept]:
-        """What each keeper keeps."""
-        return {keeper: self._kept(keeper, commitments) for keeper, commitments in self.viewers.items()}
+    def observer_variables(self) -> dict[str | None, ObserverVariables]:
+        """The variables of each observer."""
+        return {
+            observer: self._observer_variables(observer, commitments)
+            for observer, commitments in self.observers.items()
+        }
 
-    def _kept(self, keeper: str | None, commitments: frozenset[str]) -> Kept:
+    def _observer_variables(self, observer: str | None, commitments: frozenset[str]) -> ObserverVariables:
         clocks: dict[str, tuple[Value, ...]] = {}
-        others: dict[str, tuple[Value, ...]] = {}
+        discrete: dict[str, tuple[Value, ...]] = {}
         for commitment in commitments:
-            for name, kind, domain in self.variables(commitment, keeper):
-                (clocks if kind in ("clock", "age") else others)[name] = domain
-        return Kept(commitments, clocks, others)
+            for name, kind, domain in self.variables(commitment, observer):
+                (clocks if kind in ("clock", "age") else discrete)[name] = domain
+        return ObserverVariables(commitments, clocks, discrete)
 
 
-def clock_of(name: str) -> str:
+def clock_variable(name: str) -> str:
     return f"{name}.clock"
 
 
-def age_of(name: str) -> str:
+def age_variable(name: str) -> str:
     return f"{name}.age"
 
 
-def former_of(name: str) -> str:
+def former_variable(name: str) -> str:
     return f"{name}.former"
 
 
-def follows_of(name: str) -> str:
+def follows_variable(name: str) -> str:
     return f"{name}.follows"
 
 
-def monitor_of(name: str) -> str:
+def monitor_variable(name: str) -> str:
     return f"{name}.monitor"
 
 
-def make_book(
-    model: CheckedModel, viewers: dict[str | None, frozenset[str]], recalled: Iterable[tuple[str, str]] = ()
-) -> Book:
-    """Read off the operations what can become of each commitment; remember the last moves of these roles on these."""
+def analyse_lifecycles(
+    model: CheckedModel, observers: dict[str | None, frozenset[str]], recalled: Iterable[tuple[str, str]] = ()
+) -> LifecycleAnalysis:
+    """Compute the possible states from the operations; ``recalled`` are roles and subjects of last moves to record."""
     operations = [operation for message in model.messages for operation in message.operations]
     involving: dict[str, list[Operation]] = {name: [] for name in model.parties}
     for operation in operations:
@@ -152,7 +155,9 @@ def make_book(
     last_moves: dict[str, dict[str, dict[dialogue.Move, str]]] = {}
     for role, name in sorted(recalled):
         last_moves.setdefault(name, {})[role] = dialogue.last_moves(model, name)[role]
-    return Book(model, viewers, possible, retained, frozenset(suspended), moved_on, arguments, last_moves, contents)
+    return LifecycleAnalysis(
+        model, observers, possible, retained, frozenset(suspended), moved_on, arguments, last_moves, contents
+    )
 
 
 def _compiled(content: Term, model: CheckedModel) -> Content:
@@ -168,33 +173,33 @@ def _possible(
     born = "create" in verbs or any(operation.target == commitment.name for operation in operations)
     if not born:
         return ("null",)
-    found = {"null", "conditional", "active", "fulfilled"}
+    reachable = {"null", "conditional", "active", "fulfilled"}
     if can_wait:
-        found.add("pending")
+        reachable.add("pending")
     if (
         breakable
         or "violate" in verbs
         or commitment.within is not None
         or ("withdraw" in verbs and not commitment.revocable)
     ):
-        found.add("violated")
+        reachable.add("violated")
     if "withdraw" in verbs:
-        found.add("withdrawn")
+        reachable.add("withdrawn")
     if "release" in verbs or follows:
-        found.add("released")
+        reachable.add("released")
     if "expire" in verbs or commitment.expires is not None:
-        found.add("expired")
+        reachable.add("expired")
     if any(o.verb == "delegate" and not o.retaining for o in operations if o.commitment == commitment.name):
-        found.add("delegated")
+        reachable.add("delegated")
     if "assign" in verbs:
-        found.add("assigned")
+        reachable.add("assigned")
     if "compensate" in verbs:
-        found.add("compensated")
-    return tuple(state for state in STATES if state in found)
+        reachable.add("compensated")
+    return tuple(state for state in STATES if state in reachable)
 
 
 def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:
-    """Return the conditions that the automatic rules look at."""
+    """Return the conditions that the automatic rules evaluate."""
     match declared:
         case Commitment(antecedent=antecedent, consequent=consequent) if is_about_runs(consequent):
             return antecedent, *state_parts(consequent)
@@ -204,11 +209,11 @@ def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:
             return tuple(state_parts(declared.content)) if is_about_runs(declared.content) else (declared.content,)
 
 
-def depends_on(book: Book, name: str) -> tuple[str, ...]:
-    """Return the commitments and claims whose state the automatic rules of this one look at."""
-    declared = book.model.commitment.get(name) or book.model.claim[name]
-    mentioned = (state for term in conditions_of(declared) for state in states_in(term, book.model))
-    return tuple(dict.fromkeys((*mentioned, *book.retained.get(name, ()))))
+def depends_on(lifecycles: LifecycleAnalysis, name: str) -> tuple[str, ...]:
+    """Return the commitments and claims whose state the automatic rules of this one read."""
+    declared = lifecycles.model.commitment.get(name) or lifecycles.model.claim[name]
+    mentioned = (state for term in conditions_of(declared) for state in states_in(term, lifecycles.model))
+    return tuple(dict.fromkeys((*mentioned, *lifecycles.retained.get(name, ()))))
 
 
 def states_in(term: Term, model: CheckedModel) -> Iterable[str]:

@@ -1,16 +1,16 @@
-"""From a checked model to the interpreted system."""
+"""Translation of a checked model to the interpreted system."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from cplc.logic import expressions as e
-from cplc.lowering.condition_dependencies import Dependence
-from cplc.lowering.expressions import Reading, condition, in_flight
-from cplc.lowering.lifecycle_analysis import Book, conditions_of, make_book, states_in
-from cplc.lowering.steps import Hazard, Workshop, copies
+from cplc.lowering.condition_dependencies import ConditionDependencies
+from cplc.lowering.expressions import Interpretation, condition, in_flight
+from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
+from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import content_text
-from cplc.lowering.variable_names import copy_of, kept_by
+from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
 from cplc.semantics.terms import FactRef, InState, Stands, Term, is_about_runs, operands_of
@@ -30,21 +30,21 @@ from cplc.system.model import (
 from cplc.system.standings import standing_of
 
 View = tuple[str, str]
-"""A role and a commitment that it keeps a view of."""
+"""A role and a commitment that it has a view of."""
 
 
-def lower(model: CheckedModel, observers: Iterable[View] = (), recalled: Iterable[View] = ()) -> System:
-    """Return the system that a model means; ``observers`` are views to keep besides those that guards need.
+def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[View] = ()) -> System:
+    """Return the system of a model. ``views`` are views to include besides those that guards need.
 
-    ``recalled`` are the roles whose own last move on something is remembered.
+    ``recalled`` are the roles whose own last move on a commitment or claim has a variable.
     """
-    book, local, variables = declared(model, observers, recalled)
-    workshop = Workshop(book, Dependence(book), variables)
+    lifecycles, local, variables = lifecycles_and_variables(model, views, recalled)
+    builder = StepBuilder(lifecycles, ConditionDependencies(lifecycles), variables)
     owned: dict[str, list[str]] = {"Env": [], **{role.name: [] for role in model.roles}}
     for variable in variables.values():
         owned[variable.owner].append(variable.name)
-    steps, hazards = _steps(workshop)
-    reading = Reading(model, terminal=terminal(steps))
+    steps, hazards = _steps(builder)
+    interpretation = Interpretation(model, terminal=terminal(steps))
     return System(
         name=model.name,
         header=_header(model),
@@ -57,15 +57,15 @@ def lower(model: CheckedModel, observers: Iterable[View] = (), recalled: Iterabl
             )
             for role in model.roles
         ),
-        shared=tuple(_shared(book, local)),
+        shared=tuple(_shared(lifecycles, local)),
         messages=tuple(
             Message(
                 message.name,
                 message.sender,
                 message.receiver,
                 tuple(parameter.name for parameter in message.parameters),
-                e.Read(copy_of(message.name, message.sender)),
-                e.Read(copy_of(message.name, message.receiver)),
+                e.Read(copy_variable(message.name, message.sender)),
+                e.Read(copy_variable(message.name, message.receiver)),
                 in_flight(message),
                 span=message.span,
             )
@@ -77,20 +77,20 @@ def lower(model: CheckedModel, observers: Iterable[View] = (), recalled: Iterabl
                 commitment.debtor,
                 commitment.creditor,
                 commitment.name,
-                condition(commitment.antecedent, reading),
-                _consequent(commitment, book, reading),
+                condition(commitment.antecedent, interpretation),
+                _consequent(commitment, lifecycles, interpretation),
                 commitment.within,
                 commitment.expires,
-                views=tuple(_views(book, commitment.name)),
-                content=content_text(commitment.consequent) if commitment.name in book.contents else "",
-                on_course=_on_course(commitment.name, book, reading),
+                views=tuple(_views(lifecycles, commitment.name)),
+                content=content_text(commitment.consequent) if commitment.name in lifecycles.contents else "",
+                on_course=_on_course(commitment.name, lifecycles, interpretation),
                 span=commitment.span,
             )
             for commitment in model.commitments
         ),
         steps=steps,
         justice=tuple(_justice(steps)),
-        fairness=tuple(condition(one.condition, reading) for one in model.fairness),
+        fairness=tuple(condition(one.condition, interpretation) for one in model.fairness),
         hazards=hazards,
         claims=tuple(
             Claim(
@@ -98,10 +98,10 @@ def lower(model: CheckedModel, observers: Iterable[View] = (), recalled: Iterabl
                 claim.maker,
                 claim.addressee,
                 claim.name,
-                e.FALSE if is_about_runs(claim.content) else condition(claim.content, reading),
-                views=tuple(_views(book, claim.name)),
+                e.FALSE if is_about_runs(claim.content) else condition(claim.content, interpretation),
+                views=tuple(_views(lifecycles, claim.name)),
                 formula=content_text(claim.content) if is_about_runs(claim.content) else "",
-                on_course=_on_course(claim.name, book, reading),
+                on_course=_on_course(claim.name, lifecycles, interpretation),
                 span=claim.span,
             )
             for claim in model.claims
@@ -109,27 +109,27 @@ def lower(model: CheckedModel, observers: Iterable[View] = (), recalled: Iterabl
     )
 
 
-def _consequent(commitment: Declared, book: Book, reading: Reading) -> e.Expr:
-    """Return the condition that fulfils it; none where the content is about runs."""
-    return e.FALSE if commitment.name in book.contents else condition(commitment.consequent, reading)
+def _consequent(commitment: Declared, lifecycles: LifecycleAnalysis, interpretation: Interpretation) -> e.Expr:
+    """Return the condition that fulfils it, or false if the content is about runs."""
+    return e.FALSE if commitment.name in lifecycles.contents else condition(commitment.consequent, interpretation)
 
 
-def _on_course(name: str, book: Book, reading: Reading) -> e.Expr:
-    if name not in book.contents:
+def _on_course(name: str, lifecycles: LifecycleAnalysis, interpretation: Interpretation) -> e.Expr:
+    if name not in lifecycles.contents:
         return e.FALSE
     from cplc.lowering.content_monitors import on_course
 
-    return on_course(book, name, reading)
+    return on_course(lifecycles, name, interpretation)
 
 
-def declared(
-    model: CheckedModel, observers: Iterable[View] = (), recalled: Iterable[View] = ()
-) -> tuple[Book, set[View], dict[str, Variable]]:
-    """Return what may become of each commitment, the views that guards need, and all variables by name."""
+def lifecycles_and_variables(
+    model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[View] = ()
+) -> tuple[LifecycleAnalysis, set[View], dict[str, Variable]]:
+    """Return the analysis of life cycles, the views that guards need, and all variables by name."""
     local = _guard_views(model)
-    asked = {view for one in model.fairness for view in views_in(one.condition, model)}
-    book = make_book(model, _viewers(model, local | asked | set(observers)), recalled)
-    return book, local, {variable.name: variable for variable in _variables(book, local)}
+    fairness_views = {view for one in model.fairness for view in views_in(one.condition, model)}
+    lifecycles = analyse_lifecycles(model, _observers(model, local | fairness_views | set(views)), recalled)
+    return lifecycles, local, {variable.name: variable for variable in _variables(lifecycles, local)}
 
 
 def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
@@ -146,11 +146,11 @@ def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
 # --- views
 
 
-def _views(book: Book, name: str) -> Iterator[tuple[str, str]]:
-    """Yield role and variable of each view that is kept of a commitment or claim."""
-    for viewer, kept in book.viewers.items():
-        if viewer is not None and name in kept:
-            yield viewer, kept_by(name, viewer)
+def _views(lifecycles: LifecycleAnalysis, name: str) -> Iterator[tuple[str, str]]:
+    """Yield role and variable of each view of a commitment or claim."""
+    for observer, observable in lifecycles.observers.items():
+        if observer is not None and name in observable:
+            yield observer, state_variable(name, observer)
 
 
 def all_views(model: CheckedModel) -> frozenset[View]:
@@ -159,7 +159,7 @@ def all_views(model: CheckedModel) -> frozenset[View]:
 
 
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
-    """Yield the views that a formula asks for."""
+    """Yield the views that a formula reads."""
     match term:
         case InState(commitment, _, str(view)) | Stands(commitment, _, str(view)):
             yield view, commitment
@@ -171,18 +171,18 @@ def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
 
 
 def _guard_views(model: CheckedModel) -> set[View]:
-    """Return the views that are part of local states: of both parties where a guard of either mentions it."""
-    asked: set[str] = set()
+    """Return the views in local states: of both parties of every commitment or claim that a guard reads."""
+    mentioned: set[str] = set()
     for message in model.messages:
         terms = [message.guard, *(update.value for update in (*message.updates, *message.receipt))]
-        asked.update(name for term in terms for name in states_in(term, model))
-    return {(party, name) for name in asked for party in model.parties[name]}
+        mentioned.update(name for term in terms for name in states_in(term, model))
+    return {(party, name) for name in mentioned for party in model.parties[name]}
 
 
-def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozenset[str]]:
-    """Return who keeps what, closed under what a view needs to run.
+def _observers(model: CheckedModel, required_views: set[View]) -> dict[str | None, frozenset[str]]:
+    """Return the commitments and claims of each observer: the least closed set that contains the required views.
 
-    That is what the conditions mention and what is handed over to or from, by messages that the viewer sees.
+    A view requires the subjects of its conditions, and those transferred to or from it by messages of the observer.
     """
     mentioned = {
         life.name: {name for term in conditions_of(life) for name in states_in(term, model)} for life in model.lives
@@ -191,27 +191,27 @@ def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozens
     for message in model.messages:
         for operation in message.operations:
             if operation.target is not None:
-                for viewer in (message.sender, message.receiver):
-                    handed.setdefault((viewer, operation.commitment), set()).add(operation.target)
-                    handed.setdefault((viewer, operation.target), set()).add(operation.commitment)
-    kept: dict[str, set[str]] = {}
-    pending = sorted(wanted)
+                for observer in (message.sender, message.receiver):
+                    handed.setdefault((observer, operation.commitment), set()).add(operation.target)
+                    handed.setdefault((observer, operation.target), set()).add(operation.commitment)
+    observable: dict[str, set[str]] = {}
+    pending = sorted(required_views)
     while pending:
-        viewer, name = pending.pop()
-        if name in kept.setdefault(viewer, set()):
+        observer, name = pending.pop()
+        if name in observable.setdefault(observer, set()):
             continue
-        kept[viewer].add(name)
-        others = mentioned[name] | handed.get((viewer, name), set())
-        pending += [(viewer, other) for other in sorted(others) if viewer in model.parties[other]]
+        observable[observer].add(name)
+        required = mentioned[name] | handed.get((observer, name), set())
+        pending += [(observer, other) for other in sorted(required) if observer in model.parties[other]]
     everything: dict[str | None, frozenset[str]] = {None: frozenset(model.parties)}
-    return everything | {role.name: frozenset(kept[role.name]) for role in model.roles if role.name in kept}
+    return everything | {role.name: frozenset(observable[role.name]) for role in model.roles if role.name in observable}
 
 
 # --- variables
 
 
-def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
-    model = book.model
+def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Variable]:
+    model = lifecycles.model
     for own in model.variables:
         initial = own.domain if own.initial is None else (own.initial,)
         yield Variable(own.name, own.domain, initial, "own", own.role, own.name)
@@ -221,39 +221,43 @@ def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
             domains: list[tuple[VariableKind, tuple[bool | int | str, ...]]] = [("copy", (False, True))]
             domains += [("field", domain) for domain in fields.values()]
             domains += [("parity", (False, True))] if message.repeatable else []
-            for name, (kind, domain) in zip(copies(message, role), domains, strict=True):
+            for name, (kind, domain) in zip(copy_variables(message, role), domains, strict=True):
                 yield Variable(name, domain, (domain[0],), kind, role, message.name)
-    for keeper, kept in book.viewers.items():
+    for observer, observable in lifecycles.observers.items():
         for life in model.lives:
-            if life.name not in kept:
+            if life.name not in observable:
                 continue
-            seen = keeper is not None and (keeper, life.name) in local
-            for name, kind_, domain in book.variables(life.name, keeper):
-                owner = keeper if seen and keeper is not None and kind_ in ("view", "standing", "age") else "Env"
+            is_local = observer is not None and (observer, life.name) in local
+            for name, kind_, domain in lifecycles.variables(life.name, observer):
+                owner = (
+                    observer if is_local and observer is not None and kind_ in ("view", "standing", "age") else "Env"
+                )
                 yield Variable(name, domain, (domain[0],), kind_, owner, life.name)  # type: ignore[arg-type]
 
 
-def _shared(book: Book, local: set[View]) -> Iterator[Shared]:
-    model = book.model
+def _shared(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Shared]:
+    model = lifecycles.model
     for message in model.messages:
-        pairs = zip(copies(message, message.sender), copies(message, message.receiver), strict=True)
+        pairs = zip(copy_variables(message, message.sender), copy_variables(message, message.receiver), strict=True)
         for at_sender, at_receiver in pairs:
             yield Shared(message.sender, message.receiver, at_sender, at_receiver)
     for name, (first, second) in model.parties.items():
         if (first, name) in local:
-            yield Shared(first, second, kept_by(name, first), kept_by(name, second))
-            if name in book.standings:
-                yield Shared(first, second, standing_of(kept_by(name, first)), standing_of(kept_by(name, second)))
+            yield Shared(first, second, state_variable(name, first), state_variable(name, second))
+            if name in lifecycles.standings:
+                yield Shared(
+                    first, second, standing_of(state_variable(name, first)), standing_of(state_variable(name, second))
+                )
 
 
 # --- steps
 
 
-def _steps(workshop: Workshop) -> tuple[tuple[Step, ...], tuple[Hazard, ...]]:
-    made = [pair for message in workshop.model.messages for pair in workshop.of_message(message)]
+def _steps(builder: StepBuilder) -> tuple[tuple[Step, ...], tuple[Hazard, ...]]:
+    made = [pair for message in builder.model.messages for pair in builder.steps_of_message(message)]
     steps = [step for step, _ in made if not e.is_false(step.guard)]
-    steps += [step for scope in workshop.model.scopes if (step := workshop.restart(scope.name)) is not None]
-    steps += [step for step in [workshop.tick()] if step is not None]
+    steps += [step for scope in builder.model.scopes if (step := builder.restart(scope.name)) is not None]
+    steps += [step for step in [builder.tick()] if step is not None]
     return tuple(steps), tuple(hazard for _, hazard in made if hazard is not None)
 
 

@@ -1,9 +1,9 @@
-"""What a step makes of a value, case by case: decision diagrams over all that the step distinguishes.
+"""Multi-terminal binary decision diagrams (MTBDDs, Clarke et al. 1993; variables here have any finite domain).
 
-Ledgers build values by substitution, again and again until the automatic rules are at rest. Written out as
-expressions they would grow with every one of them, and nobody would see that nothing changes any more. Here equal
-values are the same node, every question is asked once on each way through it, in the order of names, and what was
-computed once is not computed again. Only the outcome of the whole step is written out, by `expression`.
+A diagram maps each state before a step to the value of a lifecycle variable at one point of the step. The automatic
+rules substitute values into each other up to a fixpoint. As expressions, the values would grow with every rule, and
+the fixpoint would not be visible. Diagrams are reduced and ordered (by variable name), so equal functions are the same
+node. Operations are memoised. `expression` writes only the outcome of the whole step.
 """
 
 from __future__ import annotations
@@ -15,116 +15,116 @@ from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.runtime.limits import TooLarge
 
-Outcome = NewType("Outcome", int)
-"""A node: a value of each state before the step."""
+Diagram = NewType("Diagram", int)
+"""The root node of a function from states before the step to values."""
 
-NO: Final = Outcome(0)
-YES: Final = Outcome(1)
+NO: Final = Diagram(0)
+YES: Final = Diagram(1)
 
-_MANY: Final = 20_000
-"""What has more cases than these is given a name, and others are built with that."""
-_DEEP: Final = 150
-"""So does what distinguishes by more variables than these on one way."""
-_ROOM: Final = 20_000
-"""So many nodes at most are made before that is known."""
+MAX_SIZE: Final = 20_000
+"""Cases of a diagram above which it is replaced by an auxiliary variable."""
+MAX_DEPTH: Final = 150
+"""Variables on one path of a diagram above which it is replaced likewise."""
+MAX_NEW_NODES: Final = 20_000
+"""Nodes that one operation may create."""
 
-_LENGTH: Final = 1_000_000
-"""What would be longer than this, written out, is given up."""
+MAX_LENGTH: Final = 1_000_000
+"""Length of an expression above which lowering gives up."""
 
-_LAST: Final = "~"
-"""Comes after the names of all variables."""
-
-
-class _TooMany(Exception):
-    """It has more cases than it is worth to tell apart."""
+_AFTER_ALL_VARIABLES: Final = "~"
+"""A prefix that orders an auxiliary variable after all others."""
 
 
-class Cases:
-    """The values of one step, over variables with these domains; what is not among them only occurs as a whole."""
+class _DiagramTooLarge(Exception):
+    """The diagram exceeds `MAX_SIZE`, `MAX_DEPTH` or `MAX_NEW_NODES`."""
+
+
+class Manager:
+    """Creates the diagrams of one step over variables with these domains; other variables occur in leaves only."""
 
     def __init__(self, domains: Mapping[str, tuple[Value, ...]]) -> None:
         self._domains = dict(domains)
-        self._asked: list[str] = []
-        """What a node distinguishes by; empty for a leaf."""
-        self._below: list[tuple[Outcome, ...]] = []
-        """One node for each value of that variable."""
-        self._leaf: list[Expr] = []
+        self._variables: list[str] = []
+        """The variable that each node tests; empty for a leaf."""
+        self._children: list[tuple[Diagram, ...]] = []
+        """The children of each node, one for each value of its variable."""
+        self._values: list[Expr] = []
         self._sizes: list[int] = []
         self._depths: list[int] = []
-        self._nodes: dict[tuple[object, object], Outcome] = {}
-        self._room = _ROOM
-        self._chosen: dict[tuple[Outcome, Outcome, Outcome], Outcome] = {}
-        self._inside: dict[tuple[Outcome, frozenset[Value]], Outcome] = {}
-        self._written: dict[Outcome, Expr] = {}
-        self._lengths: dict[Outcome, int] = {}
-        self._length_of: dict[str, int] = {}
-        """How long what a name stands for is."""
-        self._meanings: dict[str, Expr] = {}
-        """Names that stand for an expression, always over the state before the step."""
-        self._names: dict[Expr, str] = {}
+        self._nodes: dict[tuple[object, object], Diagram] = {}
+        self._node_limit = MAX_NEW_NODES
+        self._ite_cache: dict[tuple[Diagram, Diagram, Diagram], Diagram] = {}
+        self._is_in_cache: dict[tuple[Diagram, frozenset[Value]], Diagram] = {}
+        self._expressions: dict[Diagram, Expr] = {}
+        self._lengths: dict[Diagram, int] = {}
+        self._auxiliary_lengths: dict[str, int] = {}
+        """The length of the definition of each auxiliary variable."""
+        self._definitions: dict[str, Expr] = {}
+        """The definition of each auxiliary variable, over the state before the step."""
+        self._auxiliaries: dict[Expr, str] = {}
         assert (self.leaf(e.FALSE), self.leaf(e.TRUE)) == (NO, YES)
 
     def __len__(self) -> int:
-        """Return how many nodes were made: the work that was done."""
-        return len(self._asked)
+        """Return the number of nodes, a measure of the work."""
+        return len(self._variables)
 
     # --- nodes
 
-    def leaf(self, value: Expr) -> Outcome:
-        """Return what has this value in every case; numbers are no truth values."""
+    def leaf(self, value: Expr) -> Diagram:
+        """Return the constant function; 0 and 1 are not truth values."""
         key = (type(value.value), value.value) if isinstance(value, e.Const) else ("", value)
         return self._node(key, "", (), value, 1)
 
-    def constant(self, value: Value) -> Outcome:
+    def constant(self, value: Value) -> Diagram:
         return self.leaf(e.Const(value))
 
-    def variable(self, name: str) -> Outcome:
+    def variable(self, name: str) -> Diagram:
         """Return the value that the variable has before the step."""
         if name not in self._domains:
             return self.leaf(e.Read(name))
-        return self._split(name, tuple(self.constant(value) for value in self._domains[name]))
+        return self._branch(name, tuple(self.constant(value) for value in self._domains[name]))
 
-    def _split(self, variable: str, below: tuple[Outcome, ...]) -> Outcome:
+    def _branch(self, variable: str, below: tuple[Diagram, ...]) -> Diagram:
         different = set(below)
         if len(different) == 1:
             return below[0]
         return self._node((variable, below), variable, below, e.FALSE, sum(self._sizes[node] for node in different))
 
     def _node(
-        self, key: tuple[object, object], asked: str, below: tuple[Outcome, ...], leaf: Expr, size: int
-    ) -> Outcome:
-        known = self._nodes.get(key)
-        if known is not None:
-            return known
-        made = self._nodes[key] = Outcome(len(self._asked))
-        self._asked.append(asked)
-        self._below.append(below)
-        self._leaf.append(leaf)
+        self, key: tuple[object, object], variable: str, below: tuple[Diagram, ...], leaf: Expr, size: int
+    ) -> Diagram:
+        existing = self._nodes.get(key)
+        if existing is not None:
+            return existing
+        made = self._nodes[key] = Diagram(len(self._variables))
+        self._variables.append(variable)
+        self._children.append(below)
+        self._values.append(leaf)
         self._sizes.append(size)
         self._depths.append(1 + max((self._depths[node] for node in below), default=0))
         return made
 
-    def _under(self, node: Outcome, variable: str, count: int) -> tuple[Outcome, ...]:
-        return self._below[node] if self._asked[node] == variable else (node,) * count
+    def _cofactors(self, node: Diagram, variable: str, count: int) -> tuple[Diagram, ...]:
+        return self._children[node] if self._variables[node] == variable else (node,) * count
 
     # --- operations
 
-    def choose(self, when: Outcome, then: Outcome, otherwise: Outcome) -> Outcome:
-        """Return ``then`` where the condition holds, ``otherwise`` elsewhere."""
+    def ite(self, when: Diagram, then: Diagram, otherwise: Diagram) -> Diagram:
+        """Return ``then`` where ``when`` holds and ``otherwise`` elsewhere (if-then-else)."""
         try:
-            return self._fitting(when, then, otherwise)
-        except _TooMany:
-            self._room = len(self) + _ROOM
-            return self._choose(self._shortened(when), self._shortened(then), self._shortened(otherwise))
+            return self._bounded_ite(when, then, otherwise)
+        except _DiagramTooLarge:
+            self._node_limit = len(self) + MAX_NEW_NODES
+            return self._ite(self._abbreviated(when), self._abbreviated(then), self._abbreviated(otherwise))
 
-    def _fitting(self, when: Outcome, then: Outcome, otherwise: Outcome) -> Outcome:
-        self._room = len(self) + _ROOM
-        found = self._choose(when, then, otherwise)
-        if self._sizes[found] > _MANY or self._depths[found] > _DEEP:
-            raise _TooMany
-        return found
+    def _bounded_ite(self, when: Diagram, then: Diagram, otherwise: Diagram) -> Diagram:
+        self._node_limit = len(self) + MAX_NEW_NODES
+        diagram = self._ite(when, then, otherwise)
+        if self._sizes[diagram] > MAX_SIZE or self._depths[diagram] > MAX_DEPTH:
+            raise _DiagramTooLarge
+        return diagram
 
-    def _choose(self, when: Outcome, then: Outcome, otherwise: Outcome) -> Outcome:
+    def _ite(self, when: Diagram, then: Diagram, otherwise: Diagram) -> Diagram:
         if when == YES or then == otherwise:
             return then
         if when == NO:
@@ -132,114 +132,114 @@ class Cases:
         if then == YES and otherwise == NO:
             return when
         key = (when, then, otherwise)
-        known = self._chosen.get(key)
-        if known is not None:
-            return known
-        if len(self) >= self._room:
-            raise _TooMany
-        variable = min(asked for node in key if (asked := self._asked[node]))
+        cached = self._ite_cache.get(key)
+        if cached is not None:
+            return cached
+        if len(self) >= self._node_limit:
+            raise _DiagramTooLarge
+        variable = min(tested for node in key if (tested := self._variables[node]))
         count = len(self._domains[variable])
-        found: list[Outcome] = []
-        for branch in zip(*(self._under(node, variable, count) for node in key), strict=True):
-            found.append(self._choose(*branch))  # noqa: PERF401 - a comprehension would double the depth of the stack
-        chosen = self._chosen[key] = self._split(variable, tuple(found))
+        children: list[Diagram] = []
+        for branch in zip(*(self._cofactors(node, variable, count) for node in key), strict=True):
+            children.append(self._ite(*branch))  # noqa: PERF401 - a comprehension would double the depth of the stack
+        chosen = self._ite_cache[key] = self._branch(variable, tuple(children))
         return chosen
 
-    def negate(self, operand: Outcome) -> Outcome:
-        return self.choose(operand, NO, YES)
+    def negate(self, operand: Diagram) -> Diagram:
+        return self.ite(operand, NO, YES)
 
-    def both(self, *operands: Outcome) -> Outcome:
-        found = YES
+    def conj(self, *operands: Diagram) -> Diagram:
+        conjunction = YES
         for operand in operands:
-            found = self.choose(found, operand, NO)
-        return found
+            conjunction = self.ite(conjunction, operand, NO)
+        return conjunction
 
-    def either(self, *operands: Outcome) -> Outcome:
-        found = NO
+    def disj(self, *operands: Diagram) -> Diagram:
+        disjunction = NO
         for operand in operands:
-            found = self.choose(found, YES, operand)
-        return found
+            disjunction = self.ite(disjunction, YES, operand)
+        return disjunction
 
-    def is_in(self, outcome: Outcome, values: Iterable[Value]) -> Outcome:
-        """Return when it has one of these values."""
-        return self._is_in(outcome, frozenset(values))
+    def is_in(self, diagram: Diagram, values: Iterable[Value]) -> Diagram:
+        """Return the states where the function has one of these values."""
+        return self._is_in(diagram, frozenset(values))
 
-    def _is_in(self, outcome: Outcome, values: frozenset[Value]) -> Outcome:
-        if not self._asked[outcome]:
-            leaf = self._leaf[outcome]
-            assert isinstance(leaf, e.Const), f"{leaf} is not told apart"
+    def _is_in(self, diagram: Diagram, values: frozenset[Value]) -> Diagram:
+        if not self._variables[diagram]:
+            leaf = self._values[diagram]
+            assert isinstance(leaf, e.Const), f"{leaf} is not a constant"
             return YES if leaf.value in values else NO
-        key = (outcome, values)
-        if key not in self._inside:
-            below: list[Outcome] = []
-            for node in self._below[outcome]:
+        key = (diagram, values)
+        if key not in self._is_in_cache:
+            below: list[Diagram] = []
+            for node in self._children[diagram]:
                 below.append(self._is_in(node, values))  # noqa: PERF401 - as above
-            self._inside[key] = self._split(self._asked[outcome], tuple(below))
-        return self._inside[key]
+            self._is_in_cache[key] = self._branch(self._variables[diagram], tuple(below))
+        return self._is_in_cache[key]
 
-    # --- names
+    # --- auxiliary variables
 
-    def named(self, meaning: Expr, about: str = "", domain: tuple[Value, ...] = (False, True)) -> Outcome:
-        """Return an expression as a value of which nothing is known but its domain; equal ones have one name.
+    def auxiliary(self, meaning: Expr, about: str = "", domain: tuple[Value, ...] = (False, True)) -> Diagram:
+        """Return an auxiliary variable that is defined by an expression; equal expressions share one.
 
-        It is asked for next to the variable that it is about, or after all others.
+        It is ordered directly after the variable ``about``, or after all others.
         """
         if isinstance(meaning, e.Const):
             return self.leaf(meaning)
-        if meaning in self._names:
-            return self.variable(self._names[meaning])
-        if domain == (False, True) and e.negate(meaning) in self._names:
-            return self.negate(self.variable(self._names[e.negate(meaning)]))
-        return self.variable(self._name(meaning, about, domain))
+        if meaning in self._auxiliaries:
+            return self.variable(self._auxiliaries[meaning])
+        if domain == (False, True) and e.negate(meaning) in self._auxiliaries:
+            return self.negate(self.variable(self._auxiliaries[e.negate(meaning)]))
+        return self.variable(self._auxiliary_name(meaning, about, domain))
 
-    def _name(self, meaning: Expr, about: str, domain: tuple[Value, ...] | None) -> str:
-        name = self._names.setdefault(meaning, f"{about or _LAST} ?{len(self._names)}")
-        self._meanings[name] = meaning
-        self._length_of.setdefault(name, e.length(meaning, _LENGTH))
+    def _auxiliary_name(self, meaning: Expr, about: str, domain: tuple[Value, ...] | None) -> str:
+        name = self._auxiliaries.setdefault(meaning, f"{about or _AFTER_ALL_VARIABLES} ?{len(self._auxiliaries)}")
+        self._definitions[name] = meaning
+        self._auxiliary_lengths.setdefault(name, e.length(meaning, MAX_LENGTH))
         if domain is not None:
             self._domains[name] = domain
         return name
 
-    def _shortened(self, outcome: Outcome) -> Outcome:
-        """Return the same value under a name."""
-        if self._sizes[outcome] == 1:
-            return outcome
+    def _abbreviated(self, diagram: Diagram) -> Diagram:
+        """Return an auxiliary variable defined by the function; a constant stays itself."""
+        if self._sizes[diagram] == 1:
+            return diagram
         values: dict[Value, None] = {}
-        for leaf in self._leaves(outcome):
+        for leaf in self._leaves(diagram):
             if not isinstance(leaf, e.Const):
-                return self.variable(self._name(self.expression(outcome), "", None))
+                return self.variable(self._auxiliary_name(self.expression(diagram), "", None))
             values[leaf.value] = None
         truth = any(isinstance(value, bool) for value in values)
         domain = (False, True) if truth else tuple(sorted(values, key=str))
-        return self.named(self.expression(outcome), "", domain)
+        return self.auxiliary(self.expression(diagram), "", domain)
 
-    def _leaves(self, outcome: Outcome) -> Iterable[Expr]:
-        seen = {outcome}
-        stack = [outcome]
+    def _leaves(self, diagram: Diagram) -> Iterable[Expr]:
+        visited = {diagram}
+        stack = [diagram]
         while stack:
             node = stack.pop()
-            if not self._asked[node]:
-                yield self._leaf[node]
-            fresh = set(self._below[node]) - seen
-            seen |= fresh
+            if not self._variables[node]:
+                yield self._values[node]
+            fresh = set(self._children[node]) - visited
+            visited |= fresh
             stack += fresh
 
-    # --- conditions as they are written
+    # --- conditions
 
-    def condition(self, written: Expr, now: Mapping[str, Outcome], about: str) -> Outcome:
-        """Return when a condition holds. What it says of none of these variables is not taken apart.
+    def condition(self, written: Expr, now: Mapping[str, Diagram], about: str) -> Diagram:
+        """Return the states where a condition holds. Parts without variables of diagrams become auxiliary variables.
 
-        ``now`` gives the names of values at this point of the step; all others are read before it. ``about`` is the
-        variable that it decides on.
+        ``now`` maps names to their values at this point of the step; all other names are read before the step.
+        ``about`` is the variable that the condition decides.
         """
         try:
             return self._condition(written, now, about)
-        except _TooMany:
-            return self.named(self._plain(written, now), about)
+        except _DiagramTooLarge:
+            return self.auxiliary(self._substituted(written, now), about)
 
-    def _condition(self, written: Expr, now: Mapping[str, Outcome], about: str) -> Outcome:
+    def _condition(self, written: Expr, now: Mapping[str, Diagram], about: str) -> Diagram:
         if not any(name in now or name in self._domains for name in e.reads(written)):
-            return self.named(written, about)
+            return self.auxiliary(written, about)
         match written:
             case e.Equal(e.Read(name), e.Const(value)) if name in now:
                 return self.is_in(now[name], (value,))
@@ -248,85 +248,86 @@ class Cases:
             case e.Not(operand):
                 return self.negate(self._condition(operand, now, about))
             case e.And(operands):
-                found = YES
+                diagram = YES
                 for operand in operands:
-                    found = self._fitting(found, self._condition(operand, now, about), NO)
-                return found
+                    diagram = self._bounded_ite(diagram, self._condition(operand, now, about), NO)
+                return diagram
             case e.Or(operands):
-                found = NO
+                diagram = NO
                 for operand in operands:
-                    found = self._fitting(found, YES, self._condition(operand, now, about))
-                return found
+                    diagram = self._bounded_ite(diagram, YES, self._condition(operand, now, about))
+                return diagram
             case e.Ite(condition, then, otherwise):
-                return self._fitting(*(self._condition(part, now, about) for part in (condition, then, otherwise)))
+                return self._bounded_ite(*(self._condition(part, now, about) for part in (condition, then, otherwise)))
             case _:
-                return self.named(self._plain(written, now), about)
+                return self.auxiliary(self._substituted(written, now), about)
 
-    def _plain(self, written: Expr, now: Mapping[str, Outcome]) -> Expr:
-        return e.replaced(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
+    def _substituted(self, written: Expr, now: Mapping[str, Diagram]) -> Expr:
+        return e.substitute(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
 
-    # --- the outcome, written out
+    # --- diagrams as expressions
 
-    def expression(self, outcome: Outcome, first: str = "") -> Expr:
-        """Return it as a case distinction: by the first variable, then by the others in the order of their names."""
+    def expression(self, diagram: Diagram, first: str = "") -> Expr:
+        """Return the function as a case distinction: by the variable ``first``, then by the others in their order."""
         if first not in self._domains:
-            self._limit(outcome)
-            return self._write(outcome)
-        below = [self._given(outcome, first, index, {}) for index in range(len(self._domains[first]))]
+            self._check_length(diagram)
+            return self._write(diagram)
+        below = [self._cofactor(diagram, first, index, {}) for index in range(len(self._domains[first]))]
         for node in set(below):
-            self._limit(node)
-        return self._distinguish(first, below, own=True)
+            self._check_length(node)
+        return self._case_distinction(first, below, own=True)
 
-    def _given(self, outcome: Outcome, variable: str, index: int, memo: dict[Outcome, Outcome]) -> Outcome:
-        """Return what is left of it, knowing which of its values the variable has."""
-        asked = self._asked[outcome]
-        if not asked or asked > variable:
-            return outcome
-        if asked == variable:
-            return self._below[outcome][index]
-        if outcome not in memo:
-            below: list[Outcome] = []
-            for node in self._below[outcome]:
-                below.append(self._given(node, variable, index, memo))  # noqa: PERF401 - see above
-            memo[outcome] = self._split(asked, tuple(below))
-        return memo[outcome]
+    def _cofactor(self, diagram: Diagram, variable: str, index: int, memo: dict[Diagram, Diagram]) -> Diagram:
+        """Return the cofactor (restriction) for one value of a variable, which is given by its index."""
+        tested = self._variables[diagram]
+        if not tested or tested > variable:
+            return diagram
+        if tested == variable:
+            return self._children[diagram][index]
+        if diagram not in memo:
+            below: list[Diagram] = []
+            for node in self._children[diagram]:
+                below.append(self._cofactor(node, variable, index, memo))  # noqa: PERF401 - see above
+            memo[diagram] = self._branch(tested, tuple(below))
+        return memo[diagram]
 
-    def _limit(self, outcome: Outcome) -> None:
-        """Give up what is too long to be written. Each name stands for something that may itself be made of names."""
-        if self._length(outcome) > _LENGTH:
-            raise TooLarge(f"more than {_LENGTH:,} cases to write down")
+    def _check_length(self, diagram: Diagram) -> None:
+        """Raise `TooLarge` if the expression would be too long, the definitions of auxiliary variables included."""
+        if self._length(diagram) > MAX_LENGTH:
+            raise TooLarge(f"more than {MAX_LENGTH:,} cases")
 
-    def _length(self, outcome: Outcome) -> int:
-        if outcome not in self._lengths:
-            asked = self._asked[outcome]
-            leaf = self._leaf[outcome]
-            if asked:
-                length = len(self._below[outcome]) * self._length_of.get(asked, 1)
-                for node in set(self._below[outcome]):
+    def _length(self, diagram: Diagram) -> int:
+        if diagram not in self._lengths:
+            variable = self._variables[diagram]
+            leaf = self._values[diagram]
+            if variable:
+                length = len(self._children[diagram]) * self._auxiliary_lengths.get(variable, 1)
+                for node in set(self._children[diagram]):
                     length += self._length(node)
             else:
-                length = self._length_of.get(leaf.variable, 1) if isinstance(leaf, e.Read) else 1
-            self._lengths[outcome] = length
-        return self._lengths[outcome]
+                length = self._auxiliary_lengths.get(leaf.variable, 1) if isinstance(leaf, e.Read) else 1
+            self._lengths[diagram] = length
+        return self._lengths[diagram]
 
-    def _write(self, outcome: Outcome) -> Expr:
-        if outcome not in self._written:
-            asked = self._asked[outcome]
-            leaf = self._leaf[outcome]
-            if asked:
-                self._written[outcome] = self._distinguish(asked, self._below[outcome])
+    def _write(self, diagram: Diagram) -> Expr:
+        if diagram not in self._expressions:
+            variable = self._variables[diagram]
+            leaf = self._values[diagram]
+            if variable:
+                self._expressions[diagram] = self._case_distinction(variable, self._children[diagram])
             else:
-                self._written[outcome] = self._meaning(leaf.variable) if isinstance(leaf, e.Read) else leaf
-        return self._written[outcome]
+                self._expressions[diagram] = self._definition(leaf.variable) if isinstance(leaf, e.Read) else leaf
+        return self._expressions[diagram]
 
-    def _meaning(self, variable: str) -> Expr:
-        return self._meanings.get(variable, e.Read(variable))
+    def _definition(self, variable: str) -> Expr:
+        return self._definitions.get(variable, e.Read(variable))
 
-    def _distinguish(self, variable: str, below: Sequence[Outcome], own: bool = False) -> Expr:
-        """Write a distinction by the values of a variable; ``own`` if it is written to the very same."""
+    def _case_distinction(self, variable: str, below: Sequence[Diagram], own: bool = False) -> Expr:
+        """Write a case distinction by a variable; with ``own`` it is assigned to that variable, so equal values are
+        written as unchanged."""
         domain = self._domains[variable]
-        read = self._meaning(variable)
-        branches: dict[Outcome | None, list[Value]] = {}
+        read = self._definition(variable)
+        branches: dict[Diagram | None, list[Value]] = {}
         for value, node in zip(domain, below, strict=True):
             unchanged = own and node == self.constant(value)
             branches.setdefault(None if unchanged else node, []).append(value)
@@ -336,8 +337,8 @@ class Cases:
         largest = max(reversed(branches), key=lambda node: len(branches[node]))
         rest = None if None in branches else largest
         written = {node: read if node is None else self._write(node) for node in branches}
-        outcome = written[rest]
+        diagram = written[rest]
         for branch, values in reversed(branches.items()):
             if branch != rest:
-                outcome = e.ite(e.one_of(read, values), written[branch], outcome)
-        return outcome
+                diagram = e.ite(e.one_of(read, values), written[branch], diagram)
+        return diagram

@@ -1,4 +1,4 @@
-"""From what a participant wants and believes, in names, to the same over a system."""
+"""Translation of a participant's goals, beliefs and decisions to conditions over the system."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lower import View
 from cplc.lowering.term_text import atom_text
-from cplc.lowering.variable_names import copy_of, kept_by
+from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
@@ -19,28 +19,28 @@ from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Va
 from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
 
-KEPT: Final = ("null", "fulfilled", "expired", "withdrawn", "released", "delegated", "assigned")
-"""The states in which nothing can be held against the debtor when all is over.
+BLAMELESS_STATES: Final = ("null", "fulfilled", "expired", "withdrawn", "released", "delegated", "assigned")
+"""The states at the end of a run that are no breach by the debtor.
 
-Conditional, it may still come to owe something, and there is nobody left to end that; active or pending, it owes
-something; compensated, it has been violated before.
+A conditional commitment could still become active, an active or pending one is owed, and a compensated one was
+violated.
 """
 
 
 def lower_participant(declared: m.Participant, model: CheckedModel, system: System) -> Participant:
-    """Return what is declared of a participant over a system that keeps the views `participant_views` asks for."""
+    """Return the participant over a system that has its `participant_views`."""
     return _Lowering(declared, model, system).participant()
 
 
 def participant_views(declared: m.Participant, model: CheckedModel) -> Iterator[View]:
-    """Yield the views of commitments by which the participant believes and decides."""
-    eyes = _Eyes(frozenset(declared.roles), model)
+    """Yield the views of commitments in the conditions of the participant's beliefs and decisions."""
+    views = _PlayedViews(frozenset(declared.roles), model)
     conditions = [belief.condition for belief in declared.beliefs]
     conditions += [decision.condition for decision in declared.decisions]
     for term in conditions:
         for state in _states(term, model):
-            if (viewer := eyes.viewer(state.commitment, state.view)) is not None:
-                yield viewer, state.commitment
+            if (observer := views.observer(state.commitment, state.view)) is not None:
+                yield observer, state.commitment
 
 
 def _states(term: Term, model: CheckedModel) -> Iterator[InState | Stands]:
@@ -57,24 +57,24 @@ def _states(term: Term, model: CheckedModel) -> Iterator[InState | Stands]:
 
 
 @dataclass(frozen=True)
-class _Eyes:
-    """What those who are played see: of a message the receiver's copy if they see that."""
+class _PlayedViews:
+    """The views of commitments of the roles that a participant plays."""
 
     roles: frozenset[str]
     model: CheckedModel
 
-    def viewer(self, commitment: str, view: str | None) -> str | None:
+    def observer(self, commitment: str, view: str | None) -> str | None:
         parties = (view,) if view is not None else self.model.parties[commitment]
         return next((party for party in parties if party in self.roles), None)
 
     def __call__(self, commitment: str, view: str | None) -> Expr | None:
-        viewer = self.viewer(commitment, view)
-        return None if viewer is None else e.Read(kept_by(commitment, viewer))
+        observer = self.observer(commitment, view)
+        return None if observer is None else e.Read(state_variable(commitment, observer))
 
 
 @dataclass(frozen=True)
-class _Seen(Reading):
-    """How names read to whoever plays several roles."""
+class _ParticipantInterpretation(Interpretation):
+    """The interpretation of names for a participant that plays several roles, the receiver's copy first."""
 
     roles: frozenset[str] = frozenset()
 
@@ -83,7 +83,7 @@ class _Seen(Reading):
 
     def sent(self, name: str) -> Expr:
         sender = self.model.message[name].sender
-        return self.read(copy_of(name, sender)) if sender in self.roles else e.FALSE
+        return self.read(copy_variable(name, sender)) if sender in self.roles else e.FALSE
 
     def in_flight(self, name: str) -> Expr:
         return e.FALSE
@@ -100,8 +100,8 @@ class _Lowering:
         self.model = model
         self.system = system
         roles = frozenset(declared.roles)
-        self.seen = _Seen(model, state=_Eyes(roles, model), roles=roles)
-        self.ended = Reading(model, terminal=system.terminal)
+        self.seen = _ParticipantInterpretation(model, state=_PlayedViews(roles, model), roles=roles)
+        self.ended = Interpretation(model, terminal=system.terminal)
 
     def participant(self) -> Participant:
         declared = self.declared
@@ -122,9 +122,9 @@ class _Lowering:
         )
 
     def _conforms(self, commitment: Commitment) -> e.Expr:
-        """Return when the commitment is closed as it should be, not there, or on course."""
-        kept = [state for state in KEPT if state in self._possible(commitment.name)]
-        return e.disj((e.one_of(e.Read(commitment.variable), kept), commitment.on_course))
+        """Return the condition that the commitment is in a blameless state or on course."""
+        blameless = [state for state in BLAMELESS_STATES if state in self._possible(commitment.name)]
+        return e.disj((e.one_of(e.Read(commitment.variable), blameless), commitment.on_course))
 
     def _goals(self, goal: m.Goal) -> Iterator[Goal]:
         """Yield the goal, or the parts of it that must all hold."""
@@ -153,11 +153,11 @@ class _Lowering:
 
     @cached_property
     def _by_message(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        sendings: dict[str, list[int]] = {}
         for index, step in enumerate(self.system.steps):
             if step.kind in ("send", "exchange"):
-                found.setdefault(step.event, []).append(index)
-        return found
+                sendings.setdefault(step.event, []).append(index)
+        return sendings
 
     def _sendings(self, messages: Iterable[str], payload: tuple[Value, ...] | None = None) -> Iterator[int]:
         """Yield the positions of the steps by which these messages are sent: any payload, or one."""

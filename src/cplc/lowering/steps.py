@@ -1,4 +1,4 @@
-"""From messages, restarts and deadlines to guarded steps."""
+"""Construction of guarded steps from messages, restarts and deadlines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import product
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering.condition_dependencies import Dependence
-from cplc.lowering.expressions import Reading, condition, in_flight, possible_values, value
-from cplc.lowering.lifecycle import Change, Ledger
-from cplc.lowering.lifecycle_analysis import Book
-from cplc.lowering.variable_names import copy_of, field_of, kept_by, parity_of
+from cplc.lowering.condition_dependencies import ConditionDependencies
+from cplc.lowering.expressions import Interpretation, condition, in_flight, possible_values, value
+from cplc.lowering.lifecycle import Change, ObserverState
+from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
+from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
 from cplc.records import dataclass
 from cplc.runtime.limits import TooLarge
 from cplc.semantics.model import Assignment, CheckedModel, Message
@@ -25,18 +25,18 @@ Hazard = tuple[str, Expr, Span | None]
 
 
 @dataclass(frozen=True)
-class Workshop:
-    """All that building a step needs to know of the model."""
+class StepBuilder:
+    """Builds the steps of a model."""
 
-    book: Book
-    dependence: Dependence
+    lifecycles: LifecycleAnalysis
+    dependencies: ConditionDependencies
     variables: Mapping[str, Variable]
     changes: dict[str, dict[Change, Expr]] | None = None
-    """Each step by which a message takes effect, and each tick, to when it makes which change; only if asked for."""
+    """The condition of each change in each effective step and tick, recorded if this is not None."""
 
     @property
     def model(self) -> CheckedModel:
-        return self.book.model
+        return self.lifecycles.model
 
     # --- guards
 
@@ -49,25 +49,25 @@ class Workshop:
 
     @cached_property
     def _not_in_flight(self) -> dict[str, Expr]:
-        """Each message to where it is not in flight: one expression, however many guards it is part of."""
+        """Each message to the condition that it is not in flight, as one expression that guards share."""
         return {message.name: e.negate(in_flight(message)) for message in self.model.messages}
 
     @cached_property
     def _blocked(self) -> dict[str, Expr]:
-        """Scope to: a restarting message of the scope itself has been received."""
+        """Scope to the condition that a restarting message of the scope itself has been received."""
         endings: dict[str, list[Expr]] = {}
         for message in self.model.messages:
             if message.restarts:
-                endings.setdefault(message.scope, []).append(e.Read(copy_of(message.name, message.receiver)))
+                endings.setdefault(message.scope, []).append(e.Read(copy_variable(message.name, message.receiver)))
         return {scope: e.disj(received) for scope, received in endings.items()}
 
     @cached_property
     def _domains(self) -> dict[str, tuple[Value, ...]]:
         return {name: variable.domain for name, variable in self.variables.items()}
 
-    def _may_send(self, message: Message, own: Mapping[str, Expr]) -> Expr:
-        """The guard of the language: on the sender's own state, and with its channel free."""
-        reading = Reading(self.model, message.sender, own, state=OwnView(message.sender))
+    def _send_guard(self, message: Message, own: Mapping[str, Expr]) -> Expr:
+        """Return the guard of a sending: on the sender's local state and a free channel."""
+        interpretation = Interpretation(self.model, message.sender, own, state=OwnViews(message.sender))
         channel = (message.sender, message.receiver)
         unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
         occupied: Iterable[Message] = ()
@@ -77,15 +77,18 @@ class Workshop:
             occupied = (message,)
         return e.conj(
             (
-                condition(message.guard, reading),
-                *(e.negate(e.Read(copy_of(name, message.sender))) for name in reversed(unsent)),
+                condition(message.guard, interpretation),
+                *(e.negate(e.Read(copy_variable(name, message.sender))) for name in reversed(unsent)),
                 *(self._not_in_flight[other.name] for other in occupied),
-                *(e.negate(self._blocked.get(scope, e.FALSE)) for scope in self.dependence.around(message.scope)),
+                *(
+                    e.negate(self._blocked.get(scope, e.FALSE))
+                    for scope in self.dependencies.enclosing_scopes(message.scope)
+                ),
             )
         )
 
     def _in_range(self, assignments: Iterable[tuple[str, Expr]]) -> Expr:
-        """Every value assigned is one of the variable's own."""
+        """Return the condition that every assigned value is in the domain of its variable."""
         terms = []
         for variable, assigned in assignments:
             allowed = self._domains[variable]
@@ -97,37 +100,37 @@ class Workshop:
                 terms.append(e.one_of(assigned, [v for v in allowed if v in possible]))
         return e.conj(terms)
 
-    # --- what happens to a message's copies and variables
+    # --- updates of copies and variables
 
-    def _assigned(self, assignments: Iterable[Assignment], reading: Reading) -> dict[str, Expr]:
-        return {assignment.variable: value(assignment.value, reading) for assignment in assignments}
+    def _assigned(self, assignments: Iterable[Assignment], interpretation: Interpretation) -> dict[str, Expr]:
+        return {assignment.variable: value(assignment.value, interpretation) for assignment in assignments}
 
-    def _copied(self, message: Message, role: str, own: Mapping[str, Expr], parity: Expr) -> dict[str, Expr]:
-        """Return the writes that set one copy."""
-        copied: dict[str, Expr] = {copy_of(message.name, role): e.TRUE}
-        copied.update({field_of(message.name, name, role): payload for name, payload in own.items()})
+    def _copying_updates(self, message: Message, role: str, own: Mapping[str, Expr], parity: Expr) -> dict[str, Expr]:
+        """Return the updates that set one copy."""
+        copied: dict[str, Expr] = {copy_variable(message.name, role): e.TRUE}
+        copied.update({field_variable(message.name, name, role): payload for name, payload in own.items()})
         if message.repeatable:
-            copied[parity_of(message.name, role)] = parity
+            copied[parity_variable(message.name, role)] = parity
         return copied
 
-    def cleared(self, message: Message) -> dict[str, Expr]:
-        """Return the writes that clear both copies."""
+    def clearing_updates(self, message: Message) -> dict[str, Expr]:
+        """Return the updates that clear both copies."""
         return {
             name: e.Const(self.variables[name].domain[0])
             for role in (message.sender, message.receiver)
-            for name in copies(message, role)
+            for name in copy_variables(message, role)
         }
 
     def _next_parity(self, message: Message) -> Expr:
         sender = message.sender
-        there = e.Read(copy_of(message.name, sender))
+        is_sent = e.Read(copy_variable(message.name, sender))
         if not message.repeatable:
             return e.FALSE
-        return e.conj((there, e.negate(e.Read(parity_of(message.name, sender)))))
+        return e.conj((is_sent, e.negate(e.Read(parity_variable(message.name, sender)))))
 
     # --- steps
 
-    def of_message(self, message: Message) -> Iterator[tuple[Step, Hazard | None]]:
+    def steps_of_message(self, message: Message) -> Iterator[tuple[Step, Hazard | None]]:
         for values in product(*(parameter.domain for parameter in message.parameters)):
             payload = tuple(zip((parameter.name for parameter in message.parameters), values, strict=True))
             yield self._exchange(message, payload) if self.model.sync else (self._send(message, payload), None)
@@ -137,12 +140,12 @@ class Workshop:
     def _send(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> Step:
         own: dict[str, Expr] = {name: e.Const(sent) for name, sent in payload}
         sender = message.sender
-        assigned = self._assigned(message.updates, Reading(self.model, sender, own, state=OwnView(sender)))
-        updates = self._copied(message, sender, own, self._next_parity(message)) | assigned
+        assigned = self._assigned(message.updates, Interpretation(self.model, sender, own, state=OwnViews(sender)))
+        updates = self._copying_updates(message, sender, own, self._next_parity(message)) | assigned
         updates |= self._view(message, sender, own, updates)
-        guard = e.conj((self._may_send(message, own), self._in_range(assigned.items())))
+        guard = e.conj((self._send_guard(message, own), self._in_range(assigned.items())))
         return Step(
-            f"send {message.name}{_shown(payload)}",
+            f"send {message.name}{_payload_text(payload)}",
             "send",
             sender,
             message.name,
@@ -154,13 +157,15 @@ class Workshop:
 
     def _receive(self, message: Message) -> tuple[Step, Hazard | None]:
         sender, receiver = message.sender, message.receiver
-        own: dict[str, Expr] = {p.name: e.Read(field_of(message.name, p.name, sender)) for p in message.parameters}
-        assigned = self._assigned(message.receipt, Reading(self.model, receiver, own, state=OwnView(receiver)))
-        parity = e.Read(parity_of(message.name, sender)) if message.repeatable else e.FALSE
-        updates = self._copied(message, receiver, own, parity) | assigned
-        performed, kept = self._effect(f"receive {message.name}", message, own, updates)
+        own: dict[str, Expr] = {
+            p.name: e.Read(field_variable(message.name, p.name, sender)) for p in message.parameters
+        }
+        assigned = self._assigned(message.receipt, Interpretation(self.model, receiver, own, state=OwnViews(receiver)))
+        parity = e.Read(parity_variable(message.name, sender)) if message.repeatable else e.FALSE
+        updates = self._copying_updates(message, receiver, own, parity) | assigned
+        performed, lifecycle_updates = self._effect(f"receive {message.name}", message, own, updates)
         views = self._view(message, receiver, own, updates)
-        updates = updates | kept | views | self._resets(message)
+        updates = updates | lifecycle_updates | views | self._resets(message)
         arriving, fits = in_flight(message), self._in_range(assigned.items())
         step = Step(
             f"receive {message.name}",
@@ -178,16 +183,20 @@ class Workshop:
     def _exchange(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> tuple[Step, Hazard | None]:
         sender, receiver = message.sender, message.receiver
         own: dict[str, Expr] = {name: e.Const(sent) for name, sent in payload}
-        on_sending = self._assigned(message.updates, Reading(self.model, sender, own, state=OwnView(sender)))
-        on_receipt = self._assigned(message.receipt, Reading(self.model, receiver, own, state=OwnView(receiver)))
+        on_sending = self._assigned(message.updates, Interpretation(self.model, sender, own, state=OwnViews(sender)))
+        on_receipt = self._assigned(
+            message.receipt, Interpretation(self.model, receiver, own, state=OwnViews(receiver))
+        )
         parity = self._next_parity(message)
-        updates = self._copied(message, sender, own, parity) | self._copied(message, receiver, own, parity)
+        updates = self._copying_updates(message, sender, own, parity) | self._copying_updates(
+            message, receiver, own, parity
+        )
         updates |= on_sending | on_receipt
-        name = f"exchange {message.name}{_shown(payload)}"
-        performed, kept = self._effect(name, message, own, updates)
+        name = f"exchange {message.name}{_payload_text(payload)}"
+        performed, lifecycle_updates = self._effect(name, message, own, updates)
         views = self._view(message, sender, own, updates) | self._view(message, receiver, own, updates)
-        updates = updates | kept | views | self._resets(message)
-        may, fits = self._may_send(message, own), self._in_range(on_receipt.items())
+        updates = updates | lifecycle_updates | views | self._resets(message)
+        may, fits = self._send_guard(message, own), self._in_range(on_receipt.items())
         may = e.conj((may, self._in_range(on_sending.items())))
         step = Step(
             name,
@@ -211,141 +220,141 @@ class Workshop:
     def _effect(
         self, step: str, message: Message, own: Mapping[str, Expr], changed: Mapping[str, Expr]
     ) -> tuple[tuple[Operation, ...], dict[str, Expr]]:
-        """Apply operations and automatic rules to what `Env` keeps."""
-        ledger = self._ledger(None, Reading(self.model, None, own, changed))
-        with _saying_of(f"`{message.name}`", ledger):
-            self._read_letter(ledger, message)
-            performed = [ledger.perform(operation) for operation in message.operations]
-            ledger.settle(self._to_settle(message, ledger))
-            self._record(step, ledger)
-            return tuple(operation for operation in performed if operation is not None), ledger.updates()
+        """Apply operations and automatic rules to the variables of `Env`."""
+        observer_state = self._observer_state(None, Interpretation(self.model, None, own, changed))
+        with _naming_the_step(f"`{message.name}`", observer_state):
+            self._read_letter(observer_state, message)
+            performed = [observer_state.perform(operation) for operation in message.operations]
+            observer_state.apply_automatic_rules(self._affected(message, observer_state))
+            self._record(step, observer_state)
+            return tuple(operation for operation in performed if operation is not None), observer_state.updates()
 
-    def _ledger(self, keeper: str | None, reading: Reading) -> Ledger:
-        ledger = Ledger(self.book, keeper, reading)
-        if self.changes is not None and keeper is None:
-            ledger.changes = {}
-        return ledger
+    def _observer_state(self, observer: str | None, interpretation: Interpretation) -> ObserverState:
+        observer_state = ObserverState(self.lifecycles, observer, interpretation)
+        if self.changes is not None and observer is None:
+            observer_state.changes = {}
+        return observer_state
 
-    def _record(self, step: str, ledger: Ledger) -> None:
-        if self.changes is not None and ledger.changes is not None:
-            written = ledger.cases.expression
-            self.changes[step] = {change: written(when, change[1]) for change, when in ledger.changes.items()}
+    def _record(self, step: str, observer_state: ObserverState) -> None:
+        if self.changes is not None and observer_state.changes is not None:
+            written = observer_state.mtbdd.expression
+            self.changes[step] = {change: written(when, change[1]) for change, when in observer_state.changes.items()}
 
     def _view(
-        self, message: Message, viewer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr]
+        self, message: Message, observer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr]
     ) -> dict[str, Expr]:
-        """Apply operations and automatic rules to what the role sees."""
-        if viewer not in self.book.viewers:
+        """Apply operations and automatic rules to the views of the role."""
+        if observer not in self.lifecycles.observers:
             return {}
-        ledger = Ledger(self.book, viewer, Reading(self.model, viewer, own, changed))
-        with _saying_of(f"`{message.name}`", ledger):
-            self._read_letter(ledger, message)
+        observer_state = ObserverState(self.lifecycles, observer, Interpretation(self.model, observer, own, changed))
+        with _naming_the_step(f"`{message.name}`", observer_state):
+            self._read_letter(observer_state, message)
             for operation in message.operations:
-                ledger.perform(operation)
-            ledger.settle(self._to_settle(message, ledger))
-            return ledger.updates()
+                observer_state.perform(operation)
+            observer_state.apply_automatic_rules(self._affected(message, observer_state))
+            return observer_state.updates()
 
-    def _read_letter(self, ledger: Ledger, message: Message) -> None:
-        """Let the monitors of contents about runs read the step by which the message takes effect."""
-        for name, content in self.book.contents.items():
-            if name in ledger.kept:
+    def _read_letter(self, observer_state: ObserverState, message: Message) -> None:
+        """Advance the monitors of contents about runs by the step in which the message takes effect."""
+        for name, content in self.lifecycles.contents.items():
+            if name in observer_state.observable:
                 step = content.step_of_message(message, self.model.sync)
-                ledger.advance(name, step, stable=self.dependence.is_stable(name))
+                observer_state.advance_monitor(name, step, stable=self.dependencies.is_stable(name))
 
-    def _to_settle(self, message: Message, ledger: Ledger) -> list[str]:
+    def _affected(self, message: Message, observer_state: ObserverState) -> list[str]:
         changed = [message.name, *(update.variable for update in (*message.updates, *message.receipt))]
-        return self.dependence.to_settle(changed, ledger)
+        return self.dependencies.affected(changed, observer_state)
 
     def _resets(self, message: Message) -> dict[str, Expr]:
-        cleared: dict[str, Expr] = {}
+        clearing_updates: dict[str, Expr] = {}
         for name in message.resets:
-            cleared |= self.cleared(self.model.message[name])
-        return cleared
+            clearing_updates |= self.clearing_updates(self.model.message[name])
+        return clearing_updates
 
     def restart(self, scope: str) -> Step | None:
-        """Return the step that takes a scope back, if any message of it restarts."""
+        """Return the step that resets a scope, if one of its messages restarts it."""
         if scope not in self._blocked:
             return None
-        inner = self.dependence.inside(scope)
+        inner = self.dependencies.inner_scopes(scope)
         messages = [message for message in self.model.messages if message.scope in inner]
         drained = () if self.model.sync else (self._not_in_flight[message.name] for message in messages)
         updates: dict[str, Expr] = {}
         for message in messages:
-            updates |= self.cleared(message)
-        for keeper, kept in self.book.viewers.items():
+            updates |= self.clearing_updates(message)
+        for observer, observable in self.lifecycles.observers.items():
             for life in self.model.lives:
-                if life.name in kept and life.scope in inner:
-                    for name, _, domain in self.book.variables(life.name, keeper):
+                if life.name in observable and life.scope in inner:
+                    for name, _, domain in self.lifecycles.variables(life.name, observer):
                         updates[name] = e.Const(domain[0])
-        updates |= self._read_restart(self.dependence.outlasting(scope))
-        own = [variable for variable in self.model.variables if self.dependence.restarts(scope, variable)]
+        updates |= self._read_restart(self.dependencies.contents_outside(scope))
+        own = [variable for variable in self.model.variables if self.dependencies.restarts(scope, variable)]
         updates |= {variable.name: e.Const(variable.initial) for variable in own if variable.initial is not None}
         free = tuple(variable.name for variable in own if variable.initial is None)
         guard = e.conj((self._blocked[scope], *drained))
         return Step(f"restart {scope}", "restart", "Env", scope, (), guard, tuple(updates.items()), free)
 
     def _read_restart(self, watched: Iterable[str]) -> dict[str, Expr]:
-        """Let the monitors of these read a restart elsewhere. What it decides is closed; no rules run after it."""
+        """Advance the monitors of these contents by a restart of another scope. No automatic rules follow it."""
         updates: dict[str, Expr] = {}
-        for keeper, kept in self.book.viewers.items() if watched else ():
-            ledger = Ledger(self.book, keeper, Reading(self.model, keeper))
-            with _saying_of("a restart", ledger):
+        for observer, observable in self.lifecycles.observers.items() if watched else ():
+            observer_state = ObserverState(self.lifecycles, observer, Interpretation(self.model, observer))
+            with _naming_the_step("a restart", observer_state):
                 for name in watched:
-                    if name in kept:
-                        ledger.advance(name, 0, stable=self.dependence.is_stable(name))
-                        ledger.decide(name, on_entering=False)
-                updates |= ledger.updates()
+                    if name in observable:
+                        observer_state.advance_monitor(name, 0, stable=self.dependencies.is_stable(name))
+                        observer_state.decide(name, on_entering=False)
+                updates |= observer_state.updates()
         return updates
 
     def tick(self) -> Step | None:
-        """Return the step by which time passes, if any deadline is declared."""
+        """Return the step by which time passes, if the model has ticks."""
         if not self.model.has_ticks:
             return None
         timed = [c.name for c in self.model.commitments if c.within is not None or c.expires is not None]
         updates: dict[str, Expr] = {}
-        for keeper, kept in self.book.viewers.items():
-            ledger = self._ledger(keeper, Reading(self.model, keeper))
-            with _saying_of("the passing of time", ledger):
-                for name, content in self.book.contents.items():
-                    if name in kept:
-                        ledger.advance(name, content.tick, stable=self.dependence.is_stable(name))
-                ledger.ticks(commitment for commitment in timed if commitment in kept)
-                ledger.settle(self.dependence.to_settle((), ledger))
-                self._record("tick", ledger)
-                updates |= ledger.updates()
+        for observer, observable in self.lifecycles.observers.items():
+            observer_state = self._observer_state(observer, Interpretation(self.model, observer))
+            with _naming_the_step("the passing of time", observer_state):
+                for name, content in self.lifecycles.contents.items():
+                    if name in observable:
+                        observer_state.advance_monitor(name, content.tick, stable=self.dependencies.is_stable(name))
+                observer_state.ticks(commitment for commitment in timed if commitment in observable)
+                observer_state.apply_automatic_rules(self.dependencies.affected((), observer_state))
+                self._record("tick", observer_state)
+                updates |= observer_state.updates()
         return Step("tick", "tick", "Env", "", (), e.TRUE, tuple(updates.items()))
 
 
 @contextmanager
-def _saying_of(step: str, ledger: Ledger) -> Iterator[None]:
-    """Say of what is too large what it is made of."""
+def _naming_the_step(step: str, observer_state: ObserverState) -> Iterator[None]:
+    """Add the step and the commitments it changes to the message of `TooLarge`."""
     try:
         yield
     except TooLarge as limit:
-        moved = ", ".join(f"`{name}`" for name in ledger.touched)
-        raise TooLarge(f"what {step} makes of {moved}, which depend on each other, takes {limit}") from None
+        moved = ", ".join(f"`{name}`" for name in observer_state.touched)
+        raise TooLarge(f"the effect of {step} on {moved}, which depend on each other, has {limit}") from None
 
 
 @dataclass(frozen=True)
-class OwnView:
-    """How a role's guards read commitments: by its own view."""
+class OwnViews:
+    """A role's views of commitments, which its guards read."""
 
     role: str
 
     def __call__(self, commitment: str, view: str | None) -> Expr | None:
-        return e.Read(kept_by(commitment, view or self.role))
+        return e.Read(state_variable(commitment, view or self.role))
 
 
-def copies(message: Message, role: str) -> list[str]:
+def copy_variables(message: Message, role: str) -> list[str]:
     """Return the variables of one copy of a message."""
-    names = [copy_of(message.name, role)]
-    names += [field_of(message.name, parameter.name, role) for parameter in message.parameters]
+    names = [copy_variable(message.name, role)]
+    names += [field_variable(message.name, parameter.name, role) for parameter in message.parameters]
     if message.repeatable:
-        names.append(parity_of(message.name, role))
+        names.append(parity_variable(message.name, role))
     return names
 
 
-def _shown(payload: tuple[tuple[str, Value], ...]) -> str:
+def _payload_text(payload: tuple[tuple[str, Value], ...]) -> str:
     if not payload:
         return ""
     return "(" + ", ".join(str(sent).lower() if isinstance(sent, bool) else str(sent) for _, sent in payload) + ")"

@@ -1,23 +1,23 @@
-"""How the variables of a system are called."""
+"""Names of the variables of a system."""
 
 from __future__ import annotations
 
 
-def copy_of(message: str, role: str) -> str:
-    """A role's copy of a message: whether it is there."""
+def copy_variable(message: str, role: str) -> str:
+    """Return the name of the flag that a role's copy of a message is set."""
     return f"{message}@{role}"
 
 
-def field_of(message: str, parameter: str, role: str) -> str:
-    """A payload value in a role's copy."""
+def field_variable(message: str, parameter: str, role: str) -> str:
+    """Return the name of a payload value in a role's copy."""
     return f"{message}.{parameter}@{role}"
 
 
-def parity_of(message: str, role: str) -> str:
-    """The alternating bit in a role's copy of a repeatable message."""
+def parity_variable(message: str, role: str) -> str:
+    """Return the name of the alternating bit in a role's copy of a repeatable message."""
     return f"{message}#@{role}"
 
 
-def kept_by(commitment: str, viewer: str | None) -> str:
-    """The lifecycle state as a role sees it, or as `Env` keeps it (None)."""
-    return commitment if viewer is None else f"{commitment}@{viewer}"
+def state_variable(commitment: str, observer: str | None) -> str:
+    """Return the name of the lifecycle state in a role's view, or in `Env` (None)."""
+    return commitment if observer is None else f"{commitment}@{observer}"

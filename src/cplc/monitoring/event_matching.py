@@ -10,7 +10,7 @@ from typing import Final, Literal
 from cplc.logic.expressions import Value
 from cplc.logs.events import Event
 from cplc.logs.protocol_vocabulary import family_of
-from cplc.lowering.variable_names import field_of
+from cplc.lowering.variable_names import field_variable
 from cplc.monitoring.findings import BadPayload, Rejected, UnknownMessage, WrongRecipient, WrongSender
 from cplc.monitoring.state_tracker import StateTracker, StepSequence
 from cplc.records import dataclass
@@ -129,7 +129,7 @@ class EventResolver:
         for name in message.parameters:
             if (said := given.get(name)) is None:
                 continue
-            domain = self.tracker.system.variable[field_of(message.name, name, message.sender)].domain
+            domain = self.tracker.system.variable[field_variable(message.name, name, message.sender)].domain
             value = _written(said, domain)
             if value is None:
                 wrong.append(f"`{name}` is {str(said)[:80]}, not {_among(domain)}")

@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeVar
 
 from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Expr, reads
-from cplc.lowering.lifecycle_analysis import clock_of
+from cplc.lowering.lifecycle_analysis import clock_variable
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of
@@ -231,7 +231,7 @@ class StateTracker:
     def _expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         tick = (self.tick or 0,)
         variable = self.tracked[position].variable
-        clock = self.system.variable[clock_of(variable)]
+        clock = self.system.variable[clock_variable(variable)]
         last_stroke = self.packing.bits(clock.name, clock.domain[-1])
         paths: dict[int, tuple[Effect, ...]] = {}
         histories: dict[tuple[Effect, ...], None] = {}

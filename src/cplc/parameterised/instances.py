@@ -9,7 +9,7 @@ from functools import cached_property
 
 from cplc.checking.results import Question
 from cplc.compilation import Compilation
-from cplc.questions import Asked, UnknownQuestion
+from cplc.questions import BoundQuestion, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.work_budget import charge
 from cplc.semantics.data_independence import Obstacle, Uniformity
@@ -106,7 +106,7 @@ class Sizes:
             self._made[size] = replace(self.compilation, parameters=parameters, _systems={})
         return self._made[size]
 
-    def asked(self, question: Question, size: int) -> Asked | Obstacle:
+    def asked(self, question: Question, size: int) -> BoundQuestion | Obstacle:
         """Return the question as it is asked at one size, or why it is not."""
         compilation = self._charged(size)
         if compilation.ok:
@@ -118,7 +118,7 @@ class Sizes:
         error = next(one for one in compilation.diagnostics if one.is_error)
         return Obstacle(error.message, self.place)
 
-    def questions(self, size: int) -> tuple[Asked, ...]:
+    def questions(self, size: int) -> tuple[BoundQuestion, ...]:
         """Return what the file asks at one size; nothing where it has errors."""
         compilation = self._charged(size)
         return compilation.questions() if compilation.ok else ()

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from cplc.checking.builtin_checks import IN_RANGE, stays_in_range
+from cplc.checking.builtin_checks import IN_RANGE, range_question
 from cplc.checking.results import Answer, Question, Remark, Result, SizeCoverage
-from cplc.checking.verify import Settled, Verifier
+from cplc.checking.verify import AnswerListener, Verifier
 from cplc.compilation import Compilation
 from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.parameterised.view_abstraction_proof import Induction
-from cplc.questions import Asked, EngineName
+from cplc.questions import BoundQuestion, EngineName
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import Budget, limited_by
@@ -65,7 +65,7 @@ class EverySize:
     allowance: Allowance = default_allowance
     vacuity: bool = False
     """Whether to look for atoms that do not matter, at the size that is shown."""
-    settled: Settled = lambda *_: None
+    on_answer: AnswerListener = lambda *_: None
     """Is told that a question fails before the run that shows it is made."""
     so_far: Callable[[Result], None] = lambda _: None
     """Receives, before each size, the result that the question has if it is stopped now."""
@@ -83,7 +83,7 @@ class EverySize:
         """The name of the parameter. Raise `NotCounting` if there is none."""
         return self.sizes.parameter
 
-    def of_any_size(self, asked: Sequence[Asked]) -> tuple[Asked, ...]:
+    def of_any_size(self, asked: Sequence[BoundQuestion]) -> tuple[BoundQuestion, ...]:
         """Return what the file asks at some declared size, given what it asks at the size of this compilation.
 
         Where declarations are uniform, each size with more members than a declaration speaks of asks the same: if one
@@ -101,10 +101,10 @@ class EverySize:
                         if one.question.kind == "model" or not self.compilation.model.thresholds:
                             questions.setdefault(one.question.name, one)
         except ResourceExhausted:
-            questions.setdefault(IN_RANGE, Asked(stays_in_range(), self.compilation.system))
+            questions.setdefault(IN_RANGE, BoundQuestion(range_question(), self.compilation.system))
         return tuple(sorted(questions.values(), key=lambda one: one.question.kind != "model"))
 
-    def verify(self, asked: Sequence[Asked], engine: EngineName = "auto") -> Iterator[Result]:
+    def verify(self, asked: Sequence[BoundQuestion], engine: EngineName = "auto") -> Iterator[Result]:
         """Yield the verdict of each question, for every size."""
         for position, one in enumerate(asked):
 
@@ -120,7 +120,12 @@ class _Verification:
     """One question, verified size by size."""
 
     def __init__(
-        self, every: EverySize, induction: Induction, asked: Asked, engine: EngineName, allowance: Callable[[], Budget]
+        self,
+        every: EverySize,
+        induction: Induction,
+        asked: BoundQuestion,
+        engine: EngineName,
+        allowance: Callable[[], Budget],
     ) -> None:
         self._every = every
         self._sizes = every.sizes
@@ -239,7 +244,7 @@ class _Verification:
         self._coverage = coverage = replace(self._coverage, failing=size)
         failing = self._last
         self._every.so_far(self._unknown(None))
-        self._every.settled(self._question, "fails")
+        self._every.on_answer(self._question, "fails")
         _, greatest = self._sizes.bounds
         if size < greatest:
             self._budget = self._budget.part(_ASIDE)

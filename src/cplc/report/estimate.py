@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cplc.decision.results import judged
-from cplc.decision.statistical import CANDIDATES, Estimate, Estimated
+from cplc.decision.statistical import CANDIDATE_SCHEDULERS, Estimate, Estimated
 from cplc.report.number_text import number_data, number_text, wrapped
 from cplc.report.text import Style, plain
 from cplc.system.participant import Participant, Threshold
@@ -16,8 +16,8 @@ Asking = tuple[Threshold, bool, str]
 
 _SCHEDULERS = {
     "uniform": "what is open is decided by chance, every choice alike",
-    "worst-seen": f"what is open is decided in the worst of {CANDIDATES} ways that were tried",
-    "best-seen": f"what is open is decided in the best of {CANDIDATES} ways that were tried",
+    "worst-seen": f"what is open is decided in the worst of {CANDIDATE_SCHEDULERS} ways that were tried",
+    "best-seen": f"what is open is decided in the best of {CANDIDATE_SCHEDULERS} ways that were tried",
 }
 
 

@@ -7,8 +7,8 @@ from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
-from cplc.checking.responsibility import Violation, could_send, endless, violations
-from cplc.checking.results import Avoidance, Blame, Result, WayOut
+from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
+from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.report.step_text import counted, joined, shortened, step_text
 from cplc.report.strategy_text import no_return_sentence
 from cplc.report.trace_narration import story, tells
@@ -17,7 +17,7 @@ from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Evidence
 
 if TYPE_CHECKING:
-    from cplc.checking.commitment_remarks import Unkept
+    from cplc.checking.commitment_remarks import UnkeptPromises
 
 _COLUMNS: Final = 80
 _MAX_UNBROKEN: Final = 60
@@ -64,7 +64,7 @@ def violation_sentences(result: Result) -> Iterator[str]:
         yield f"{counted(more, 'more commitment')} {'is' if more == 1 else 'are'} violated on this run."
 
 
-def unkept_of(result: Result) -> tuple[Unkept, ...]:
+def unkept_of(result: Result) -> tuple[UnkeptPromises, ...]:
     """Return the channels of the formula that promise nothing, or something unkept, where the shown run ends."""
     if result.answer != "fails" or result.evidence is None or not tells(result.evidence):
         return ()
@@ -108,8 +108,8 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
     blamed = result.blame
     if blamed is None:
         return
-    ending = None if result.evidence is None else endless(result.evidence)
-    able = {} if ending is None else could_send(result.system, ending)
+    ending = None if result.evidence is None else lasso_evidence(result.evidence)
+    able = {} if ending is None else neglected_sends(result.system, ending)
     for role in blamed.stopped:
         owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
         debts = joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
@@ -147,7 +147,7 @@ def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence)
         yield f"{could}; after that send, {goal} would hold if all roles kept going." if way.ensures else f"{could}."
 
 
-def _remedy(blamed: Blame, ensuring: Sequence[WayOut], *, all_go_on: bool) -> Iterator[str]:
+def _remedy(blamed: Responsibility, ensuring: Sequence[WayOut], *, all_go_on: bool) -> Iterator[str]:
     """Yield whose co-operation would help; where none does, why the sends that ensure the goal need not happen."""
     if not blamed.is_realizable:
         yield "If all roles kept going no run would be fair."

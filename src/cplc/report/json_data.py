@@ -17,7 +17,7 @@ from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 
 if TYPE_CHECKING:
-    from cplc.checking.commitment_remarks import Unkept
+    from cplc.checking.commitment_remarks import UnkeptPromises
 
 Data = dict[str, object]
 
@@ -108,7 +108,7 @@ def _remark(remark: Remark) -> Data:
     }
 
 
-def _unkept(unkept: Unkept) -> Data:
+def _unkept(unkept: UnkeptPromises) -> Data:
     pairs = zip(unkept.commitments, unkept.states, strict=True)
     return {
         "debtor": unkept.debtor,

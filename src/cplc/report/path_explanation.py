@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import (
     OFFERED,
     And,
@@ -63,7 +63,7 @@ def said(formula: Formula, holds: bool) -> str:
 Claim = tuple[Formula, bool]
 
 
-def deciding(facts: Facts, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
+def deciding(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
     """Return the parts of a combination that give it its value in a state: where one is enough, one."""
     match formula:
         case Not(operand):
@@ -82,14 +82,14 @@ def deciding(facts: Facts, formula: Formula, holds: bool, position: int = 0) -> 
     return [part for claim in chosen for part in deciding(facts, *claim, position)]
 
 
-def reasons(facts: Facts, path: Formula, holds: bool) -> list[Mark]:
+def reasons(facts: ThreeValuedRun, path: Formula, holds: bool) -> list[Mark]:
     """Return what is so where on the run, such that the path formula has this value."""
     found = dict.fromkeys(_Reasons(facts).marks(path, holds, 0))
     return list(islice(found, _MOST_MARKS))
 
 
 class _Reasons:
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: ThreeValuedRun) -> None:
         self.facts = facts
         self.loop = facts.run.loop
 

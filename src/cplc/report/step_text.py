@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from cplc.checking.interpreter import holds
-from cplc.checking.results import Excluded, Remark
+from cplc.checking.results import ExcludedStates, Remark
 from cplc.control_characters import printable
 from cplc.logic.expressions import Value
 from cplc.source import Span
@@ -38,7 +38,7 @@ def remark_text(remark: Remark) -> str:
     return remark.message if remark.excluded is None else f"{remark.message}; {excluded_run_text(remark.excluded)}"
 
 
-def excluded_run_text(excluded: Excluded) -> str:
+def excluded_run_text(excluded: ExcludedStates) -> str:
     """Return in one line how the first of the excluded states is reached."""
     run = excluded.run
     if not run.moves:

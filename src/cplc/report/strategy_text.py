@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.checking.results import NoReturn, Result
+from cplc.checking.results import PointOfNoReturn, Result
 from cplc.logic.formulas import Enforces, Finally, Globally, Next, Until
 from cplc.report.step_text import initial_values, step_text, value_text, variable_text
 from cplc.system.model import System
@@ -180,7 +180,7 @@ def no_return_sentence(result: Result) -> str | None:
 
 
 def no_return_data(result: Result) -> Data | None:
-    lost: NoReturn | None = result.no_return
+    lost: PointOfNoReturn | None = result.no_return
     if lost is None or result.evidence is None:
         return None
     move = None if lost.step is None else result.evidence.run.moves[lost.step - 1]

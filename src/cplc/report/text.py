@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal
 
-from cplc.checking.results import QUICK, Answer, Excluded, Remark, Result
+from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
 from cplc.logic.formulas import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
@@ -56,7 +56,7 @@ def verdict_part(result: Result) -> Part:
 
 
 def result_text(
-    result: Result, style: Style = plain, *, detail: Detail = "failures", shown: Collection[Excluded] = ()
+    result: Result, style: Style = plain, *, detail: Detail = "failures", shown: Collection[ExcludedStates] = ()
 ) -> str:
     """Return the result with all that belongs to it, as lines; without the runs to states ``shown`` before."""
     return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail, shown))
@@ -89,7 +89,7 @@ def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> s
 # --- the verdict
 
 
-def _result(result: Result, style: Style, detail: Detail, shown_before: Collection[Excluded]) -> Iterator[str]:
+def _result(result: Result, style: Style, detail: Detail, shown_before: Collection[ExcludedStates]) -> Iterator[str]:
     yield headline(result, style)
     for line in _about(result):
         yield f"  {line}"
@@ -100,7 +100,7 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
         if excluded is not None and detail != "verdicts" and excluded not in shown_before:
             for line in _excluded(excluded, style):
                 yield f"    {line}"
-    if result.engine and (detail == "everything" or result.engine_reason == QUICK):
+    if result.engine and (detail == "everything" or result.engine_reason == QUICK_SEARCH):
         yield style(f"  engine {result.engine}: {result.engine_reason}", "faint")
     is_aside = result.question.is_usual and result.question.advisory
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)
@@ -185,7 +185,7 @@ def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
         yield f"  for example where {described}"
 
 
-def _excluded(excluded: Excluded, style: Style) -> Iterator[str]:
+def _excluded(excluded: ExcludedStates, style: Style) -> Iterator[str]:
     if not excluded.run.moves:
         yield "an initial state is the first of them"
         return

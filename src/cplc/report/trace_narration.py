@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cplc.checking.replay import is_continuation
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import (
     Finally,
     Formula,
@@ -18,9 +18,9 @@ from cplc.logic.formulas import (
     SociallyCommits,
     Until,
     WeakUntil,
-    able,
-    comes_to,
+    all_keeping_paths_satisfy,
     ctl_path,
+    some_path_keeps,
     subformulas,
 )
 from cplc.records import dataclass
@@ -82,7 +82,7 @@ def tells(evidence: Evidence) -> bool:
 
 def decisive(system: System, evidence: Evidence) -> list[tuple[Formula, bool]]:
     """Return the parts that decide: which operand of a conjunction fails, which one of a disjunction holds."""
-    return deciding(Facts.of(system, evidence), evidence.formula, evidence.holds)
+    return deciding(ThreeValuedRun.of(system, evidence), evidence.formula, evidence.holds)
 
 
 def _social_commitments(formula: Formula) -> dict[Formula, str]:
@@ -90,8 +90,10 @@ def _social_commitments(formula: Formula) -> dict[Formula, str]:
     texts: dict[Formula, str] = {}
     for social in (part for part in subformulas(formula) if isinstance(part, SociallyCommits)):
         debtor, _, creditor = social.pair.partition(" -> ")
-        texts[able(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
-        texts[comes_to(social)] = f"{texts[able(social)]}, and {said(social.operand, False)}"
+        texts[some_path_keeps(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
+        texts[all_keeping_paths_satisfy(social)] = (
+            f"{texts[some_path_keeps(social)]}, and {said(social.operand, False)}"
+        )
     return texts
 
 
@@ -102,7 +104,7 @@ def _marks(system: System, evidence: Evidence, written: Mapping[Formula, str]) -
         case KnownFrom():  # the commitment that it is part of has been named
             return []
         case OnPaths(_, path) if not evidence.exhaustive:
-            simple, facts = ctl_path(evidence.formula), Facts.of(system, evidence)
+            simple, facts = ctl_path(evidence.formula), ThreeValuedRun.of(system, evidence)
             if simple is None:
                 return [first, *reasons(facts, path, evidence.holds)]
             if evidence.run.loop is not None or not evidence.run.moves:

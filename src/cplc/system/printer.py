@@ -80,7 +80,7 @@ def condition_text(system: System, condition: Expr, meanings: Mapping[str, Expr]
             case e.Equal(e.Read(name), e.Const(state)) if system.variable[name].kind in _STATUS:
                 return e.Read(f"{state}({name.removesuffix(standing_of(''))})")
             case _:
-                return e.replaced(expr, meanings or {})
+                return e.substitute(expr, meanings or {})
 
     return expr_text(named(condition))
 
@@ -163,11 +163,11 @@ def _formula(formula: Formula) -> _Text:
 
 
 def _adjacent(formula: f.Adjacent) -> str:
-    said = [f"{before} = {after}'" for before, after in formula.same]
+    equations = [f"{before} = {after}'" for before, after in formula.same]
     if formula.choice is not None:
-        said.append(" = ".join(formula.choice))
+        equations.append(" = ".join(formula.choice))
     where = "before" if formula.back else "after"
-    return f"({where} some round [{', '.join(said)}]: {formula_text(formula.operand)})"
+    return f"({where} some round [{', '.join(equations)}]: {formula_text(formula.operand)})"
 
 
 def _knower(mode: str, agents: tuple[str, ...]) -> str:
@@ -220,15 +220,15 @@ def _bound(bound: int | None) -> str:
 def _loosest(text: str) -> int:
     """Return how tightly a text of the language holds together, going by the operators outside its brackets."""
     depth = 0
-    found = _CLOSED
+    level = _CLOSED
     for token in _TOKEN.findall(text):
         if token in "([{":
             depth += 1
         elif token in ")]}":
             depth -= 1
         elif depth == 0:
-            found = min(found, _LEVELS.get(token, _CLOSED))
-    return found
+            level = min(level, _LEVELS.get(token, _CLOSED))
+    return level
 
 
 # --- expressions

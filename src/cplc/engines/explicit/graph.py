@@ -213,7 +213,7 @@ def _group_steps(moves: Sequence[_CompiledStep], sample: Sequence[int]) -> list[
                 break
         else:
             together.append((move.mask, [move]))
-    return [_StepGroup(sorted(grouped, key=lambda move: move.number)) for _, state_indices in together]
+    return [_StepGroup(sorted(grouped, key=lambda move: move.number)) for _, grouped in together]
 
 
 def explore(system: System, limit: int) -> Graph:
@@ -283,8 +283,8 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
             closed(edges())
         charge(len(first) - 1 - position)
         position = len(first) - 1
-        progress.say(progress.Explored(count, count - position))
-        checkpointing.moment()
+        progress.report(progress.ExplorationProgress(count, count - position))
+        checkpointing.safepoint()
         known, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
@@ -299,12 +299,12 @@ class SuccessorGenerator:
     def __init__(self, system: System) -> None:
         self.packing = Packing(system)
         self._moves = [_CompiledStep(self.packing, system, number) for number in range(len(system.steps))]
-        self._group_steps = [_StepGroup([move]) for move in self._moves]
+        self._groups = [_StepGroup([move]) for move in self._moves]
 
     def ways(self, state: int) -> list[tuple[int, int]]:
         """Return each step that is enabled, by its position, with where it leads; in order. No idle step is one."""
         found: list[tuple[int, int]] = []
-        for group in self._group_steps:
+        for group in self._groups:
             changes, steps = group.table[state & group.mask]
             if changes:
                 found.extend([(step, state ^ change) for step, change in zip(steps, changes, strict=True)])
@@ -317,4 +317,4 @@ class SuccessorGenerator:
 
     def regroup(self, seen: Sequence[int]) -> None:
         """Look steps up together that these states suggest; nothing else changes by that."""
-        self._group_steps = _group_by_sample(self._moves, seen)
+        self._groups = _group_by_sample(self._moves, seen)

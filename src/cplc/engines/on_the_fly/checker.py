@@ -187,15 +187,15 @@ class Checker:
 
     def counts(self, state: int) -> bool:
         """Whether knowledge and commitments are about a state: in rounds one without fair run counts for nothing."""
-        return not self.some_do_not_count or self.begins(state)
+        return not self.excludes_unfair_states or self.begins(state)
 
     @property
-    def some_do_not_count(self) -> bool:
+    def excludes_unfair_states(self) -> bool:
         system = self.realm.world.system
         return system.is_synchronous and bool(system.fairness)
 
     def _counting(self, claim: Formula) -> Formula:
-        return And((claim, SOME_FAIR_RUN)) if self.some_do_not_count else claim
+        return And((claim, SOME_FAIR_RUN)) if self.excludes_unfair_states else claim
 
     def _steps_of(self, taken: Taken) -> frozenset[int]:
         known = self._steps.get(taken)

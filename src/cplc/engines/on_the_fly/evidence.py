@@ -154,7 +154,7 @@ class EvidenceBuilder:
         target = self.checker.ahead(formula, state)
         assert target is not None, "a round is said to be possible and none can be found"
         run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
-        lasting = [(SOME_FAIR_RUN, True)] if self.checker.some_do_not_count else []
+        lasting = [(SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
         return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
 
     # --- pairs of states
@@ -175,7 +175,7 @@ class EvidenceBuilder:
         )
 
     def _lasting(self, other: int) -> Evidence | None:
-        return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.some_do_not_count else None
+        return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.excludes_unfair_states else None
 
     def _chain(self, formula: Knows, state: int) -> Evidence:
         chain = self.checker.chain(formula, state)

@@ -7,13 +7,13 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from tests.risk.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
 
 from cplc.decision import Bounds, analyse, judged
-from cplc.decision.components import Splitting, amounts
+from cplc.decision.components import ComponentPartition, rewards_by_step
 from cplc.decision.mdp import explore
-from cplc.decision.rewards import prices, with_sums
-from cplc.decision.value_bounds import Ordered, Question, solve
+from cplc.decision.rewards import step_rewards, with_accumulated_reward
+from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, solve
 from cplc.logic import expressions as e
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import Step, System
@@ -51,20 +51,20 @@ def test_large_trades_have_the_states_of_the_papers_table(copies: int, states: i
 
 
 @pytest.mark.parametrize(("copies", "states"), [(1, 20), (2, 115), (3, 590)])
-def test_one_part_at_a_time_needs_fewer_states_for_the_same_figure(copies: int, states: int) -> None:
+def test_component_order_needs_fewer_states_for_the_same_figure(copies: int, states: int) -> None:
     given, seller = ecommerce(copies)
     masks = _masks(given, seller)
-    found = explore(given, seller, 10_000, one_part_at_a_time=masks)
+    found = explore(given, seller, 10_000, component_masks=masks)
     assert len(found.model) == states
     kept = found.packing.condition(seller.conforming)
     wanted = bytes(found.model.is_end(n) and kept(state) for n, state in enumerate(found.states))
-    values = solve(Ordered(found.model), Question(wanted, True, True, True))
+    values = solve(OrderedMdp(found.model), ReachabilityObjective(wanted, True, True, True))
     assert values.bounds([0], True) == Bounds(Fraction("0.846415") ** copies, Fraction("0.846415") ** copies)
 
 
 def _masks(given: System, who: Participant) -> list[int]:
     packing = explore(given, who, 100_000).packing
-    return [packing.mask(part.order) for part in Splitting(given, who).parts(())]
+    return [packing.mask(part.order) for part in ComponentPartition(given, who).components(())]
 
 
 @pytest.mark.parametrize("reduction", [True, False])
@@ -181,9 +181,9 @@ def test_the_world_may_know_what_was_made_elsewhere(reduction: bool) -> None:
 def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
     """The reason why sums are never looked at that way: what is open is decided before it is known what was made."""
     given, who = _coins()
-    found = explore(given, who, 100, one_part_at_a_time=_masks(given, who)[::-1])
-    summed = with_sums(Ordered(found.model), prices(amounts(who)).of, 100)
-    values = solve(Ordered(summed.model), Question(summed.wanted, True, True, True))
+    found = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
+    summed = with_accumulated_reward(OrderedMdp(found.model), step_rewards(rewards_by_step(who)).by_step, 100)
+    values = solve(OrderedMdp(summed.model), ReachabilityObjective(summed.wanted, True, True, True))
     assert values.bounds([0], True) == _exactly("0.5")
 
 

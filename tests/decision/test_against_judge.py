@@ -9,9 +9,9 @@ from math import isinf
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
+from tests.decision.judge import Judge, Undecided
+from tests.decision.strategies import little_games, participants
 from tests.naive import Naive
-from tests.risk.judge import Judge, Undecided
-from tests.risk.strategies import little_games, participants
 from tests.strategies import systems
 
 from cplc.decision import Bounds, analyse

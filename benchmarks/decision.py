@@ -1,4 +1,4 @@
-"""Measure the analysis of one participant's decision: ``python -m benchmarks.risk [largest number of copies]``.
+"""Measure the analysis of one participant's decision: ``python -m benchmarks.decision [largest number of copies]``.
 
 The paper's trade in n copies: as one system in which nobody is counted, by parts, and with a stock that all copies
 share; and Storm on the same model in the same run, where it is installed and the model is not too large for it.
@@ -26,7 +26,7 @@ from pathlib import Path
 from time import thread_time
 from typing import Any
 
-from tests.risk.models import ecommerce
+from tests.decision.models import ecommerce
 
 from cplc.decision import analyse
 from cplc.export import Origin, Request

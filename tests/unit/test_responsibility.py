@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from cplc.checking.responsibility import MOST_ASKED, coalitions
-from cplc.checking.results import Blame, Result
+from cplc.checking.responsibility import MAX_TRIED_COALITIONS, coalitions
+from cplc.checking.results import Responsibility, Result
 from cplc.compilation import Compilation
 from cplc.report.failure_explanation import blame_sentences, violation_sentences, violations_of
 from cplc.report.trace_narration import story
@@ -45,8 +45,8 @@ def test_the_smallest_sets_of_roles_that_make_it_true(engine: str) -> None:
         "  property given assuming Src: forall m in Mid: AF done[m]",
         engine,
     )
-    assert every.blame == Blame((("Src", "Mid"),), ("Src",), ())
-    assert one.blame == Blame((("Mid",),), ("Mid[1]",), ())
+    assert every.blame == Responsibility((("Src", "Mid"),), ("Src",), ())
+    assert one.blame == Responsibility((("Mid",),), ("Mid[1]",), ())
     assert given.blame is not None
     assert given.blame.coalitions == (("Mid",),)
 
@@ -54,7 +54,7 @@ def test_the_smallest_sets_of_roles_that_make_it_true(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
 def test_who_stopped_may_still_owe(engine: str) -> None:
     (result,) = answers("property kept: forall m in Mid: AG (offer[m] -> AF done[m])", engine)
-    assert result.blame == Blame((("Mid",),), ("Mid[1]",), ("work[1]",))
+    assert result.blame == Responsibility((("Mid",),), ("Mid[1]",), ("work[1]",))
 
 
 def test_nobody_is_blamed_for_what_fairness_does_not_change() -> None:
@@ -78,7 +78,7 @@ def test_two_ways_to_help_are_both_named() -> None:
 }
 """
     (result,) = answers("property some: AF (left | right)", source=text)
-    assert result.blame == Blame((("A",), ("B",)), ("A", "B"), ())
+    assert result.blame == Responsibility((("A",), ("B",)), ("A", "B"), ())
 
 
 def test_no_co_operation_helps_against_a_choice() -> None:
@@ -202,7 +202,7 @@ def test_many_roles_are_reduced_instead_of_tried() -> None:
     )
     system: System = compilation.system
     assert coalitions(system, frozenset(), valid) == (("R2", "R5", "R6", "R7"),)
-    assert len(asked) < MOST_ASKED + 2 + len(list(combinations(names, 2)))
+    assert len(asked) < MAX_TRIED_COALITIONS + 2 + len(list(combinations(names, 2)))
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
@@ -213,7 +213,7 @@ def test_what_is_said_of_paths_is_blamed_alike(engine: str) -> None:
         "  property past: A G (done[1] -> O does(done[2]))",
         engine,
     )
-    assert owed.blame == Blame((("Mid",),), ("Mid[1]",), ())
+    assert owed.blame == Responsibility((("Mid",),), ("Mid[1]",), ())
     assert again.blame is not None
     assert again.blame.coalitions == (("Src", "Mid"),)
     # A beginning shows it, and every beginning has a fair end.
@@ -225,7 +225,7 @@ def test_nobody_stops_who_may_not_go_on(engine: str) -> None:
     (free, bound) = answers(
         "property free: A{!does(send offer[2])} F done[1]\n  property bound: A{!does(send offer[1])} F done[1]", engine
     )
-    assert free.blame == Blame((("Src", "Mid"),), ("Src",), ())
+    assert free.blame == Responsibility((("Src", "Mid"),), ("Src",), ())
     assert bound.blame is not None
     assert bound.blame.coalitions == ()
 

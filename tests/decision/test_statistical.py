@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
+from tests.decision.judge import Judge, Node
+from tests.decision.models import at, own, participant, step, system
+from tests.decision.strategies import little_games, participants
 from tests.naive import Naive
-from tests.risk.judge import Judge, Node
-from tests.risk.models import at, own, participant, step, system
-from tests.risk.strategies import little_games, participants
 from tests.strategies import systems
 
 from cplc.decision import analyse

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.risk.models import at as where
-from tests.risk.models import belief, own, participant, step, system
+from tests.decision.models import at as where
+from tests.decision.models import belief, own, participant, step, system
 from tests.strategies import comparisons_over, conditions_over
 
 from cplc.logic import expressions as e

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.risk.models import at, belief, ecommerce, own, participant, step, system
-from tests.risk.strategies import little_games, participants
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.strategies import little_games, participants
 from tests.strategies import systems
 
 from cplc.decision import Advice, Analysis, Bounds, analyse
-from cplc.decision.symmetric_agents import alike
+from cplc.decision.symmetric_agents import symmetric_agents_of
 from cplc.logic import expressions as e
 from cplc.statespace.packing import Packing
 from cplc.system.model import Step, System
@@ -32,7 +32,10 @@ _METHOD = "one sweep from the ends, alike ones counted"
 @contextmanager
 def _layers() -> Iterator[None]:
     """Make layers of what has few states as well."""
-    with patch("cplc.decision.component_cache.FEW", 0), patch("cplc.decision.benefit.FEW", 0):
+    with (
+        patch("cplc.decision.component_cache.MAX_EXPLICIT_STATES", 0),
+        patch("cplc.decision.benefit.MAX_EXPLICIT_STATES", 0),
+    ):
         yield
 
 
@@ -121,7 +124,7 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
         name = f"at{n}"
         variables.append(own(name, range(places), "A"))
         for index, one in enumerate(base.steps):
-            guard = [e.replaced(one.guard, {"at": e.Read(name)})]
+            guard = [e.substitute(one.guard, {"at": e.Read(name)})]
             updates = [(name, to) for _, to in one.updates]
             if index in takes:
                 guard.append(e.less(e.Const(0), left))
@@ -135,12 +138,12 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
                 amounts[first + index] = str(worth[index])
         for hope in template.beliefs:
             events = tuple(replace(one, steps=tuple(first + inside for inside in one.steps)) for one in hope.events)
-            condition = e.replaced(hope.condition, {"at": e.Read(name)})
+            condition = e.substitute(hope.condition, {"at": e.Read(name)})
             beliefs.append(replace(hope, condition=condition, events=events))
-    conforming = e.conj(e.replaced(template.conforming, {"at": e.Read(f"at{n}")}) for n in range(copies))
+    conforming = e.conj(e.substitute(template.conforming, {"at": e.Read(f"at{n}")}) for n in range(copies))
     goals = [
         draw(st.sampled_from((e.conj, e.disj)))(
-            e.replaced(goal.condition, {"at": e.Read(f"at{n}")}) for n in range(copies)
+            e.substitute(goal.condition, {"at": e.Read(f"at{n}")}) for n in range(copies)
         )
         for goal in template.goals
     ]
@@ -194,11 +197,11 @@ def test_whoever_cannot_be_exchanged_is_told_apart() -> None:
         seller.beliefs[2], events=tuple(replace(it, low=_HALF, high=_HALF) for it in seller.beliefs[2].events)
     )
     other = replace(seller, beliefs=(*seller.beliefs[:2], unlike, *seller.beliefs[3:]))
-    found = alike(given, other, [other.conforming])
+    found = symmetric_agents_of(given, other, [other.conforming])
     assert found is not None
     assert [len(family.members) for family in found.families] == [2]
     assert "c0" in found.shared
-    alone = alike(given, seller, [at("c1", "ful")])
+    alone = symmetric_agents_of(given, seller, [at("c1", "ful")])
     assert alone is not None
     assert "c1" in alone.shared
 

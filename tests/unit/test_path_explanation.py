@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.expressions import Const, Read, equal
 from cplc.logic.formulas import (
     And,
@@ -96,14 +96,14 @@ LASSO = Run(
     ],
 )
 def test_reasons(path: Formula, marks: list[tuple[int, str]]) -> None:
-    facts = Facts(SYSTEM, LASSO, ())
+    facts = ThreeValuedRun(SYSTEM, LASSO, ())
     value = facts.truth(path)
     assert value is not None
     assert reasons(facts, path, value) == marks
 
 
 def test_what_decides_is_one_part_or_all_that_are_needed() -> None:
-    facts = Facts(SYSTEM, LASSO, ())
+    facts = ThreeValuedRun(SYSTEM, LASSO, ())
     assert deciding(facts, And((n(0), n(1), n(2))), False) == [(n(1), False)]
     assert deciding(facts, Or((n(1), Not(n(2)))), True) == [(n(2), False)]
     assert deciding(facts, And((n(0), Or((n(1), Not(n(2)))))), True) == [(n(0), True), (n(2), False)]

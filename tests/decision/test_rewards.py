@@ -8,13 +8,13 @@ from math import inf, sqrt
 
 import pytest
 from hypothesis import assume, given, settings
+from tests.decision.judge import Judge
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.strategies import little_games
 from tests.naive import Naive
-from tests.risk.judge import Judge
-from tests.risk.models import at, belief, ecommerce, own, participant, step, system
-from tests.risk.strategies import little_games
 
 from cplc.decision import Analysis, Bounds, Gain, analyse
-from cplc.decision.mdp import chances_of
+from cplc.decision.mdp import event_probabilities
 from cplc.decision.sensitivity import with_probability
 from cplc.logic import expressions as e
 from cplc.system.model import System
@@ -113,15 +113,15 @@ def test_at_least_so_much_is_benefit_with_that_much_less(game: tuple[System, Par
 @pytest.mark.parametrize(("copies", "open_choice"), [(1, True), (3, False)])
 def test_what_the_expected_value_hangs_on(copies: int, open_choice: bool) -> None:
     given_system, who = ecommerce(copies)
-    prices = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.5")}
+    step_rewards = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.5")}
     worth = [
         Worth((at,), amount, "")
         for at, one in enumerate(given_system.steps)
-        if (amount := prices.get(one.name.partition("[")[0])) is not None
+        if (amount := step_rewards.get(one.name.partition("[")[0])) is not None
     ]
     beliefs = who.beliefs[:-1] if open_choice else who.beliefs
     who = replace(who, worth=tuple(worth), beliefs=beliefs)
-    chances, numbers = chances_of(who)
+    chances, numbers = event_probabilities(who)
     found = [one for one in analyse(given_system, who).sensitivities if one.aspect == "value"]
     assert found
     for one in found:

@@ -9,7 +9,7 @@ from tests.strategies import systems
 from tests.strategies_logic import Logic, path_formulas
 
 from cplc.checking.interpreter import holds
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import And, Atom, Formula, Iff, Implies, Not, Or, Taken
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
@@ -32,7 +32,7 @@ def _words(draw: st.DrawFn, system: System) -> Run:
 def test_the_value_on_a_lasso_is_that_of_the_definitions(data: st.DataObject) -> None:
     system = data.draw(systems())
     path, word = data.draw(path_formulas(system, PLAIN)), data.draw(_words(system))
-    assert Facts(system, word, ()).truth(path) is _defined(system, path, word)
+    assert ThreeValuedRun(system, word, ()).truth(path) is _defined(system, path, word)
 
 
 @given(data=st.data())
@@ -40,7 +40,7 @@ def test_a_beginning_says_nothing_that_the_whole_denies(data: st.DataObject) -> 
     system = data.draw(systems())
     path, word = data.draw(path_formulas(system, PLAIN)), data.draw(_words(system))
     known = data.draw(st.integers(0, len(word.moves)))
-    begun = Facts(system, Run(word.start, word.moves[:known]), ()).truth(path)
+    begun = ThreeValuedRun(system, Run(word.start, word.moves[:known]), ()).truth(path)
     assert begun is None or begun is _defined(system, path, word)
 
 
