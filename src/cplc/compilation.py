@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cplc.lowering.lower import View
     from cplc.mutation.coverage import Outcome
     from cplc.semantics.analysis import Analysis
-    from cplc.semantics.data_independence import Uniformity
+    from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
     from cplc.semantics.model import CheckedModel
     from cplc.semantics.symbol_index import Index
@@ -160,7 +160,7 @@ class Compilation(QuestionAnswering):
         assert model is not None
         return model
 
-    def uniformity(self, parameter: str) -> Uniformity:
+    def uniformity(self, parameter: str) -> UniformityCheck:
         """Return how the protocol speaks of the families whose size is this parameter."""
         check = self._analysis.uniformity(parameter)
         assert check is not None
@@ -213,7 +213,7 @@ class Compilation(QuestionAnswering):
 
     def _recalled(self, formula: Term) -> frozenset[View]:
         """Return who is asked for its own last move on what."""
-        if not self.model.moved_on:
+        if not self.model.subjects_of_moves:
             return frozenset()
         from cplc.lowering.dialogue import last_moves_in
 
@@ -291,7 +291,7 @@ class Compilation(QuestionAnswering):
             assuming=frozenset(declared.assuming),
             title=declared.title,
             span=declared.span,
-            over_nothing=declared.over_nothing,
+            vacuous_quantifiers=declared.vacuous_quantifiers,
             constant_implications=declared.constant_implications,
             system=system if is_own else None,
         )
@@ -328,10 +328,9 @@ class Compilation(QuestionAnswering):
         if not names:
             return self._asked
         outline = list(self._outline)
+        candidates = [*dict.fromkeys((*(name for name, _ in outline), *USUAL_CHECKS))]
         for name in names:
-            if name not in (
-                candidates := [*dict.fromkeys((*(candidates for candidates, _ in outline), *USUAL_CHECKS))]
-            ):
+            if name not in candidates:
                 raise UnknownQuestion(name, candidates)
         declared = {one.name for one in self.model.properties} | {one.name for one in self.model.checks}
         declared |= {hazard.question.name for hazard in self._hazards}
@@ -365,7 +364,7 @@ class Compilation(QuestionAnswering):
             text,
             assuming=frozenset(roles),
             span=span,
-            over_nothing=resolved.over_nothing,
+            vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             system=system if is_own else None,
         )
@@ -387,9 +386,9 @@ class Compilation(QuestionAnswering):
 
         alone = bound_questions[0].question.system if len(bound_questions) == 1 else None
         together = [one for one in bound_questions if one.question.system in (None, alone)]
-        kept = [kept for kept, system in self._systems.items() if any(one.system is system for one in together)]
-        views = frozenset(view for views, _ in kept for view in views)
-        recalled = frozenset(move for _, recalled in kept for move in recalled)
+        keys = [key for key, system in self._systems.items() if any(one.system is system for one in together)]
+        views = frozenset(view for views, _ in keys for view in views)
+        recalled = frozenset(move for _, recalled in keys for move in recalled)
         questions = [one.question for one in together]
         return Request(
             alone or self.system_with(views, recalled),

@@ -181,7 +181,7 @@ def command(
             stores.append(cache_store)
         is_complete = True
         for result in _answered(
-            compilation, questions.asked, engine, vacuity=vacuity, stores=stores, settled=run.settle
+            compilation, questions.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle
         ):
             is_complete &= result.answer != "unknown"
             yield result
@@ -250,7 +250,7 @@ def _every_size(
     if not isinstance(compilation, Compilation):
         raise click.UsageError("--for-all-n does not apply to models in ISPL: they have no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
-    every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
+    every = EverySize(compilation, counting, allowance, vacuity, on_answer=run.settle, so_far=run.take_note)
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
@@ -271,13 +271,13 @@ def _answered(
     *,
     vacuity: bool,
     stores: Sequence[Answers],
-    settled: AnswerListener,
+    on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
     cacheable = [one for one in questions if one.question.kind != "analysis"]
 
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
-        return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
+        return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
     key_document = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
     yield from answers(cacheable, key_document, verify, stores)
