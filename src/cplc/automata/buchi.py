@@ -47,11 +47,11 @@ class TooManyStates(Exception):
 
 def _smallest(clauses: Iterable[Clause]) -> Clauses:
     """Return the clauses that contain no other."""
-    kept: list[Clause] = []
+    minimal: list[Clause] = []
     for clause in sorted(clauses, key=len):
-        if not any(smaller <= clause for smaller in kept):
-            kept.append(clause)
-    return frozenset(kept)
+        if not any(smaller <= clause for smaller in minimal):
+            minimal.append(clause)
+    return frozenset(minimal)
 
 
 _Sides = tuple[type[Ltl], Ltl, Ltl]
@@ -63,7 +63,7 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
     A clause has one formula at most of the same two sides: no clause implies one with more formulas, and of two with
     equally many the weaker comes first.
     """
-    kept: list[tuple[Clause, dict[_Sides, int]]] = []
+    minimal: list[tuple[Clause, dict[_Sides, int]]] = []
     strengths = [(clause, _strengths(clause)) for clause in clauses]
     for clause, strength in sorted(strengths, key=lambda pair: (len(pair[0]), sum(pair[1].values()))):
         if not any(
@@ -72,10 +72,10 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
                 all(sides in strength and strength[sides] >= least for sides, least in weaker.items())
                 and all(isinstance(one, Until | Release) or one in clause for one in rest)
             )
-            for rest, weaker in kept
+            for rest, weaker in minimal
         ):
-            kept.append((clause, strength))
-    return frozenset(clause for clause, _ in kept)
+            minimal.append((clause, strength))
+    return frozenset(clause for clause, _ in minimal)
 
 
 def _strengths(clause: Clause) -> dict[_Sides, int]:

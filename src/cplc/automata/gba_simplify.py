@@ -45,10 +45,10 @@ def _inner(arcs: BuchiAutomaton, part: Collection[int]) -> list[Edge]:
 
 def _accepts(inner: Sequence[Edge], marks: int) -> bool:
     """Whether a run may stay among these arcs, all of one component, and be accepted."""
-    seen = 0
+    union = 0
     for arc in inner:
-        seen |= arc.marks
-    return bool(inner) and seen == marks
+        union |= arc.marks
+    return bool(inner) and union == marks
 
 
 def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
@@ -68,12 +68,12 @@ def _with_few_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
     a mark that comes with another one is not needed, nor one on all of its arcs.
     """
     parts = [(part, _inner(arcs, part)) for part in _components(arcs)]
-    kept = [_needed(inner, arcs.marks) if _accepts(inner, arcs.marks) else [] for _, inner in parts]
+    needed_marks = [_needed(inner, arcs.marks) if _accepts(inner, arcs.marks) else [] for _, inner in parts]
     rejecting = any(inner and not _accepts(inner, arcs.marks) for _, inner in parts)
-    number = max([int(rejecting), *map(len, kept)])
+    number = max([int(rejecting), *map(len, needed_marks)])
     every = (1 << number) - 1
     leaving = list(arcs.leaving)
-    for (part, inner), needed in zip(parts, kept, strict=True):
+    for (part, inner), needed in zip(parts, needed_marks, strict=True):
         rest = every & ~((1 << len(needed)) - 1) if _accepts(inner, arcs.marks) else 0
 
         def anew(arc: Edge, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Edge:
@@ -89,12 +89,12 @@ def _needed(inner: Sequence[Edge], marks: int) -> list[int]:
     """Return the marks that no other mark brings with it on these arcs."""
     masks = {arc.marks for arc in inner}
     every = [mark for mark in range(marks.bit_length()) if marks >> mark & 1]
-    found = [mark for mark in every if any(not mask >> mark & 1 for mask in masks)]
-    for mark in [*found]:
-        others = [other for other in found if other != mark]
-        if any(all(mask >> mark & 1 for mask in masks if mask >> other & 1) for other in others):
-            found = others
-    return found
+    necessary = [mark for mark in every if any(not mask >> mark & 1 for mask in masks)]
+    for mark in [*necessary]:
+        remaining = [other for other in necessary if other != mark]
+        if any(all(mask >> mark & 1 for mask in masks if mask >> other & 1) for other in remaining):
+            necessary = remaining
+    return necessary
 
 
 def _without_needless(arcs: BuchiAutomaton) -> BuchiAutomaton:
@@ -104,15 +104,15 @@ def _without_needless(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """
     leaving: list[list[Edge]] = []
     for some in arcs.leaving:
-        kept = [*some]
+        remaining = [*some]
         for arc in sorted(some, key=lambda arc: -arc.literals.bit_count()):
             marks, spared = 0, False
-            for other in kept:
+            for other in remaining:
                 if other is not arc and other.target == arc.target and not other.literals & ~arc.literals:
                     marks, spared = marks | other.marks, True
             if spared and not arc.marks & ~marks:
-                kept = [other for other in kept if other is not arc]
-        leaving.append(kept)
+                remaining = [other for other in remaining if other is not arc]
+        leaving.append(remaining)
     return replace(arcs, leaving=leaving)
 
 
@@ -152,8 +152,8 @@ def _renumbered(arcs: BuchiAutomaton, same: dict[int, int]) -> BuchiAutomaton:
     initial = tuple(dict.fromkeys(numbered(state) for state in arcs.initial if state in same))
     leaving: list[list[Edge]] = []
     for state in waiting:  # grows
-        kept = (replace(arc, target=numbered(arc.target)) for arc in arcs.leaving[state] if arc.target in same)
-        leaving.append(list(dict.fromkeys(kept)))
+        retained = (replace(arc, target=numbered(arc.target)) for arc in arcs.leaving[state] if arc.target in same)
+        leaving.append(list(dict.fromkeys(retained)))
     return BuchiAutomaton(initial, leaving, arcs.marks)
 
 

@@ -90,10 +90,10 @@ class Expansion:
     def number(self, formula: Formula, holds: bool = True) -> int:
         while isinstance(formula, Not | Historically):
             formula, holds = formula.operand if isinstance(formula, Not) else Once(Not(formula.operand)), not holds
-        found = self._number.setdefault(formula, 2 * len(self._formulas))
-        if found == 2 * len(self._formulas):
+        number = self._number.setdefault(formula, 2 * len(self._formulas))
+        if number == 2 * len(self._formulas):
             self._formulas.append(formula)
-        return found + (not holds)
+        return number + (not holds)
 
     def formula(self, obligation: int) -> tuple[Formula, bool]:
         return self._formulas[obligation >> 1], obligation & 1 == 0
@@ -110,19 +110,19 @@ class Expansion:
 
     def _position(self, obligations: Iterable[int], before: frozenset[int]) -> tuple[GbaState, int] | None:
         """Return the obligations without those that others imply, and all they imply; None if they contradict."""
-        asked = {part for obligation in obligations for part in self._conjuncts(obligation)}
+        conjuncts = {part for obligation in obligations for part in self._conjuncts(obligation)}
         implied = set[int]()
-        waiting = list(asked)
+        waiting = list(conjuncts)
         while waiting:
             for part in self._always(waiting.pop()):
                 if part not in implied:
                     implied.add(part)
                     waiting.append(part)
-        if any(one ^ 1 in asked or one ^ 1 in implied for one in asked | implied):
+        if any(one ^ 1 in conjuncts or one ^ 1 in implied for one in conjuncts | implied):
             return None
-        kept = self._tightest(asked - implied)
-        mask = _mask(kept)
-        return GbaState(mask, _mask(before) & self.relevant(mask)), _mask(asked | implied)
+        tightest = self._tightest(conjuncts - implied)
+        mask = _mask(tightest)
+        return GbaState(mask, _mask(before) & self.relevant(mask)), _mask(conjuncts | implied)
 
     def _all_conjuncts(self, obligation: int) -> frozenset[int]:
         parts = self._always(obligation)
@@ -191,14 +191,14 @@ class Expansion:
 
     def relevant(self, mask: int) -> int:
         """Return those formulas whose truth one step before the obligations ask for."""
-        found = 0
+        mask_before = 0
         for obligation in numbers(mask):
             one = obligation & ~1
             if one not in self._relevant:
                 parts = _path_parts(self.formula(one)[0])
                 self._relevant[one] = _mask(looked for part in parts if (looked := self._looked_up(part)) is not None)
-            found |= self._relevant[one]
-        return found
+            mask_before |= self._relevant[one]
+        return mask_before
 
     def _looked_up(self, formula: Formula) -> int | None:
         """Return what must be known of the position before to decide an operator of the past."""
@@ -228,10 +228,10 @@ class Expansion:
             branch = pending.pop()
             if not self._close(branch, position.before, pending):
                 continue
-            found = self._position(numbers(branch.after), frozenset(numbers(branch.done)))
-            if found is None:
+            successor = self._position(numbers(branch.after), frozenset(numbers(branch.done)))
+            if successor is None:
                 continue
-            after, implied = found
+            after, implied = successor
             undecided = self.relevant(after.obligations) & ~(branch.done | _negated(branch.done))
             if undecided:
                 one = (undecided & -undecided).bit_length() - 1
@@ -266,12 +266,12 @@ class Expansion:
         return True
 
     def _choices(self, branch: _Branch) -> Iterator[_Branch]:
-        recurring = [found for one in numbers(branch.done) if (found := self._recurring(one))]
+        recurring = [recurrence for one in numbers(branch.done) if (recurrence := self._recurring(one))]
         promises = _mask(promise for promise, _ in recurring)
         yield replace(branch, todo=[], pending_acceptance=branch.pending_acceptance | promises, chosen=True)
         for promise, goal in recurring:
-            left = branch.pending_acceptance | promises & ~(1 << promise)
-            yield replace(branch, todo=[goal], pending_acceptance=left, chosen=True)
+            pending = branch.pending_acceptance | promises & ~(1 << promise)
+            yield replace(branch, todo=[goal], pending_acceptance=pending, chosen=True)
 
     def _can_be_taken(self, literals: int) -> bool:
         """Whether some step, or idling, is all that the next step must be and nothing that it must not."""
@@ -295,10 +295,10 @@ class Expansion:
         formula, holds = self.formula(obligation)
         looked_up = self._looked_up(formula)
         was = looked_up is not None and before >> looked_up & 1 == 1
-        known = self._ways.get((obligation, was))
-        if known is None:
-            known = self._ways[obligation, was] = tuple(self._expanded(formula, holds, obligation, was))
-        return known
+        disjuncts = self._ways.get((obligation, was))
+        if disjuncts is None:
+            disjuncts = self._ways[obligation, was] = tuple(self._expanded(formula, holds, obligation, was))
+        return disjuncts
 
     def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
         """Yield the ways by the laws of expansion; ``was`` tells what operators of the past look up."""
@@ -396,10 +396,10 @@ def numbers(mask: int) -> Iterator[int]:
 
 
 def _mask(members: Iterable[int]) -> int:
-    found = 0
+    mask = 0
     for member in members:
-        found |= 1 << member
-    return found
+        mask |= 1 << member
+    return mask
 
 
 def _negated(mask: int) -> int:

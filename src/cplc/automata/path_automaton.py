@@ -96,17 +96,17 @@ def _best(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) ->
     One does if it asks less of the present and of the step, postpones no more, and leaves no more to do: from there on
     it can follow the other, step for step.
     """
-    kept: dict[GbaTransition, int] = {}
+    best: dict[GbaTransition, int] = {}
     for move in moves:
         relevant = obligations.relevant(move.after.obligations)
-        if any(_spares(other, of_other, move) for other, of_other in kept.items()):
+        if any(_spares(other, of_other, move) for other, of_other in best.items()):
             continue
-        for worse in [other for other in kept if _spares(move, relevant, other)]:
-            del kept[worse]
-        kept[move] = relevant
-        if len(kept) > limit:
+        for worse in [other for other in best if _spares(move, relevant, other)]:
+            del best[worse]
+        best[move] = relevant
+        if len(best) > limit:
             raise ResourceExhausted(f"a formula about paths has more than {limit:,} ways to begin")
-    return list(kept)
+    return list(best)
 
 
 def _spares(better: GbaTransition, relevant: int, worse: GbaTransition) -> bool:

@@ -80,7 +80,7 @@ def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tup
     promises = channel.promises
     here = [_offered(offer, with_ended) for offer in channel.offers]
     possible = [(False,) if expr == FALSE else (False, True) for expr in here]
-    found: list[Formula] = []
+    cases: list[Formula] = []
     for chosen in product(*possible):
         is_here = conj(expr if taken else negate(expr) for expr, taken in zip(here, chosen, strict=True))
         if is_here == FALSE:
@@ -88,16 +88,16 @@ def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tup
         taken = [offer for offer, is_taken in zip(channel.offers, chosen, strict=True) if is_taken]
         unobserved = {offer.promised for offer in taken}
         observed = tuple(expr for expr in promises.promised if expr not in unobserved)
-        there = conj((promises.caught_up, *(disj((offer.offered, offer.kept)) for offer in taken)))
+        accessible = conj((promises.caught_up, *(disj((offer.offered, offer.kept)) for offer in taken)))
         condition = Atom(
-            there, f"all that {channel.name} promises is kept, and what it offers is kept or still offered", True
+            accessible, f"all that {channel.name} promises is kept, and what it offers is kept or still offered", True
         )
         besides = f"{OFFERED}{', '.join(offer.name for offer in taken)}" if taken else ""
-        known = KnownFrom(observed, Implies(condition, content), channel.name + besides)
+        knowledge = KnownFrom(observed, Implies(condition, content), channel.name + besides)
         if is_here == TRUE:
-            return (known,)
-        found.append(Or((Not(Atom(is_here, f"{channel.name} offers the same", True)), known)))
-    return tuple(found)
+            return (knowledge,)
+        cases.append(Or((Not(Atom(is_here, f"{channel.name} offers the same", True)), knowledge)))
+    return tuple(cases)
 
 
 def _offered(offer: Offer, with_ended: bool) -> Expr:

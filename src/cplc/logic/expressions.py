@@ -25,9 +25,9 @@ class _CachedHash:
         try:
             return self._hash
         except AttributeError:
-            found = hash(tuple([getattr(self, name) for name in self.__slots__]))
-            object.__setattr__(self, "_hash", found)
-            return found
+            value = hash(tuple([getattr(self, name) for name in self.__slots__]))
+            object.__setattr__(self, "_hash", value)
+            return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,32 +120,32 @@ def is_false(expr: Expr) -> bool:
 
 def conj(operands: Iterable[Expr]) -> Expr:
     """Return the conjunction, flattened, without duplicates and constants."""
-    kept: dict[Expr, None] = {}
+    distinct: dict[Expr, None] = {}
     for operand in operands:
         if is_false(operand):
             return FALSE
         if isinstance(operand, And):
-            kept.update(dict.fromkeys(operand.operands))
+            distinct.update(dict.fromkeys(operand.operands))
         elif not is_true(operand):
-            kept[operand] = None
-    if not kept:
+            distinct[operand] = None
+    if not distinct:
         return TRUE
-    return next(iter(kept)) if len(kept) == 1 else And(tuple(kept))
+    return next(iter(distinct)) if len(distinct) == 1 else And(tuple(distinct))
 
 
 def disj(operands: Iterable[Expr]) -> Expr:
     """Return the disjunction, flattened, without duplicates and constants."""
-    kept: dict[Expr, None] = {}
+    distinct: dict[Expr, None] = {}
     for operand in operands:
         if is_true(operand):
             return TRUE
         if isinstance(operand, Or):
-            kept.update(dict.fromkeys(operand.operands))
+            distinct.update(dict.fromkeys(operand.operands))
         elif not is_false(operand):
-            kept[operand] = None
-    if not kept:
+            distinct[operand] = None
+    if not distinct:
         return FALSE
-    return next(iter(kept)) if len(kept) == 1 else Or(tuple(kept))
+    return next(iter(distinct)) if len(distinct) == 1 else Or(tuple(distinct))
 
 
 def negate(operand: Expr) -> Expr:
@@ -236,24 +236,24 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def length(expr: Expr, limit: int) -> int:
     """Return the number of operators and operands, written out; anything above the limit, if it is more than that."""
-    found, stack = 0, [expr]
-    while stack and found <= limit:
-        found += 1
+    count, stack = 0, [expr]
+    while stack and count <= limit:
+        count += 1
         stack.extend(children(stack.pop()))
-    return found
+    return count
 
 
 def reads(expr: Expr) -> frozenset[str]:
     """Return the variables that occur."""
-    found: set[str] = set()
+    variables: set[str] = set()
     stack = [expr]
     while stack:
         top = stack.pop()
         if isinstance(top, Read):
-            found.add(top.variable)
+            variables.add(top.variable)
         elif not isinstance(top, Const):
             stack += children(top)
-    return frozenset(found)
+    return frozenset(variables)
 
 
 def substitute(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
@@ -295,8 +295,8 @@ def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
         case Or(operands):
             return _joined(Or, operands, values, FALSE, TRUE)
         case Not(operand):
-            left = partially_evaluate(operand, values)
-            return expr if left is operand else negate(left)
+            rest = partially_evaluate(operand, values)
+            return expr if rest is operand else negate(rest)
         case Read(name):
             return Const(values[name]) if name in values else expr
         case Const():
@@ -309,14 +309,14 @@ def _joined(
     kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Const, settling: Const
 ) -> Expr:
     """Return what is left of a conjunction or disjunction."""
-    kept: list[Expr] = []
+    open_operands: list[Expr] = []
     for operand in operands:
-        left = partially_evaluate(operand, values)
-        if isinstance(left, Const):
-            if left.value is settling.value:
+        rest = partially_evaluate(operand, values)
+        if isinstance(rest, Const):
+            if rest.value is settling.value:
                 return settling
-        elif isinstance(left, kind):
-            kept += left.operands
+        elif isinstance(rest, kind):
+            open_operands += rest.operands
         else:
-            kept.append(left)
-    return neutral if not kept else kept[0] if len(kept) == 1 else kind(tuple(kept))
+            open_operands.append(rest)
+    return neutral if not open_operands else open_operands[0] if len(open_operands) == 1 else kind(tuple(open_operands))

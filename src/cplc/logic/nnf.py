@@ -142,13 +142,13 @@ def _false(path: Formula) -> Formula:
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
-    found = tuple(dict.fromkeys(one for part in parts for one in conjuncts(part)))
-    return found[0] if len(found) == 1 else And(found)
+    operands = tuple(dict.fromkeys(one for part in parts for one in conjuncts(part)))
+    return operands[0] if len(operands) == 1 else And(operands)
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
-    found = tuple(dict.fromkeys(one for part in parts for one in disjuncts(part)))
-    return found[0] if len(found) == 1 else Or(found)
+    operands = tuple(dict.fromkeys(one for part in parts for one in disjuncts(part)))
+    return operands[0] if len(operands) == 1 else Or(operands)
 
 
 def conjuncts(path: Formula) -> tuple[Formula, ...]:
@@ -178,15 +178,15 @@ def has_past_operators(path: Formula) -> bool:
 def _taken_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
     """Apply an operator that goes with conjunctions of something and what lasts: ``F(p & l)`` is ``F p & l``."""
     lasting = [part for part in conjuncts(path) if is_prefix_independent(part)]
-    others = [part for part in conjuncts(path) if not is_prefix_independent(part)]
-    return conjunction((*((over(conjunction(others)),) if others else ()), *lasting)) if lasting else over(path)
+    local = [part for part in conjuncts(path) if not is_prefix_independent(part)]
+    return conjunction((*((over(conjunction(local)),) if local else ()), *lasting)) if lasting else over(path)
 
 
 def _left_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
     """Apply an operator that goes with disjunctions of something and what lasts: ``G(p | l)`` is ``G p | l``."""
     lasting = [part for part in disjuncts(path) if is_prefix_independent(part)]
-    others = [part for part in disjuncts(path) if not is_prefix_independent(part)]
-    return disjunction((*((over(disjunction(others)),) if others else ()), *lasting)) if lasting else over(path)
+    local = [part for part in disjuncts(path) if not is_prefix_independent(part)]
+    return disjunction((*((over(disjunction(local)),) if local else ()), *lasting)) if lasting else over(path)
 
 
 def _next(operand: Formula) -> Formula:

@@ -202,10 +202,10 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
             return _judged(operand, not value, hidden, agents)
         case AndFormula(operands) | OrFormula(operands):
             judged = [_judged(operand, value, hidden, agents) for operand in operands]
-            known = tuple(one for one in judged if one is not None)
+            implied = tuple(one for one in judged if one is not None)
             if isinstance(formula, AndFormula) == value:
-                return AndFormula(known) if len(known) == len(operands) else None
-            return OrFormula(known) if known else None
+                return AndFormula(implied) if len(implied) == len(operands) else None
+            return OrFormula(implied) if implied else None
         case Implies(left, right):
             return _judged(OrFormula((NotFormula(left), right)), value, hidden, agents)
         case Iff(left, right):

@@ -65,7 +65,7 @@ class StubbornSets:
 
     def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
         """Return the steps to follow, of those that are enabled, for the goals with these numbers."""
-        found = waiting = 0
+        closed = waiting = 0
         for goal in goals:
             wants: list[Steps] = []
             is_hint, parts = self._goals[goal]
@@ -78,19 +78,19 @@ class StubbornSets:
         dependent, guards = self._interference.dependent, self._guards
         while waiting:
             step = waiting & -waiting
-            found |= step
+            closed |= step
             number = step.bit_length() - 1
             if step & enabled:
-                waiting = (waiting | dependent(number)) & ~found
-                if enabled & ~(found | waiting) == 0:
+                waiting = (waiting | dependent(number)) & ~closed
+                if enabled & ~(closed | waiting) == 0:
                     return enabled
             else:
                 guard = guards.get(number)
                 if guard is None:
                     guard = guards[number] = self._guard(number)
                 mask, table = guard
-                waiting = self._chosen(table[state & mask], found | waiting, enabled) & ~found
-        return found & enabled
+                waiting = self._chosen(table[state & mask], closed | waiting, enabled) & ~closed
+        return closed & enabled
 
     def holds(self, goal: int, state: int) -> bool:
         """Whether a wanted condition holds."""
@@ -112,8 +112,8 @@ class StubbornSets:
         guard = self._interference.system.steps[number].guard
         return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
-    def _parts(self, wanted: NnfCondition) -> list[tuple[int, MemoTable[Wants]]]:
-        parts = list(conjuncts(wanted)) if self._mask(wanted).bit_count() > _WIDE else [wanted]
+    def _parts(self, goal: NnfCondition) -> list[tuple[int, MemoTable[Wants]]]:
+        parts = list(conjuncts(goal)) if self._mask(goal).bit_count() > _WIDE else [goal]
         return [(self._mask(part), self._table(part)) for part in parts]
 
     def _mask(self, part: NnfCondition) -> int:
@@ -156,8 +156,8 @@ class StubbornSets:
 
 def _fewest(wants: Iterable[Steps]) -> Wants:
     """Return the smallest of these sets, and none that contains another."""
-    kept: list[Steps] = []
+    minimal: list[Steps] = []
     for steps in sorted(set(wants), key=lambda steps: (steps.bit_count(), steps)):
-        if not any(smaller & ~steps == 0 for smaller in kept):
-            kept.append(steps)
-    return tuple(kept[:_CHOICES])
+        if not any(smaller & ~steps == 0 for smaller in minimal):
+            minimal.append(steps)
+    return tuple(minimal[:_CHOICES])

@@ -123,10 +123,10 @@ def _kind(formula: Formula) -> _Is:
 
 def _negated(kind: _Is) -> _Is:
     """Events and conditions on them change places, the rest stays."""
-    kept = kind & _Is.STEADY
+    common = kind & _Is.STEADY
     if _Is.EVENT in kind:
-        kept |= _Is.CONDITION
-    return kept | _Is.EVENT if _Is.CONDITION in kind else kept
+        common |= _Is.CONDITION
+    return common | _Is.EVENT if _Is.CONDITION in kind else common
 
 
 def _all(kinds: list[_Is]) -> _Is:

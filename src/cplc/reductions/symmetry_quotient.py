@@ -37,7 +37,7 @@ Canonical = Callable[[int], int]
 
 
 def interchangeable_instances(
-    system: System, kin: Iterable[SymmetryGroup], asked: Sequence[Expr]
+    system: System, kin: Iterable[SymmetryGroup], conditions: Sequence[Expr]
 ) -> tuple[InterchangeableInstances, ...]:
     """Return the members that can be exchanged without any of the conditions becoming another one.
 
@@ -45,12 +45,12 @@ def interchangeable_instances(
     Families with variables that belong to two members (or to members of two families) are left as they are, the first
     one excepted.
     """
-    found: list[InterchangeableInstances] = []
+    groups: list[InterchangeableInstances] = []
     taken: set[str] = set()
     for one in kin:
         fixed = {
             member
-            for condition in asked
+            for condition in conditions
             if not _is_symmetric(condition, one)
             for name in reads(condition)
             for member in one.members_in(name)
@@ -59,8 +59,8 @@ def interchangeable_instances(
         pieces = None if len(free) < 2 else _pieces(system, one, free)
         if pieces and taken.isdisjoint(name for piece in pieces for name in piece):
             taken.update(name for piece in pieces for name in piece)
-            found.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
-    return tuple(found)
+            groups.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
+    return tuple(groups)
 
 
 def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
@@ -110,14 +110,14 @@ def _sorting(packing: Packing, group: InterchangeableInstances) -> Canonical:
     places = [(mask & -mask).bit_length() - 1 for mask in masks]
     one = masks[0] >> places[0]
     assert all(mask >> place == one for mask, place in zip(masks, places, strict=True)), "members differ"
-    kept = ~sum(masks)
+    unsorted = ~sum(masks)
 
     def sorting(state: int) -> int:
         pieces = [state >> place & one for place in places]
         inorder = sorted(pieces, reverse=True)
         if inorder == pieces:
             return state
-        state &= kept
+        state &= unsorted
         for place, piece in zip(places, inorder, strict=True):
             state |= piece << place
         return state

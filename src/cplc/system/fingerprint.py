@@ -21,12 +21,12 @@ class _Digests:
         self._known: dict[int, bytes] = {}
 
     def of(self, value: object) -> bytes:
-        known = self._known.get(id(value))
-        if known is None:
-            known = sha256(self._told(value)).digest()
+        digest = self._known.get(id(value))
+        if digest is None:
+            digest = sha256(self._told(value)).digest()
             if is_dataclass(value) or isinstance(value, tuple):  # whose parts nobody makes anew while this goes on
-                self._known[id(value)] = known
-        return known
+                self._known[id(value)] = digest
+        return digest
 
     def _told(self, value: object) -> bytes:
         name = type(value).__name__.encode()

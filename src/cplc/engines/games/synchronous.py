@@ -112,9 +112,9 @@ class RoundGame(Generic[S]):
     def forced(self, goal: S, may: PermittedActions[S] | None = None) -> ControllableStates[S]:
         """Return where some choice of the members has only the goal follow."""
         arena = self.arena
-        found = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
+        avoidance = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
         return ControllableStates(
-            arena.intersection(found.won, arena.intersection(self.playable, self.counting)), found.chosen
+            arena.intersection(avoidance.won, arena.intersection(self.playable, self.counting)), avoidance.chosen
         )
 
     # --- endless play, without conditions of fairness
@@ -126,13 +126,13 @@ class RoundGame(Generic[S]):
             forced = self.forced(goal.states, may)
             return Strategy(forced.won, chosen=forced.chosen(forced.won))
         if goal.operator is Globally:
-            kept = arena.intersection(goal.states, self.counting)
+            invariant = arena.intersection(goal.states, self.counting)
             while True:
-                forced = self.forced(kept, may)
-                safe = arena.intersection(kept, forced.won)
-                if arena.is_empty(arena.difference(kept, safe)):
-                    return Strategy(kept, chosen=forced.chosen(kept))
-                kept = safe
+                forced = self.forced(invariant, may)
+                safe = arena.intersection(invariant, forced.won)
+                if arena.is_empty(arena.difference(invariant, safe)):
+                    return Strategy(invariant, chosen=forced.chosen(invariant))
+                invariant = safe
         won, done = arena.intersection(goal.states, self.counting), list[tuple[JointAction, S]]()
         while True:
             forced = self.forced(won, may)
@@ -152,25 +152,25 @@ class RoundGame(Generic[S]):
 
     def _led_to(self, through: S, goal: S) -> S:
         """Return where the group cannot keep the goal from being reached by way of ``through``."""
-        arena, found = self.arena, goal
+        arena, unavoidable = self.arena, goal
         while True:
-            more = arena.difference(arena.intersection(through, self.cannot_keep_from(found)), found)
+            more = arena.difference(arena.intersection(through, self.cannot_keep_from(unavoidable)), unavoidable)
             if arena.is_empty(more):
-                return found
-            found = arena.union(found, more)
+                return unavoidable
+            unavoidable = arena.union(unavoidable, more)
 
     def _led_on(self, within: S, fairness: Sequence[S]) -> S:
         """Return where the group cannot keep a fair run from staying in a set."""
-        arena, found = self.arena, within
+        arena, unavoidable = self.arena, within
         while True:
             stay = within
             for condition in fairness:
                 stay = arena.intersection(
-                    stay, self.cannot_keep_from(self._led_to(within, arena.intersection(found, condition)))
+                    stay, self.cannot_keep_from(self._led_to(within, arena.intersection(unavoidable, condition)))
                 )
-            if arena.is_empty(arena.difference(found, stay)):
-                return found
-            found = arena.intersection(found, stay)
+            if arena.is_empty(arena.difference(unavoidable, stay)):
+                return unavoidable
+            unavoidable = arena.intersection(unavoidable, stay)
 
     def fairly(self, goal: Goal[S], fairness: Sequence[S]) -> S:
         """Return where the group has its way on fair runs."""

@@ -84,9 +84,9 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
 
     def options(self, sight: LocalState) -> Iterator[str]:
         """Yield the actions that are allowed in some state that looks so."""
-        arena, seen = self.arena, self.states(sight)
+        arena, matching = self.arena, self.states(sight)
         for action in self.game.system.player[sight[0]].actions:
-            if not arena.is_empty(arena.intersection(seen, self.game.allowed[sight[0], action.name])):
+            if not arena.is_empty(arena.intersection(matching, self.game.allowed[sight[0], action.name])):
                 yield action.name
 
     # --- play

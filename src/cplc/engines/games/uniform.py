@@ -82,9 +82,9 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
 
     def options(self, sight: LocalState) -> Iterator[int | None]:
         """Yield a send that is possible in some state that looks so, each of them, and none."""
-        arena, seen = self.arena, self.states(sight)
+        arena, matching = self.arena, self.states(sight)
         for step in self.game.own[sight[0]]:
-            if not arena.is_empty(arena.intersection(seen, self._arena.enabled((step,)))):
+            if not arena.is_empty(arena.intersection(matching, self._arena.enabled((step,)))):
                 yield step
         yield None
 

@@ -109,8 +109,8 @@ class StrategySearch(Generic[S, V]):
         if arena.is_empty(arena.difference(possible, self._won)):
             return
         self._add(self.made_uniform(bound, chosen))
-        while not arena.is_empty(left := arena.difference(possible, self._won)):
-            start = arena.singleton(arena.pick(left))
+        while not arena.is_empty(unresolved := arena.difference(possible, self._won)):
+            start = arena.singleton(arena.pick(unresolved))
             suggested, doubtful = self._suggestion(start, chosen, bound)
             if not arena.is_empty(arena.intersection(self._add(self.alone(suggested)), start)):
                 continue

@@ -61,24 +61,24 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
         return self._encoding.variables_in(states)
 
     def image(self, states: Node, steps: Iterable[int]) -> Node:
-        found = self._encoding.false
+        states_after = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].image(states)
+            states_after = states_after | self._sweeps.transitions[step].image(states)
         self._encoding.diagrams.collect_if_needed()
-        return found
+        return states_after
 
     def preimage(self, states: Node, steps: Iterable[int]) -> Node:
-        found = self._encoding.false
+        states_before = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].preimage(states)
+            states_before = states_before | self._sweeps.transitions[step].preimage(states)
         self._encoding.diagrams.collect_if_needed()
-        return found
+        return states_before
 
     def enabled(self, steps: Iterable[int]) -> Node:
-        found = self._encoding.false
+        guards = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].guard
-        return found
+            guards = guards | self._sweeps.transitions[step].guard
+        return guards
 
     def greatest_safe_subset(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
         """Drop what one step after the other leads out of the set, until none does."""
@@ -118,22 +118,24 @@ class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
         ways = self._round.avoiding(states, may)
 
         def chosen(within: Node) -> tuple[tuple[JointAction, Node], ...]:
-            found = self._split(ways & within, may, list(may))
+            parts = self._split(ways & within, may, list(may))
             self._encoding.diagrams.collect_if_needed()
-            return tuple((joint, where) for joint, where in found if not self.is_empty(where))
+            return tuple((joint, where) for joint, where in parts if not self.is_empty(where))
 
         return ControllableStates(self._round.without_choices(ways, may), chosen)
 
-    def _split(self, ways: Node, may: PermittedActions[Node], left: list[str]) -> Iterator[tuple[JointAction, Node]]:
+    def _split(
+        self, ways: Node, may: PermittedActions[Node], undecided: list[str]
+    ) -> Iterator[tuple[JointAction, Node]]:
         """Yield what to choose and where, of all that is in the set one choice for each state."""
-        if not left:
+        if not undecided:
             yield (), ways
             return
-        choice, *others = left
+        choice, *remaining = undecided
         for action, where in may[choice].items():
             some = ways & where & self._round.doing(choice, action)
             if some != self._encoding.false:
                 states = self._round.without_choices(some, may)
                 ways = ways & ~states
-                for joint, there in self._split(self._round.without_choices(some, (choice,)), may, others):
-                    yield ((choice, action), *joint), there
+                for joint, part in self._split(self._round.without_choices(some, (choice,)), may, remaining):
+                    yield ((choice, action), *joint), part

@@ -193,18 +193,18 @@ class Diagrams(ABC, Generic[N, U]):
         """Return the levels that a function depends on, or None if it is too large to say quickly."""
         if self.size(function) > _SUPPORT_EFFORT:
             return None
-        found: set[int] = set()
-        seen: set[N] = {self.true, self.false}
+        levels: set[int] = set()
+        visited: set[N] = {self.true, self.false}
         stack = [function]
         while stack:
             node = stack.pop()
-            if node in seen:
+            if node in visited:
                 continue
-            seen.add(node)
+            visited.add(node)
             level, low, high = self.branches(node)
-            found.add(level)
+            levels.add(level)
             stack += (low, high)
-        return frozenset(found)
+        return frozenset(levels)
 
 
 class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):

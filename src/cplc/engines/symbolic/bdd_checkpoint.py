@@ -40,17 +40,17 @@ class ReachabilityCheckpoint:
         self._name = _name(encoding)
         content = self._keeper.found(self._name)
         if content is not None:
-            known = _read(self._diagrams, content, encoding.variable_at)
-            if known is None or len(known) != components:
+            roots = _read(self._diagrams, content, encoding.variable_at)
+            if roots is None or len(roots) != components:
                 self._keeper.useless(self._name)
             else:
-                self._found = known
+                self._found = roots
         self._keeper.hold(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
 
     def begun(self, number: int, initial: Node) -> Node:
         """Return where to begin in a component."""
-        found = self._found[number]
-        return initial if found is None else initial | found
+        states = self._found[number]
+        return initial if states is None else initial | states
 
     def more(self, number: int, states: Node) -> None:
         """Take note of what is found so far; this is a good moment."""
@@ -70,7 +70,7 @@ class ReachabilityCheckpoint:
             self._keeper.suspend(self._name)
 
     def _known(self) -> list[Node]:
-        return [found for found in self._found if found is not None]
+        return [states for states in self._found if states is not None]
 
     def _written(self) -> Iterator[checkpointing.Buffer]:
         size = sum(map(self._diagrams.size, self._known()))
@@ -120,7 +120,7 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
     make_room(_A_NODE * count, f"reading {count:,} nodes of decision diagrams")
     numbers = array("I")
     numbers.frombytes(content[_HEAD.size :])
-    found, parts = numbers[:roots], iter(numbers[roots:])
+    root_positions, parts = numbers[:roots], iter(numbers[roots:])
     nodes, levels = [diagrams.false, diagrams.true], array("I", (diagrams.levels, diagrams.levels))
     literals = [diagrams.literal(level) for level in range(diagrams.levels)]
     for level, low, high in zip(parts, parts, parts, strict=True):
@@ -129,6 +129,6 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
         literal = literals[level]
         nodes.append((literal & nodes[high]) | (~literal & nodes[low]))
         levels.append(level)
-    if any(one > len(nodes) for one in found):
+    if any(one > len(nodes) for one in root_positions):
         return None
-    return [None if one == 0 else nodes[one - 1] for one in found]
+    return [None if one == 0 else nodes[one - 1] for one in root_positions]

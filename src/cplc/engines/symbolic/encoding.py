@@ -112,16 +112,18 @@ class Encoding:
 
     def equal_after(self, before: str, after: str) -> Node:
         """Return where a variable has the value that another has after the step; what is not doubled stays."""
-        there = self.next_bits.get(after, self.bits[after])
+        levels_after = self.next_bits.get(after, self.bits[after])
         if self._domains[before] == self._domains[after]:
             result = self.true
-            for one, other in sorted(zip(self.bits[before], there, strict=True), reverse=True):
+            for one, other in sorted(zip(self.bits[before], levels_after, strict=True), reverse=True):
                 result = self._same(one, other) & result
             return result
         result = self.false
         for value in self._domains[before]:
             if value in self._domains[after]:
-                result = result | (self.is_value(before, value) & self._code(there, self._domains[after].index(value)))
+                result = result | (
+                    self.is_value(before, value) & self._code(levels_after, self._domains[after].index(value))
+                )
         return result
 
     def _same(self, one: int, other: int) -> Node:
@@ -204,12 +206,12 @@ class Encoding:
 
     def condition(self, expr: Expr) -> Node:
         """Return where an expression over truth values is true."""
-        known = self._seen.get(id(expr))
-        if known is not None:
-            return known[1]
-        found = self._condition(expr)
-        self._seen[id(expr)] = expr, found
-        return found
+        cached = self._seen.get(id(expr))
+        if cached is not None:
+            return cached[1]
+        diagram = self._condition(expr)
+        self._seen[id(expr)] = expr, diagram
+        return diagram
 
     def _condition(self, expr: Expr) -> Node:
         match expr:
@@ -268,10 +270,10 @@ class Encoding:
                 return {value: where for value, where in ((True, holds), (False, ~holds)) if where != self.false}
             case Arith(op, left, right):
                 # The same sum is often compared with many numbers.
-                known = self._sums.get(expr)
-                if known is None:
-                    known = self._sums[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
-                return known
+                cached = self._sums.get(expr)
+                if cached is None:
+                    cached = self._sums[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
+                return cached
             case Ite(test, then, otherwise):
                 chosen = self.condition(test)
                 result: Cases = {}
@@ -302,11 +304,11 @@ class Encoding:
         self._values[choice] = cases
 
     def _cases_of_variable(self, variable: str) -> Cases:
-        known = self._values.get(variable)
-        if known is None:
-            known = {value: self._code(self.bits[variable], code) for code, value in enumerate(self._domains[variable])}
-            self._values[variable] = known
-        return known
+        cases = self._values.get(variable)
+        if cases is None:
+            cases = {value: self._code(self.bits[variable], code) for code, value in enumerate(self._domains[variable])}
+            self._values[variable] = cases
+        return cases
 
     def _code(self, levels: tuple[int, ...], code: int) -> Node:
         last = len(levels) - 1
@@ -335,8 +337,8 @@ class Encoding:
             raise ResourceExhausted(f"an expression combines {len(left)} values with {len(right)}")
         result: Cases = {}
         for one, where in left.items():
-            for other, there in right.items():
-                both = where & there
+            for other, other_where in right.items():
+                both = where & other_where
                 if both != self.false:
                     value = arithmetic(op, int(one), int(other))
                     result[value] = result.get(value, self.false) | both

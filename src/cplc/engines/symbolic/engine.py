@@ -134,8 +134,8 @@ class SymbolicEngine(Engine[Node]):
     @cached_property
     def regardless(self) -> SymbolicEngine:
         engine = SymbolicEngine(self.system.without_conditions)
-        known = ("_representation", "_reachable")
-        vars(engine).update({name: getattr(self, name) for name in known})
+        shared = ("_representation", "_reachable")
+        vars(engine).update({name: getattr(self, name) for name in shared})
         return engine
 
     @property
@@ -170,11 +170,11 @@ class SymbolicEngine(Engine[Node]):
 
     @cached_property
     def _reachable(self) -> Node:
-        found = self._sweeps.reachable
+        reachable = self._sweeps.reachable
         for step in self._transitions:
-            if found & step.out_of_range != self._encoding.false:
+            if reachable & step.out_of_range != self._encoding.false:
                 raise ValueError(f"`{step.name}` assigns a variable what is none of its values")
-        return found
+        return reachable
 
     @cached_property
     def _initial(self) -> Node:
@@ -217,10 +217,10 @@ class SymbolicEngine(Engine[Node]):
 
     @_bounded
     def singleton(self, state: State) -> Node:
-        found = self._encoding.state(state)
-        if found & self._reachable == self._encoding.false:
+        states = self._encoding.state(state)
+        if states & self._reachable == self._encoding.false:
             raise ValueError("the state is not reachable")
-        return found
+        return states
 
     @_bounded
     def contains(self, states: Node, state: State) -> bool:
@@ -234,11 +234,11 @@ class SymbolicEngine(Engine[Node]):
 
     @_bounded
     def successors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
-        found = self._encoding.false
+        successors = self._encoding.false
         for step in self._taken(steps):
-            found = found | step.image(states)
+            successors = successors | step.image(states)
         self._encoding.diagrams.collect_if_needed()
-        return found
+        return successors
 
     @_bounded
     def predecessors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
@@ -253,11 +253,11 @@ class SymbolicEngine(Engine[Node]):
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
         """Return a set whose reachable members are those that satisfy the formula."""
-        known = self._known.get((formula, assuming))
-        if known is None:
-            known = self._known[formula, assuming] = self._evaluated(formula, assuming)
+        states = self._known.get((formula, assuming))
+        if states is None:
+            states = self._known[formula, assuming] = self._evaluated(formula, assuming)
             self._encoding.diagrams.collect_if_needed()
-        return known
+        return states
 
     def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
         encoding = self._encoding
@@ -267,15 +267,15 @@ class SymbolicEngine(Engine[Node]):
             case Not(operand):
                 return ~self._holds(operand, assuming)
             case And(operands):
-                found = encoding.true
+                states = encoding.true
                 for operand in operands:
-                    found = found & self._holds(operand, assuming)
-                return found
+                    states = states & self._holds(operand, assuming)
+                return states
             case Or(operands):
-                found = encoding.false
+                states = encoding.false
                 for operand in operands:
-                    found = found | self._holds(operand, assuming)
-                return found
+                    states = states | self._holds(operand, assuming)
+                return states
             case Implies(left, right):
                 return ~self._holds(left, assuming) | self._holds(right, assuming)
             case Iff(left, right):
@@ -310,10 +310,10 @@ class SymbolicEngine(Engine[Node]):
         along = formula.along
         may_end = by_laws and ctl_path(formula) is not None
         key = None if along is None else along.steps, assuming, may_end
-        known = self._some_runs.get(key)
-        if known is None:
+        exists_path = self._some_runs.get(key)
+        if exists_path is None:
             fair_runs, allowed = self._fair_runs_along(along)
-            known = self._some_runs[key] = ExistsPath(
+            exists_path = self._some_runs[key] = ExistsPath(
                 self._encoding,
                 fair_runs,
                 self._numbers,
@@ -322,7 +322,7 @@ class SymbolicEngine(Engine[Node]):
                 lambda part: self._holds(part, assuming),
                 may_end=may_end,
             )
-        return known
+        return exists_path
 
     @_bounded
     def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
@@ -336,11 +336,13 @@ class SymbolicEngine(Engine[Node]):
         if along is None:
             return self._fair_runs, frozenset(range(len(self._transitions)))
         allowed = frozenset(self._numbers[name] for name in along.steps if name in self._numbers)
-        known = self._narrowed.get(allowed)
-        if known is None:
+        fair_runs = self._narrowed.get(allowed)
+        if fair_runs is None:
             sweeps = self._sweeps.among(allowed)
-            known = self._narrowed[allowed] = FairRuns(self.system, self._encoding, sweeps, self._recurrent, allowed)
-        return known, allowed
+            fair_runs = self._narrowed[allowed] = FairRuns(
+                self.system, self._encoding, sweeps, self._recurrent, allowed
+            )
+        return fair_runs, allowed
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -359,11 +361,11 @@ class SymbolicEngine(Engine[Node]):
         return super().strategy(formula, starts, assuming)
 
     def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
-        known = self._solved.get((formula, assuming))
-        if known is None:
-            known = self._solution(formula, assuming)
-            self._solved[formula, assuming] = known
-        return known
+        solved = self._solved.get((formula, assuming))
+        if solved is None:
+            solved = self._solution(formula, assuming)
+            self._solved[formula, assuming] = solved
+        return solved
 
     def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
         def satisfying(operand: Formula) -> Node:
@@ -388,27 +390,27 @@ class SymbolicEngine(Engine[Node]):
 
     # --- knowledge and commitments
 
-    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: Node) -> Node:
+    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], operand: Node) -> Node:
         match mode:
             case "together":
-                return ~self._alike(agents, ~known)
+                return ~self._alike(agents, ~operand)
             case "each":
-                found = self._encoding.true
+                states = self._encoding.true
                 for agent in agents:
-                    found = found & ~self._alike((agent,), ~known)
-                return found
+                    states = states & ~self._alike((agent,), ~operand)
+                return states
             case "common":
-                return ~self._doubted(agents, ~known) if agents else self._encoding.true
+                return ~self._doubted(agents, ~operand) if agents else self._encoding.true
 
     def _doubted(self, agents: tuple[str, ...], missing: Node) -> Node:
         """Return the states from which a chain of look-alikes, of one agent after the other, leads into the set."""
-        found, more = self._encoding.false, self._around(missing)
-        while more != found:
-            found = more
+        doubted, more = self._encoding.false, self._around(missing)
+        while more != doubted:
+            doubted = more
             for agent in agents:
                 more = more | self._around(self._alike((agent,), more))
             self._encoding.diagrams.collect_if_needed()
-        return found
+        return doubted
 
     def _around(self, states: Node, variables: Iterable[str] = ()) -> Node:
         """Cut a set down to the reachable states of the components that it, or one of the variables, belongs to.

@@ -115,11 +115,11 @@ class ExistsPath:
         """Return where ``E`` of the conjunction holds."""
         parts = tuple(dict.fromkeys(part for formula in formulas for part in conjuncts(formula)))
         key = frozenset(parts)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._split(parts)
+        states = self._known.get(key)
+        if states is None:
+            states = self._known[key] = self._split(parts)
             self._encoding.diagrams.collect_if_needed()
-        return known
+        return states
 
     # --- taking apart
 
@@ -131,35 +131,35 @@ class ExistsPath:
         return self._combined(parts)
 
     def _combined(self, parts: Parts) -> Node:
-        found = _sort(parts)
-        if found.now:
-            here = reduce(and_, map(self._holds, found.now))
+        by_shape = _sort(parts)
+        if by_shape.now:
+            here = reduce(and_, map(self._holds, by_shape.now))
             return here & self._of(*(part for part in parts if not is_state_formula(part)))
-        if self._sweeps.idles and found.paused and len(found.paused) + len(found.lasting) == len(parts):
+        if self._sweeps.idles and by_shape.paused and len(by_shape.paused) + len(by_shape.lasting) == len(parts):
             # A run may idle for as long before it goes on.
-            return self._of(*(part.operand for part in found.paused), *found.lasting)
-        if found.paused or found.others or len(found.promises) > _PROMISES:
+            return self._of(*(part.operand for part in by_shape.paused), *by_shape.lasting)
+        if by_shape.paused or by_shape.others or len(by_shape.promises) > _PROMISES:
             return self._by_tableau(parts)
-        bounded = [promise for promise in found.promises if promise.bound is not None]
-        if bounded and len(parts) - len(found.lasting) > 1:
+        bounded = [promise for promise in by_shape.promises if promise.bound is not None]
+        if bounded and len(parts) - len(by_shape.lasting) > 1:
             return self._by_tableau(parts)
-        if found.after or found.taken or found.not_taken:
-            return self._going_on(found)
-        if found.promises:
-            return self._keeping_promises(found)
-        return self._for_ever(found)
+        if by_shape.after or by_shape.taken or by_shape.not_taken:
+            return self._going_on(by_shape)
+        if by_shape.promises:
+            return self._keeping_promises(by_shape)
+        return self._for_ever(by_shape)
 
     def _going_on(self, parts: _Sorted) -> Node:
         """Take one step. What else is promised is met at once or later; every promise is one operator less deep."""
         fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.after, *parts.lasting]
-        found = self._encoding.false
+        states = self._encoding.false
         through = self._kept(parts)
         for promise in parts.promises:
-            others = (other for other in parts.promises if other is not promise)
-            found = found | self._of(_goal(promise), *others, *fixed)
+            remaining = (other for other in parts.promises if other is not promise)
+            states = states | self._of(_goal(promise), *remaining, *fixed)
             through = through & self._left(promise)
         goal = self._of(*(part.operand for part in parts.after), *parts.promises, *parts.lasting)
-        return found | (through & self._before(goal, parts.taken, parts.not_taken))
+        return states | (through & self._before(goal, parts.taken, parts.not_taken))
 
     def _before(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
         """Return from where one of the steps, or no step if none must be taken, leads to the goal."""
@@ -179,8 +179,8 @@ class ExistsPath:
         through = self._kept(parts)
         goal = self._encoding.false
         for promise in parts.promises:
-            others = (other for other in parts.promises if other is not promise)
-            goal = goal | self._of(_goal(promise), *others, *parts.lasting)
+            remaining = (other for other in parts.promises if other is not promise)
+            goal = goal | self._of(_goal(promise), *remaining, *parts.lasting)
             through = through & self._left(promise)
         bound = parts.promises[0].bound
         if bound is None:
@@ -211,8 +211,8 @@ class ExistsPath:
                     cycle = cycle & self._holds(operand)
                 case _:
                     raise AssertionError(part)
-        found = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.often)))
-        return self._sweeps.backward(found, keep) if parts.settled else found
+        fair = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.often)))
+        return self._sweeps.backward(fair, keep) if parts.settled else fair
 
     def _demand(self, part: Globally) -> Demand:
         match part.operand:
@@ -252,29 +252,29 @@ def _goal(promise: Until | Finally) -> Formula:
 
 
 def _sort(parts: Parts) -> _Sorted:
-    found = _Sorted()
+    by_shape = _Sorted()
     for part in parts:
         match part:
             case _ if is_state_formula(part):
-                found.now.append(part)
+                by_shape.now.append(part)
             case _ if has_past_operators(part):
-                found.others.append(part)
+                by_shape.others.append(part)
             case Taken():
-                found.taken.append(part)
+                by_shape.taken.append(part)
             case Not(Taken() as taken):
-                found.not_taken.append(taken)
+                by_shape.not_taken.append(taken)
             case Next():
-                found.after.append(part)
+                by_shape.after.append(part)
             case Until(left) if is_state_formula(left):
-                found.promises.append(part)
+                by_shape.promises.append(part)
             case Finally(Globally(operand, None), None) if is_state_formula(operand):
-                found.settled.append(part)
+                by_shape.settled.append(part)
             case Finally():
-                found.promises.append(part)
+                by_shape.promises.append(part)
             case Globally(operand, bound) if is_state_formula(operand):
-                (found.kept if bound is None else found.paused).append(part)
+                (by_shape.kept if bound is None else by_shape.paused).append(part)
             case Globally(Finally(operand, None), None) if is_state_formula(operand) or isinstance(operand, Taken):
-                found.often.append(part)
+                by_shape.often.append(part)
             case _:
-                found.others.append(part)
-    return found
+                by_shape.others.append(part)
+    return by_shape

@@ -70,10 +70,10 @@ class FairRuns:
         """
         roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
         key = keep, roles, demands
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._greatest(keep, self._constraints(assuming, demands))
-        return known
+        cached = self._known.get(key)
+        if cached is None:
+            cached = self._known[key] = self._greatest(keep, self._constraints(assuming, demands))
+        return cached
 
     def conditions(self) -> list[Node]:
         """Return the sets that every fair run meets again and again."""
@@ -107,10 +107,10 @@ class FairRuns:
         taken = [self.sweeps.transitions[index] for index in sorted(steps)]
 
         def unmet_goals(states: Node) -> Node:
-            left = states
+            remaining = states
             for step in taken:
-                left = left & ~step.preimage(states)
-            return left
+                remaining = remaining & ~step.preimage(states)
+            return remaining
 
         return _Constraint(unmet_goals, self._encoding.false, None)
 
@@ -121,10 +121,10 @@ class FairRuns:
             enabled = enabled | step.guard
 
         def unmet_goals(states: Node) -> Node:
-            left = states & enabled
+            remaining = states & enabled
             for step in steps:
-                left = left & ~step.preimage(states)
-            return left
+                remaining = remaining & ~step.preimage(states)
+            return remaining
 
         return _Constraint(unmet_goals, ~enabled, frozenset().union(*(step.writes for step in steps)))
 
@@ -153,9 +153,9 @@ class FairRuns:
                 searches += 1
                 if searches == _MANY_SEARCHES:
                     settled = self._coming_to_rest(states, constraints)
-                found = self._met(constraints[number], states, settled)
-                if found != states:
-                    in_vain[number], states = 0, found
+                meeting = self._met(constraints[number], states, settled)
+                if meeting != states:
+                    in_vain[number], states = 0, meeting
                     if size(states) > sweeps.budget:
                         states = states & sweeps.reachable
                     continue
@@ -171,8 +171,8 @@ class FairRuns:
         Before unreachable states there are many others, however few of the reachable ones there are.
         """
         states = states & self.sweeps.reachable
-        while (found := states & self._before(states)) != states:
-            states = found
+        while (smaller := states & self._before(states)) != states:
+            states = smaller
         return states
 
     def _simplest(self, states: Node) -> Node:

@@ -50,26 +50,26 @@ class ObservationProjections:
 
     def hidden(self, agents: Agents) -> Node:
         """Return the cube of what none of them sees."""
-        known = self._cubes.get(agents)
-        if known is None:
-            known = self._cubes[agents] = self._encoding.cube(self._system.variable.keys() - self._seen(agents))
-        return known
+        cube = self._cubes.get(agents)
+        if cube is None:
+            cube = self._cubes[agents] = self._encoding.cube(self._system.variable.keys() - self._seen(agents))
+        return cube
 
     def projected(self, agents: Agents, states: Node) -> Node | None:
         """Return the set, cut down to a projection of the reachable states; None if there is none that would do."""
-        asked = self._asked.get(agents, {})
+        operands = self._asked.get(agents, {})
         support = self._encoding.variables_in(states)
-        if len(asked) < _MANY or support is None:
+        if len(operands) < _MANY or support is None:
             return None
-        about = frozenset[str]().union(*asked.values())
+        about = frozenset[str]().union(*operands.values())
         if not support <= about or self._sweeps.reachable_around(support) != self._sweeps.reachable_around(about):
             return None
-        known = self._known.get(agents)
-        if known is None or known[0] != about:
+        cached = self._known.get(agents)
+        if cached is None or cached[0] != about:
             hidden = self._encoding.cube(self._system.variable.keys() - self._seen(agents) - about)
             whole = self._sweeps.reachable_around(about) & self._considered()
-            known = self._known[agents] = about, self._encoding.diagrams.exists(whole, hidden)
-        return states & known[1]
+            cached = self._known[agents] = about, self._encoding.diagrams.exists(whole, hidden)
+        return states & cached[1]
 
     def _seen(self, agents: Agents) -> set[str]:
         return {name for agent in agents for name in self._system.agent[agent].local}

@@ -166,10 +166,10 @@ class ChainedFixpoints:
         return self._product({self._component_of[name] for name in variables})
 
     def _product(self, components: Iterable[int]) -> Node:
-        found = self._encoding.true
+        product = self._encoding.true
         for number in sorted(components, reverse=True):
-            found = self._reachable_in[number] & found
-        return found
+            product = self._reachable_in[number] & product
+        return product
 
     @cached_property
     def _blocks(self) -> tuple[tuple[frozenset[str], Node], ...]:
@@ -214,13 +214,13 @@ class ChainedFixpoints:
 
     def preimage(self, states: Node, steps: Iterable[int] | None = None) -> Node:
         """Return from where one of the steps (of all, for None) leads into the set; maybe without unreachable ones."""
-        found, limit = self._encoding.false, Limit(self._diagrams, self.budget)
+        states_before, limit = self._encoding.false, Limit(self._diagrams, self.budget)
         for number in range(len(self.transitions)) if steps is None else steps:
-            found = found | self.transitions[number].preimage(states)
-            if limit.is_passed(found):
-                found = found & self.reachable
+            states_before = states_before | self.transitions[number].preimage(states)
+            if limit.is_passed(states_before):
+                states_before = states_before & self.reachable
         self._diagrams.collect_if_needed()
-        return found
+        return states_before
 
     # --- fixpoints
 
@@ -236,16 +236,16 @@ class ChainedFixpoints:
         """
         goal = self.plausible(goal)
         if within == self._encoding.true and len(factors := self._factors(goal)) > 1:
-            found = self._encoding.true
+            product = self._encoding.true
             for factor in factors:
-                found = self.backward(factor, within) & found
-            return found
+                product = self.backward(factor, within) & product
+            return product
         try:
             return self._backward(goal, within, cover, self.budget)
         except _TooLarge as reason:
-            found = reason.states & self.reachable
+            product = reason.states & self.reachable
         # Not inside the except clause, where the error keeps the frames with their nodes alive.
-        return self._backward(found, within & self.reachable, cover, None)
+        return self._backward(product, within & self.reachable, cover, None)
 
     def _factors(self, states: Node) -> list[Node]:
         """Return sets, each of one component, whose product this is; the set itself if it is no product.
@@ -290,10 +290,10 @@ class ChainedFixpoints:
             for group in groups:
                 if not pending & group.mask:
                     continue
-                found, pending = self._exhausted(group, states, pending, search, limit)
-                if found != states and search.is_done is not None and search.is_done(found):
-                    return found
-                states = found
+                closed, pending = self._exhausted(group, states, pending, search, limit)
+                if closed != states and search.is_done is not None and search.is_done(closed):
+                    return closed
+                states = closed
             groups = groups[::-1]
         return states
 
@@ -312,10 +312,10 @@ class ChainedFixpoints:
                     continue
                 pending &= ~(1 << number)
                 more = search.image(number, front)
-                found = states | more
-                if found == states:
+                union = states | more
+                if union == states:
                     continue
-                front, states = front | more, found
+                front, states = front | more, union
                 pending |= self._everything & (self._disturbed.by(number) if search.is_free(number) else -1)
                 if limit.is_passed(states):
                     raise _TooLarge(states)
@@ -366,23 +366,23 @@ class _Disturbed:
                 self._writing[name] = self._writing.get(name, 0) | 1 << number
 
     def by(self, number: int) -> int:
-        known = self._known.get(number)
-        if known is None:
+        disturbed = self._known.get(number)
+        if disturbed is None:
             step = self._transitions[number]
-            known = 0
+            disturbed = 0
             for name in step.writes:
-                known |= self._touching[name]
+                disturbed |= self._touching[name]
             for name in step.footprint:
-                known |= self._writing.get(name, 0)
-            self._known[number] = known
-        return known
+                disturbed |= self._writing.get(name, 0)
+            self._known[number] = disturbed
+        return disturbed
 
 
 def _mask(numbers: Iterable[int]) -> int:
-    found = 0
+    mask = 0
     for number in numbers:
-        found |= 1 << number
-    return found
+        mask |= 1 << number
+    return mask
 
 
 def _grouped(
@@ -394,16 +394,16 @@ def _grouped(
     """
     pairs = {message.name: tuple(sorted((message.sender, message.receiver))) for message in encoding.system.messages}
     members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}
-    others: list[int] = []
+    unpaired: list[int] = []
     for index, transition in enumerate(transitions):
         if transition.event in pairs and transition.writes:
             key = component_of[next(iter(transition.writes))], pairs[transition.event], _parts(transition, part)
             members.setdefault(key, []).append(index)
         elif transition.writes:
-            others.append(index)
+            unpaired.append(index)
     together = list(members.values())
     touched = [frozenset[str]().union(*(transitions[index].footprint for index in steps)) for steps in together]
-    for index in others:
+    for index in unpaired:
         fitting = [number for number, names in enumerate(touched) if transitions[index].writes <= names]
         if len(fitting) == 1:
             together[fitting[0]].append(index)
@@ -411,8 +411,8 @@ def _grouped(
             together.append([index])
 
     def group(steps: list[int]) -> Group:
-        found = _group(transitions, steps, 0)
-        return replace(found, component=component_of[next(iter(found.writes))])
+        made = _group(transitions, steps, 0)
+        return replace(made, component=component_of[next(iter(made.writes))])
 
     def highest(group: Group) -> int:
         return min((encoding.bits[name][0] for name in group.writes if encoding.bits[name]), default=0)

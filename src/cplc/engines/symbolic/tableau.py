@@ -115,18 +115,18 @@ class Tableau:
                 case _:
                     first = first & self._of(part)
         self._prepare()
-        found = self._fair(keep) & first
+        fair = self._fair(keep) & first
         start = self._diagrams.conjunction((memory.level, memory.at_first) for memory in self._memories)
-        return self._diagrams.and_exists(found, start, self._cube)
+        return self._diagrams.and_exists(fair, start, self._cube)
 
     # --- what a position satisfies
 
     def _of(self, formula: Formula) -> Node:
-        known = self._satisfied.get(formula)
-        if known is None:
-            known = self._satisfied[formula] = self._judged(formula)
+        satisfied = self._satisfied.get(formula)
+        if satisfied is None:
+            satisfied = self._satisfied[formula] = self._judged(formula)
             self._diagrams.collect_if_needed()
-        return known
+        return satisfied
 
     def _judged(self, formula: Formula) -> Node:
         if is_state_formula(formula):
@@ -182,9 +182,9 @@ class Tableau:
         self._rows.append((now, then))
         return self._diagrams.literal(now)
 
-    def _promise(self, kept: Node) -> Node:
+    def _promise(self, fulfilled: Node) -> Node:
         promised = self._row()
-        self._duties.append(~promised | self._later(kept))
+        self._duties.append(~promised | self._later(fulfilled))
         return promised
 
     def _later(self, satisfied: Node) -> Node:
@@ -207,9 +207,9 @@ class Tableau:
 
     def _remembered(self, at_first: bool, satisfied: Callable[[Node], Node]) -> Node:
         bit = self._spare()
-        found = satisfied(self._diagrams.literal(bit))
-        self._memories.append(_Memory(bit, at_first, found))
-        return found
+        condition = satisfied(self._diagrams.literal(bit))
+        self._memories.append(_Memory(bit, at_first, condition))
+        return condition
 
     def _taken(self, taken: Taken) -> Node:
         steps = self._steps_of(taken).intersection(self._allowed)
@@ -286,51 +286,51 @@ class Tableau:
 
     def _arriving(self, states: Node) -> Node:
         """Return the positions, with the promises made before, that keep them in a set of product states."""
-        found = self._diagrams.substitute(states, self._to_then) if self._rows else states
+        arriving = self._diagrams.substitute(states, self._to_then) if self._rows else states
         if not self._duties:
-            return self._diagrams.exists(found, self._next_row)
+            return self._diagrams.exists(arriving, self._next_row)
         *duties, last = self._duties
         for duty in duties:
-            found = found & duty
-        return self._diagrams.and_exists(found, last, self._next_row)
+            arriving = arriving & duty
+        return self._diagrams.and_exists(arriving, last, self._next_row)
 
-    def _leaving(self, found: Node, kind: _Kind) -> Node:
+    def _leaving(self, positions: Node, kind: _Kind) -> Node:
         """Let positions before such a step remember what they satisfy, and know what step it is."""
-        return (self._diagrams.substitute(found, self._recall) if self._memories else found) & kind.taken
+        return (self._diagrams.substitute(positions, self._recall) if self._memories else positions) & kind.taken
 
     def _before(self, states: Node, indices: Iterable[int] | None = None) -> Node:
         """Return from where one of the steps, for None any or none, leads into the set."""
         arriving = self._arriving(states)
-        found = self._encoding.false
-        wanted = None if indices is None else frozenset(indices)
+        positions = self._encoding.false
+        selected = None if indices is None else frozenset(indices)
         for kind in self._kinds:
-            part = arriving if kind.idle and wanted is None else self._encoding.false
+            part = arriving if kind.idle and selected is None else self._encoding.false
             for index in kind.steps:
-                if wanted is None or index in wanted:
+                if selected is None or index in selected:
                     part = part | self._sweeps.transitions[index].preimage(arriving)
-            found = found | self._leaving(part, kind)
+            positions = positions | self._leaving(part, kind)
         self._diagrams.collect_if_needed()
-        return found
+        return positions
 
     def _leading(self, goal: Node, within: Node) -> Node:
         """Return the product states that lead to the goal within a set."""
-        found = goal & within
+        leading = goal & within
         ways = [(None, kind) for kind in self._kinds if kind.idle]
         groups = [index for group in self._sweeps.groups for index in group.steps]
-        others = [index for index in self._allowed if index not in set(groups)]
-        steps = [*ways, *((index, self._kind_of[index]) for index in (*groups, *others))]
-        unchanged, arriving = 0, self._arriving(found)
+        ungrouped = [index for index in self._allowed if index not in set(groups)]
+        steps = [*ways, *((index, self._kind_of[index]) for index in (*groups, *ungrouped))]
+        unchanged, arriving = 0, self._arriving(leading)
         while True:
             for index, kind in steps:
                 part = arriving if index is None else self._sweeps.transitions[index].preimage(arriving)
-                more = found | (self._leaving(part, kind) & within)
-                if more == found:
+                more = leading | (self._leaving(part, kind) & within)
+                if more == leading:
                     unchanged += 1
                     if unchanged >= len(steps):
-                        return found
+                        return leading
                 else:
-                    found, unchanged = more, 0
-                    arriving = self._arriving(found)
+                    leading, unchanged = more, 0
+                    arriving = self._arriving(leading)
                     self._diagrams.collect_if_needed()
 
     # --- fair runs

@@ -73,20 +73,24 @@ class Ground(Transition):
 
     def within(self, care: Node) -> Ground:
         narrowed = (Variant(variant.condition & care, variant.written, variant.result) for variant in self.variants)
-        left = [variant for variant in narrowed if variant.condition != self._nothing]
-        return Ground(self._encoding, self._step, self.guard & care, left, self.out_of_range & care)
+        possible = [variant for variant in narrowed if variant.condition != self._nothing]
+        return Ground(self._encoding, self._step, self.guard & care, possible, self.out_of_range & care)
 
     def image(self, states: Node) -> Node:
-        found = self._nothing
+        states_after = self._nothing
         for variant in self.variants:
-            found = found | (self._and_exists(states, variant.condition, variant.written) & variant.result)
-        return found
+            states_after = states_after | (
+                self._and_exists(states, variant.condition, variant.written) & variant.result
+            )
+        return states_after
 
     def preimage(self, states: Node) -> Node:
-        found = self._nothing
+        states_before = self._nothing
         for variant in self.variants:
-            found = found | (self._and_exists(states, variant.result, variant.written) & variant.condition)
-        return found
+            states_before = states_before | (
+                self._and_exists(states, variant.result, variant.written) & variant.condition
+            )
+        return states_before
 
 
 class Relational(Transition):
@@ -135,10 +139,10 @@ class Relational(Transition):
         return narrowed
 
     def image(self, states: Node) -> Node:
-        found = states & self._defined
+        product = states & self._defined
         for relation, forgotten in self._images:
-            found = self._diagrams.and_exists(found, relation, forgotten)
-        return self._diagrams.substitute(found, self._back) & self._initial
+            product = self._diagrams.and_exists(product, relation, forgotten)
+        return self._diagrams.substitute(product, self._back) & self._initial
 
     def preimage(self, states: Node) -> Node:
         freed = self._diagrams.and_exists(states, self._initial, self._free)
@@ -215,21 +219,21 @@ def doubled(system: System, limit: int = VARIANTS) -> frozenset[str]:
 
 def _assignable(system: System, variable: str, expr: Expr) -> set[Value | Unchanged]:
     """Return values among which are all that the expression may assign."""
-    found: set[Value | Unchanged] = set()
-    seen: set[int] = set()
+    values: set[Value | Unchanged] = set()
+    visited: set[int] = set()
     stack = [expr]
     while stack:
         top = stack.pop()
-        if id(top) in seen:
+        if id(top) in visited:
             continue
-        seen.add(id(top))
+        visited.add(id(top))
         match top:
             case Const(value):
-                found.add(value)
+                values.add(value)
             case Ite(_, then, otherwise):
                 stack += (then, otherwise)
             case Read(read):
-                found |= {Unchanged.KEPT} if read == variable else set(system.variable[read].domain)
+                values |= {Unchanged.KEPT} if read == variable else set(system.variable[read].domain)
             case _:
-                found |= set(system.variable[variable].domain)
-    return found
+                values |= set(system.variable[variable].domain)
+    return values
