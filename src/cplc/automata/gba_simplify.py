@@ -30,7 +30,7 @@ def simplify(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Return an automaton that accepts the same: each way to shrink it may open up another."""
     while True:
         size = _size(arcs)
-        arcs = _without_equals(_without_needless(_with_few_marks(_without_dead_ends(arcs))))
+        arcs = _merge_equal_states(_without_redundant_edges(_with_necessary_marks(_without_dead_ends(arcs))))
         if _size(arcs) == size:
             return arcs
 
@@ -61,7 +61,7 @@ def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
     return _renumbered(arcs, {state: state for state in alive})
 
 
-def _with_few_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
+def _with_necessary_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Number the marks anew, within each component those alone that matter there.
 
     No run leaves a component twice, so marks on an arc between components do not matter. Where a component accepts,
@@ -97,7 +97,7 @@ def _needed(inner: Sequence[Edge], marks: int) -> list[int]:
     return necessary
 
 
-def _without_needless(arcs: BuchiAutomaton) -> BuchiAutomaton:
+def _without_redundant_edges(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Leave out an arc if others to the same state ask no more and have all of its marks between them.
 
     A run that would take it again and again takes those in turn.
@@ -116,7 +116,7 @@ def _without_needless(arcs: BuchiAutomaton) -> BuchiAutomaton:
     return replace(arcs, leaving=leaving)
 
 
-def _without_equals(arcs: BuchiAutomaton) -> BuchiAutomaton:
+def _merge_equal_states(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Make one state of several whose arcs are the same, one that leads to itself like another that does so.
 
     Marks on the arcs of a state to which no run comes back do not matter.

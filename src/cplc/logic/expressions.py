@@ -21,7 +21,7 @@ class _CachedHash:
     __slots__ = ("_hash",)
     _hash: int
 
-    def _kept_hash(self) -> int:
+    def _cached_hash(self) -> int:
         try:
             return self._hash
         except AttributeError:
@@ -46,21 +46,21 @@ class Read:
 class Not(_CachedHash):
     operand: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
 class And(_CachedHash):
     operands: tuple[Expr, ...]
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
 class Or(_CachedHash):
     operands: tuple[Expr, ...]
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Equal(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Less(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Arith(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Ite(_CachedHash):
     then: Expr
     otherwise: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 Expr = Const | Read | Not | And | Or | Equal | Less | Arith | Ite
@@ -291,9 +291,9 @@ def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
                 return expr
             return TRUE if values[name] == constant else FALSE
         case And(operands):
-            return _joined(And, operands, values, TRUE, FALSE)
+            return _evaluated_operands(And, operands, values, TRUE, FALSE)
         case Or(operands):
-            return _joined(Or, operands, values, FALSE, TRUE)
+            return _evaluated_operands(Or, operands, values, FALSE, TRUE)
         case Not(operand):
             rest = partially_evaluate(operand, values)
             return expr if rest is operand else negate(rest)
@@ -305,7 +305,7 @@ def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
             return substitute(expr, {name: Const(values[name]) for name in reads(expr) if name in values})
 
 
-def _joined(
+def _evaluated_operands(
     kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Const, settling: Const
 ) -> Expr:
     """Return what is left of a conjunction or disjunction."""

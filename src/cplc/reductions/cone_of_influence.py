@@ -46,15 +46,15 @@ class ConeOfInfluence:
         self._everything = frozenset(system.variable)
         self._needed: dict[Formula, frozenset[str]] = {}
 
-    def needed(self, formula: Formula) -> frozenset[str]:
+    def cone(self, formula: Formula) -> frozenset[str]:
         """Return the variables without those that only look on while the formula is asked."""
         cone = self._needed.get(formula)
         if cone is None:
-            named = None if self.system.is_synchronous else self._asked(formula)
+            named = None if self.system.is_synchronous else self._directly_needed(formula)
             cone = self._needed[formula] = self._everything if named is None else self._closed(named)
         return cone
 
-    def _asked(self, formula: Formula) -> set[str] | None:
+    def _directly_needed(self, formula: Formula) -> set[str] | None:
         """Return the variables that the formula itself needs; None for all."""
         named: set[str] = set()
         for part in subformulas(formula):
@@ -70,14 +70,14 @@ class ConeOfInfluence:
                 case KnownFrom(observed):
                     named = named.union(*map(reads, observed))
                 case Knows(_, agents):
-                    named |= self._seen(agents)
+                    named |= self._observed(agents)
                 case Enforces():
                     return None
                 case _:
                     pass
         return named
 
-    def _seen(self, agents: Iterable[str]) -> set[str]:
+    def _observed(self, agents: Iterable[str]) -> set[str]:
         return {name for agent in agents for name in self.system.agent[agent].local}
 
     @cached_property
@@ -85,13 +85,13 @@ class ConeOfInfluence:
         return {step.name: step.footprint for step in self.system.steps}
 
     @cached_property
-    def _always(self) -> frozenset[str]:
+    def _always_needed(self) -> frozenset[str]:
         """What guards and conditions of fairness read, and all that it is made from."""
         read = (*(step.guard for step in self.system.steps), *self.system.fairness)
         return self._with_sources(frozenset().union(*map(reads, read)))
 
     @cached_property
-    def _made_from(self) -> dict[str, set[str]]:
+    def _sources(self) -> dict[str, set[str]]:
         sources: dict[str, set[str]] = {}
         for step in self.system.steps:
             for name, value in step.updates:
@@ -100,12 +100,12 @@ class ConeOfInfluence:
 
     def _closed(self, named: Iterable[str]) -> frozenset[str]:
         """Return these, what every question needs, and all that they are made from."""
-        return self._always | self._with_sources(self._everything.intersection(named))
+        return self._always_needed | self._with_sources(self._everything.intersection(named))
 
     def _with_sources(self, names: frozenset[str]) -> frozenset[str]:
         closure, waiting = set(names), list(names)
         while waiting:
-            more = self._made_from.get(waiting.pop(), set()) - closure
+            more = self._sources.get(waiting.pop(), set()) - closure
             closure |= more
             waiting += more
         return frozenset(closure)

@@ -17,9 +17,9 @@ from cplc.records import dataclass
 from cplc.statespace.packing import Packing
 from cplc.system.model import Step, System
 
-_VALUES = 256
+_MAX_COMBINATIONS_PER_QUERY = 256
 """Combinations of values that are gone through for one question."""
-_EFFORT = 500_000
+_MAX_COMBINATIONS = 500_000
 """Combinations of values that are gone through for all questions together; afterwards all answers are yes."""
 
 Steps = int
@@ -94,7 +94,7 @@ class DependencyRelation:
         self._dependent: dict[int, Steps] = {}
         self._pairs: dict[tuple[int, int], bool] = {}
         self._makers: dict[Expr, Steps] = {}
-        self._begun = self._left = _EFFORT
+        self._initial_budget = self._remaining_budget = _MAX_COMBINATIONS
 
     @cached_property
     def _writers(self) -> dict[str, Steps]:
@@ -109,11 +109,11 @@ class DependencyRelation:
     @property
     def effort(self) -> int:
         """How many combinations of values have been gone through."""
-        return self._begun - self._left
+        return self._initial_budget - self._remaining_budget
 
     # --- what brings something about
 
-    def makers(self, goal: Expr) -> Steps:
+    def enabling_steps(self, goal: Expr) -> Steps:
         """Return the steps that can lead from where the condition does not hold to where it does."""
         steps = self._makers.get(goal)
         if steps is None:
@@ -204,9 +204,9 @@ class DependencyRelation:
         """Whether some values of the variables pass the test, under the conditions that speak of no others."""
         domains = [self.system.variable[name].domain for name in names]
         count = prod(map(len, domains))
-        if count > min(_VALUES, self._left):
+        if count > min(_MAX_COMBINATIONS_PER_QUERY, self._remaining_budget):
             return True
-        self._left -= count
+        self._remaining_budget -= count
         holds = [self.packing.condition(part) for part in dict.fromkeys(given) if reads(part) <= names]
         choices = [
             [self.packing.bits(name, value) for value in domain] for name, domain in zip(names, domains, strict=True)

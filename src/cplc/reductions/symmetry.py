@@ -47,7 +47,7 @@ from cplc.system.model import Step, System
 
 _INDEXED = re.compile(r"([\w.]+)\[(\d+(?:,\d+)*)\]")
 
-Place = tuple[str, int]
+IndexPosition = tuple[str, int]
 """What is indexed, and the position of the index."""
 Permutation = Mapping[int, int]
 
@@ -57,7 +57,7 @@ class SymmetryGroup:
     """Families whose instances with the same index are exchanged together; mostly a single one."""
 
     families: frozenset[str]
-    places: frozenset[Place]
+    places: frozenset[IndexPosition]
     indices: tuple[int, ...]
 
     def members_in(self, name: str) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ def _candidates(system: System) -> Iterator[SymmetryGroup]:
     for agent in system.agents:
         if agent.family:
             instances.setdefault(agent.family, []).extend(index[-1] for _, index in _indices(agent.name))
-    homes = _homes(system, instances)
+    homes = _indexed_families(system, instances)
     together = [{family} for family in instances]
     for families in homes.values():
         if families:
@@ -163,7 +163,7 @@ def _candidates(system: System) -> Iterator[SymmetryGroup]:
             yield SymmetryGroup(frozenset(group), places, first)
 
 
-def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Place, frozenset[str]]:
+def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) -> dict[IndexPosition, frozenset[str]]:
     """Return for each index the families that it may count instances of.
 
     Mostly that shows from those who take part. Where it does not, as in messages between others, it may be the only
@@ -175,14 +175,14 @@ def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Pla
         *((one.name, (one.debtor, one.creditor)) for one in system.commitments),
         *((claim.name, (claim.maker, claim.addressee)) for claim in system.claims),
     ]
-    homes: dict[Place, frozenset[str]] = {}
+    homes: dict[IndexPosition, frozenset[str]] = {}
     for name, agents in taking_part:
         for base, index in _indices(name):
             for position, value in enumerate(index):
                 fitting = frozenset(family for family in instances if f"{family}[{value}]" in agents)
                 place = base, position
                 homes[place] = homes.get(place, fitting) & fitting
-    values: dict[Place, set[int]] = {}
+    values: dict[IndexPosition, set[int]] = {}
     for name in (*system.variable, *(step.name for step in system.steps)):
         for base, index in _indices(name):
             for position, value in enumerate(index):

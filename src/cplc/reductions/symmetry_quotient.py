@@ -56,7 +56,7 @@ def interchangeable_instances(
             for member in one.members_in(name)
         }
         free = [index for index in one.indices if index not in fixed]
-        pieces = None if len(free) < 2 else _pieces(system, one, free)
+        pieces = None if len(free) < 2 else _instance_variables(system, one, free)
         if pieces and taken.isdisjoint(name for piece in pieces for name in piece):
             taken.update(name for piece in pieces for name in piece)
             groups.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
@@ -68,7 +68,7 @@ def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
     return all(expr_key(condition, kin.renaming(way)) == before for way in generators(kin.indices))
 
 
-def _pieces(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
+def _instance_variables(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
     """Return the variables of each member, in the same order; None if some variable belongs to two of them."""
     first = []
     for variable in system.variables:

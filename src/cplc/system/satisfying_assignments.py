@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cplc.logic.expressions import And, Expr, Not, Or, Value, is_false, is_true, negate, partially_evaluate, reads
 
-_Asked = tuple[Expr, frozenset[str]]
+_Constraint = tuple[Expr, frozenset[str]]
 """A condition, and what it reads."""
 
 
 def satisfying_assignments(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[dict[str, Value]]:
     """Yield every assignment under which the condition, which reads nothing else, holds."""
-    constraints = _asked((condition,))
+    constraints = _constraints((condition,))
     if constraints is None:
         return
     named = dict.fromkeys(name for _, names in constraints for name in sorted(names))
@@ -41,20 +41,20 @@ def satisfying_assignments(domains: Mapping[str, Sequence[Value]], condition: Ex
 
 
 def _choices(
-    name: str, domains: Mapping[str, Sequence[Value]], constraints: tuple[_Asked, ...]
-) -> Iterator[tuple[Value, tuple[_Asked, ...]]]:
+    name: str, domains: Mapping[str, Sequence[Value]], constraints: tuple[_Constraint, ...]
+) -> Iterator[tuple[Value, tuple[_Constraint, ...]]]:
     """Yield the values that one variable may have, each with what is asked of the others then."""
     unaffected = tuple(one for one in constraints if name not in one[1])
     concerned = [condition for condition, names in constraints if name in names]
     for value in domains[name]:
-        remaining = _asked(partially_evaluate(condition, {name: value}) for condition in concerned)
+        remaining = _constraints(partially_evaluate(condition, {name: value}) for condition in concerned)
         if remaining is not None:
             yield value, unaffected + remaining
 
 
-def _asked(conditions: Iterable[Expr]) -> tuple[_Asked, ...] | None:
+def _constraints(conditions: Iterable[Expr]) -> tuple[_Constraint, ...] | None:
     """Return what is asked, taken apart; None if it cannot be."""
-    constraints: list[_Asked] = []
+    constraints: list[_Constraint] = []
     for condition in conditions:
         for part in conjuncts(condition):
             if is_false(part):
@@ -77,7 +77,9 @@ def conjuncts(expr: Expr) -> Iterator[Expr]:
             yield expr
 
 
-def independent(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[tuple[tuple[str, ...], Expr]]:
+def independent_groups(
+    domains: Mapping[str, Sequence[Value]], condition: Expr
+) -> Iterator[tuple[tuple[str, ...], Expr]]:
     """Yield groups of variables, each with what the condition says of it alone; together that is all it says."""
     groups: list[tuple[set[str], list[Expr]]] = []
     for part in conjuncts(condition):
@@ -100,5 +102,5 @@ def is_satisfiable(domains: Mapping[str, Sequence[Value]], condition: Expr) -> b
     """Whether the condition holds under some assignment; what it says of different variables is looked at apart."""
     return all(
         next(satisfying_assignments({name: domains[name] for name in names}, part), None) is not None
-        for names, part in independent(domains, condition)
+        for names, part in independent_groups(domains, condition)
     )

@@ -113,7 +113,7 @@ class Strategy(Generic[S]):
     With full observation that is one send in each state, and otherwise one of each member, by its local state.
     """
 
-    won: S
+    winning_region: S
     insisted: tuple[tuple[int, S], ...] = ()
     chosen: tuple[tuple[JointAction, S], ...] = ()
     """In rounds: what those members do who have a choice, and where; no state has two."""
@@ -131,9 +131,9 @@ class Solution(Generic[S]):
     that wins from all of the states.
     """
 
-    won: S
-    plans: tuple[Strategy[S], ...]
-    joint: Callable[[S], Strategy[S] | None] = _no_other
+    winning_region: S
+    strategies: tuple[Strategy[S], ...]
+    joint_strategy: Callable[[S], Strategy[S] | None] = _no_other
     """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
 
 

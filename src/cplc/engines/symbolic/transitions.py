@@ -19,7 +19,7 @@ from cplc.logic.expressions import Const, Expr, Ite, Read, Value
 from cplc.records import dataclass
 from cplc.system.model import Step, System
 
-VARIANTS = 64
+MAX_VARIANTS = 64
 """With more ground variants a step becomes relational."""
 
 
@@ -45,7 +45,7 @@ class Transition(ABC):
         """Return the states from which it leads into the set."""
 
     @abstractmethod
-    def within(self, care: Node) -> Transition:
+    def restricted_to(self, care: Node) -> Transition:
         """Return the same step, taken only in these states."""
 
 
@@ -71,7 +71,7 @@ class Ground(Transition):
         self._and_exists = encoding.diagrams.and_exists
         self._nothing = encoding.false
 
-    def within(self, care: Node) -> Ground:
+    def restricted_to(self, care: Node) -> Ground:
         narrowed = (Variant(variant.condition & care, variant.written, variant.result) for variant in self.variants)
         possible = [variant for variant in narrowed if variant.condition != self._nothing]
         return Ground(self._encoding, self._step, self.guard & care, possible, self.out_of_range & care)
@@ -131,7 +131,7 @@ class Relational(Transition):
         self._back = diagrams.substitution((then, diagrams.literal(level)) for level, then in rows)
         self._compose = diagrams.substitution(conditions.items())
 
-    def within(self, care: Node) -> Relational:
+    def restricted_to(self, care: Node) -> Relational:
         narrowed = copy(self)
         narrowed.guard = self.guard & care
         narrowed.out_of_range = self.out_of_range & care
@@ -171,7 +171,7 @@ def _scheduled(
     return images[::-1]
 
 
-def transition(encoding: Encoding, step: Step, limit: int = VARIANTS) -> Transition:
+def transition(encoding: Encoding, step: Step, limit: int = MAX_VARIANTS) -> Transition:
     """Return the step in ground variants, or as relations if they would be more than the limit."""
     guard = encoding.condition(step.guard)
     may_be_relational = all(name in encoding.next_bits for name, _ in step.updates)
@@ -207,7 +207,7 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
     return Ground(encoding, step, guard, variants, astray)
 
 
-def doubled(system: System, limit: int = VARIANTS) -> frozenset[str]:
+def doubled(system: System, limit: int = MAX_VARIANTS) -> frozenset[str]:
     """Return the variables whose steps may have too many variants; they need a second row of bits."""
     return frozenset(
         name

@@ -37,8 +37,8 @@ Block = tuple[int, ...]
 Layout = tuple[int, ...]
 
 _FORCE_ROUNDS = 12
-_STARTS = 2
-_WIDE = (2, 3)
+_CUTHILL_MCKEE_STARTS = 2
+_MAX_WIDTH_FACTORS = (2, 3)
 """How many times as much as most a step must touch to be set aside."""
 
 
@@ -78,7 +78,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
     for touched in readings:
         most = median(map(len, touched)) if touched else 0
         fresh: dict[Layout, int] = {}
-        for factor in _WIDE:
+        for factor in _MAX_WIDTH_FACTORS:
             near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
             if near in tried:
                 continue
@@ -200,7 +200,7 @@ def _best_layout(size: int, edges: dict[Edge, int]) -> Layout:
     for edge in edges:
         for index in edge:
             neighbours[index].update(edge)
-    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_STARTS]
+    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_CUTHILL_MCKEE_STARTS]
     candidates = [declared, *(_cuthill_mckee(start, neighbours) for start in starts)]
     candidates += [_force(candidate, edges) for candidate in candidates]
     return min(candidates, key=lambda layout: _cost(layout, edges))
