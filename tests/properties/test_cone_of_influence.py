@@ -84,7 +84,7 @@ def test_runs_are_told_with_them(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
     question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
         found = Verifier(whole, "symbolic").answer(question)
     expected = Verifier(whole, "explicit").answer(question)
     assert found.answer == expected.answer
