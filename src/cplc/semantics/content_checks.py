@@ -50,7 +50,9 @@ def _too_many_states(name: str, content: Term, checked: model.CheckedModel) -> t
     if fitting is None:
         message = f"The content of `{name}` needs a monitor with more than {MAX_STATES} states"
         return message, Note("split it into several commitments" + (", or use smaller bounds in ticks" * bool(longest)))
-    message = f"`<={longest} ticks` is too long in the content of `{name}`: its monitor has more than {MAX_STATES} states"
+    message = (
+        f"`<={longest} ticks` is too long in the content of `{name}`: its monitor has more than {MAX_STATES} states"
+    )
     return message, Note(f"use a smaller bound: the largest one with a small enough monitor is `<={fitting} ticks`")
 
 
