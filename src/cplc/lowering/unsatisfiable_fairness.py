@@ -40,8 +40,8 @@ def contradictory_fairness(model: CheckedModel) -> Iterator[Diagnostic]:
 
 def unmeetable(span: Span) -> Diagnostic:
     """Return the warning for an unsatisfiable fairness condition at this place."""
-    message = "This condition of fairness holds in no state, so no run is fair"
-    hint = Note("every question about runs is answered by `unknown`: leave the condition out, or correct it")
+    message = "This fairness condition holds in no state, so no run is fair"
+    hint = Note("correct the condition or leave it out: without fair runs, every question about runs is `unknown`")
     return rules.UNMEETABLE_FAIRNESS.at(span, message, hint)
 
 
