@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cplc.lowering.lower import View
     from cplc.mutation.coverage import Outcome
     from cplc.semantics.analysis import Analysis
-    from cplc.semantics.data_independence import Uniformity
+    from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
     from cplc.semantics.model import CheckedModel
     from cplc.semantics.symbol_index import Index
@@ -160,7 +160,7 @@ class Compilation(QuestionAnswering):
         assert found is not None
         return found
 
-    def uniformity(self, parameter: str) -> Uniformity:
+    def uniformity(self, parameter: str) -> UniformityCheck:
         """Return how the protocol speaks of the families whose size is this parameter."""
         found = self._analysis.uniformity(parameter)
         assert found is not None
@@ -213,7 +213,7 @@ class Compilation(QuestionAnswering):
 
     def _recalled(self, formula: Term) -> frozenset[View]:
         """Return who is asked for its own last move on what."""
-        if not self.model.moved_on:
+        if not self.model.subjects_of_moves:
             return frozenset()
         from cplc.lowering.dialogue import last_moves_in
 
@@ -291,7 +291,7 @@ class Compilation(QuestionAnswering):
             assuming=frozenset(declared.assuming),
             title=declared.title,
             span=declared.span,
-            over_nothing=declared.over_nothing,
+            vacuous_quantifiers=declared.vacuous_quantifiers,
             constant_implications=declared.constant_implications,
             system=system if is_own else None,
         )
@@ -363,7 +363,7 @@ class Compilation(QuestionAnswering):
             text,
             assuming=frozenset(roles),
             span=span,
-            over_nothing=resolved.over_nothing,
+            vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             system=system if is_own else None,
         )

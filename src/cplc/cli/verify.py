@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli.checkpointing import checkpoint_options, checkpointing
+from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.input_files import description
 from cplc.cli.limits import Interrupted, Limits, supervised
@@ -22,7 +22,7 @@ from cplc.cli.verify_run import Questions, Run, Said
 from cplc.cli.watch import watch_option, watched
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.runtime import checkpointing as unfinished
+from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
@@ -145,7 +145,7 @@ def command(
     if checkpoint is not None and (for_all or watch):
         raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     limits = Limits(timeout, memory)
-    kept = checkpointing(checkpoint, every, limits)
+    kept = checkpointing_for(checkpoint, every, limits)
     if watch:
         return watched(lambda: [file])
 
@@ -209,7 +209,7 @@ def command(
         run.fail(problem)
         raise
     finally:
-        unfinished.keep_with(None)
+        checkpointing.set_store(None)
     if itf is not None:
         run.write_traces(itf)
     run.finish()

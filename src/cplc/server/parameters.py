@@ -9,7 +9,7 @@ from typing import Any, Final
 from lsprotocol.types import CodeLens, Command
 
 from cplc.compilation import Compilation
-from cplc.semantics.parameters import GIVEN
+from cplc.semantics.parameters import COMMAND_LINE
 from cplc.server.compiled_document import Compiled, Given
 from cplc.server.open_imports import Buffers, recording
 from cplc.syntax import ast
@@ -68,7 +68,7 @@ def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers:
     load = recording(compiled.document.path, buffers, {})
     tried = Compilation(compiled.source, path, values, protocol=protocol, load=load)
     for problem in tried.diagnostics:
-        if problem.span.source.name == GIVEN:
+        if problem.span.source.name == COMMAND_LINE:
             raise NotFit(". ".join((problem.message, *(note.message for note in problem.notes if note.span is None))))
     before = replace(tried, parameters={})
     if before.ok and not tried.ok:

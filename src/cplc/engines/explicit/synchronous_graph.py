@@ -67,8 +67,8 @@ def explore_rounds(system: System, limit: int) -> Graph:
             reached(position)
         first.append(len(target))
         if len(first) % _OFTEN == 0:
-            progress.say(progress.Explored(count, count - len(first) + 1))
-            checkpointing.moment()
+            progress.report(progress.ExplorationProgress(count, count - len(first) + 1))
+            checkpointing.safepoint()
             charge(_OFTEN)
             known, before = number.adder(2 * count - before), count
         if count > limit:

@@ -54,7 +54,7 @@ class _Search:
     is_free: Callable[[int], bool] = lambda number: True
     """Whether the step does not cross a limit of the search."""
     is_done: Callable[[Node], bool] | None = None
-    note: Callable[[Node], None] = lambda _: checkpointing.moment()
+    note: Callable[[Node], None] = lambda _: checkpointing.safepoint()
     """Is told what is found, again and again."""
     is_backward: bool = False
     """What comes later in a group is then taken first."""
@@ -321,7 +321,7 @@ class ChainedFixpoints:
                     raise _TooLarge(states)
             self._diagrams.collect_if_needed()
             charge(size(states) // NODES_PER_UNIT)
-            progress.swept(self._diagrams.nodes())
+            progress.report_iteration(self._diagrams.nodes())
             search.note(states)
             front = states & ~before
             if size(front) * 2 > size(states):
