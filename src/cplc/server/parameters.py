@@ -24,13 +24,13 @@ class NotFit(Exception):
     """Why a parameter cannot have a value, as a sentence."""
 
 
-def read(wanted: object) -> Given:
+def read(settings: object) -> Given:
     """Return what a client says of parameters; what is not understood is left out, as its other settings are."""
-    if not isinstance(wanted, dict):
+    if not isinstance(settings, dict):
         return {}
     return {
         str(protocol): {str(name): text(value) for name, value in values.items()}
-        for protocol, values in wanted.items()
+        for protocol, values in settings.items()
         if isinstance(values, dict)
     }
 
@@ -58,8 +58,8 @@ def listed(compiled: Compiled, name: str | None) -> list[dict[str, str | None]]:
 
 
 def protocol_named(compiled: Compiled, name: str | None) -> ast.Protocol | None:
-    found = [one for one in compiled.file.protocols if name is None or one.name.text == name]
-    return found[-1] if found else None
+    protocols = [one for one in compiled.file.protocols if name is None or one.name.text == name]
+    return protocols[-1] if protocols else None
 
 
 def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers: Buffers) -> None:
@@ -77,7 +77,7 @@ def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers:
 
 def lenses(compiled: Compiled) -> list[CodeLens]:
     """Return what stands above protocols that have parameters, for a client that can ask for values."""
-    found = []
+    result = []
     for protocol in compiled.file.protocols:
         given = compiled.given.get(protocol.name.text, {})
         shown = ", ".join(
@@ -88,5 +88,5 @@ def lenses(compiled: Compiled) -> list[CodeLens]:
             arguments: list[Any] = [compiled.document.uri, protocol.name.text]
             changed = " (given)" if given else ""
             range_ = compiled.text.of(protocol.name.span)
-            found.append(CodeLens(range_, Command(f"{shown}{changed}", ASK, arguments=arguments)))
-    return found
+            result.append(CodeLens(range_, Command(f"{shown}{changed}", ASK, arguments=arguments)))
+    return result
