@@ -19,7 +19,7 @@ from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
     from cplc.decision.statistical import Scheduler
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
 
 
 @click.command(
@@ -134,7 +134,7 @@ def command(
 
     def work() -> Iterator[Event]:
         from cplc.decision.statistical import Sampling
-        from cplc.participant_analysis import Options, analysed, estimated
+        from cplc.participant_analysis import AnalysisOptions, analyse_participant, estimate_participant
 
         asked = yield from _asked(file, definitions, channels, protocol, agents)
         beside = None
@@ -144,19 +144,19 @@ def command(
         if not asked or (other is not None and not beside):
             return
         yield [one.participant.name for one in asked]
-        options = Options(exact, fairness == "on", reduction == "on")
+        options = AnalysisOptions(exact, fairness == "on", reduction == "on")
         for one in asked:
             began = perf_counter()
             if runs is not None:
-                guess = estimated(one, Sampling(runs, seed, scheduler, confidence))
+                guess = estimate_participant(one, Sampling(runs, seed, scheduler, confidence))
                 yield Guess(one, guess, perf_counter() - began)
                 continue
-            found = Finding(one, analysed(one, options), perf_counter() - began)
+            found = Finding(one, analyse_participant(one, options), perf_counter() - began)
             if beside is None:
                 yield found
             else:
                 again = next(it for it in beside if it.participant.name == one.participant.name)
-                yield Pair(found, Finding(again, analysed(again, options)))
+                yield Pair(found, Finding(again, analyse_participant(again, options)))
 
     labels = _labels(file, definitions, other or "", other_definitions)
     run = Analyzing(file, dict(definitions), form, colour, labels)
@@ -173,7 +173,7 @@ def _asked(
     channels: Channels,
     protocol: str | None,
     agents: Sequence[str],
-) -> Generator[Event, None, tuple[AskedParticipant, ...]]:
+) -> Generator[Event, None, tuple[ParticipantQuery, ...]]:
     """Yield what is to be said of the file; return the participants, none if it is wrong."""
     compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
     yield diagnostics

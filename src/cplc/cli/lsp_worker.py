@@ -111,12 +111,12 @@ def _analyzed(compilation: Compilation, agent: str, number: int | None) -> Itera
 def _finding(compilation: Compilation, agent: str) -> Finding:
     """Analyze a participant; where bounds do not tell what is asked, exactly."""
     from cplc.cli.analyze_run import Finding
-    from cplc.participant_analysis import Options, analysed, limit, participants
+    from cplc.participant_analysis import AnalysisOptions, analyse_participant, limit, participants
 
     began = perf_counter()
     (asked,) = participants(compilation, [agent])
-    analysis = analysed(asked)
+    analysis = analyse_participant(asked)
     near = [analysis.verdict(limit(one)) == "unknown" for one in asked.thresholds]
     if any(near) and not any(figure.unsolved for figure in analysis.figures):
-        analysis = analysed(asked, Options(exact=True))
+        analysis = analyse_participant(asked, AnalysisOptions(exact=True))
     return Finding(asked, analysis, perf_counter() - began)

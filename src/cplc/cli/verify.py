@@ -281,8 +281,8 @@ def _answered(
     yield from answers(others, told, verify, stores)
     if len(others) < len(asked):
         from cplc.compilation import Compilation
-        from cplc.participant_analysis import Judge
+        from cplc.participant_analysis import ThresholdChecker
 
         assert isinstance(compilation, Compilation)
 
-        yield from Judge(compilation).answers(asked[len(others) :])
+        yield from ThresholdChecker(compilation).answers(asked[len(others) :])
