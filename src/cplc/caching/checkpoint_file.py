@@ -111,8 +111,8 @@ class Checkpoint:
 
     def _kept(self) -> Kept:
         answers = len(self._verdicts())
-        said = self._file.about.get("searches")
-        return Kept(answers, tuple(str(one) for one in said.values()) if isinstance(said, dict) else ())
+        descriptions = self._file.about.get("searches")
+        return Kept(answers, tuple(str(one) for one in descriptions.values()) if isinstance(descriptions, dict) else ())
 
     # --- answers
 
@@ -238,12 +238,12 @@ class Checkpoint:
         ]
         new: dict[str, Parts] = {_VERDICT + key: _single(content) for key, content in self._answers.copy().items()}
         new |= {search.name: search.serialize for search in changed}
-        kept = [name for name in self._file.sections if name not in new and name not in self._useless]
+        retained = [name for name in self._file.sections if name not in new and name not in self._useless]
         before = self._file.about.get("searches")
-        known = before if isinstance(before, dict) else {}
-        said = {name: str(known[name]) for name in kept if name in known}
-        said |= {search.name: search.describe() for search in changed}
-        self._file = written(self._file, {**self._about, "searches": said}, new, kept)
+        old_descriptions = before if isinstance(before, dict) else {}
+        descriptions = {name: str(old_descriptions[name]) for name in retained if name in old_descriptions}
+        descriptions |= {search.name: search.describe() for search in changed}
+        self._file = written(self._file, {**self._about, "searches": descriptions}, new, retained)
         self._far |= far
         self._useless -= new.keys()
 

@@ -78,7 +78,7 @@ class Checkpointing:
 
         store = Checkpoint(self.path, self._every, self._limit)
         try:
-            kept = store.open(system)
+            content = store.open(system)
         except Unusable as problem:
             raise click.UsageError(
                 f"`{self.path}` cannot be resumed from: {problem}. "
@@ -88,7 +88,7 @@ class Checkpointing:
             raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
         checkpointing.set_store(store)
-        return store, None if kept is None else f"resuming from {self.path}: {kept.text()}\n"
+        return store, None if content is None else f"resuming from {self.path}: {content.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
         """Return the limit that is so near that what takes so many seconds should be done now."""
@@ -120,16 +120,16 @@ class Checkpointing:
             return None
         try:
             if isinstance(stop, KeyboardInterrupt | Terminated):
-                kept = store.stopped(
+                content = store.stopped(
                     _MORE_PATIENCE, _MOST_PATIENCE, lambda: tell(f"writing {self.path}; Ctrl-C stops this too\n")
                 )
             else:
                 patience = _PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS)
-                kept = store.stopped(patience, patience)
+                content = store.stopped(patience, patience)
         except KeyboardInterrupt:
-            kept = store.stopped(0, 0)
+            content = store.stopped(0, 0)
         checkpointing.set_store(None)
-        return self.problem or f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
+        return self.problem or f"kept in {self.path}: {content.text()}; the same command goes on from there\n"
 
     @property
     def problem(self) -> str | None:

@@ -86,24 +86,24 @@ class Sweeping:
 
     def _missing(self, items: Iterator[Job]) -> Iterator[tuple[int, Job]]:
         """Yield the items that are still to be answered, each with its place."""
-        for number, job in enumerate(items):
+        for number, item in enumerate(items):
             self.planned = number + 1
-            records = self.known.get(job.key(program()))
-            rows = restored(job, records) if records else None
+            records = self.known.get(item.key(program()))
+            rows = restored(item, records) if records else None
             if rows is None:
-                yield number, job
+                yield number, item
             else:
                 self.taken += 1
-                self._take(JobResult(number, job, rows, 0.0))
+                self._take(JobResult(number, item, rows, 0.0))
         self.is_planned = True
 
     def _take(self, answered: JobResult) -> None:
-        found = tuple(lines(answered, answered.job.key(program())))
-        self.found[answered.number] = found
+        new_lines = tuple(lines(answered, answered.job.key(program())))
+        self.found[answered.number] = new_lines
         self.rows.extend(answered.rows)
         if self.form == "json":
-            records = ResultTable(found).records()
-            output.write("".join(f"{_json_line(record, answered)}\n" for record in records))
+            records = ResultTable(new_lines).records()
+            output.write("".join(f"{_told(record, answered)}\n" for record in records))
         if self.path is not None and time.monotonic() - self._kept > _BETWEEN:
             self._write(_unfinished(self.path))
             self._kept = time.monotonic()
@@ -111,7 +111,7 @@ class Sweeping:
     @property
     def table(self) -> ResultTable:
         """All that is known, in the order of the items."""
-        return ResultTable(tuple(line for _, found in sorted(self.found.items()) for line in found))
+        return ResultTable(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
@@ -130,10 +130,10 @@ class Sweeping:
 
     def _so_far(self) -> str:
         more = "" if self.is_planned else " or more"
-        said = f"{len(self.found)} of {self.planned}{more} jobs are done"
+        summary = f"{len(self.found)} of {self.planned}{more} jobs are done"
         if self.path is not None:
-            said += f"; resume with --resume {_unfinished(self.path)}"
-        return said
+            summary += f"; resume with --resume {_unfinished(self.path)}"
+        return summary
 
     def _write(self, path: Path) -> None:
         assert self.file_form is not None
@@ -182,11 +182,11 @@ class Sweeping:
         if not self.rows:
             return ""
         counts = Counter(row.answer for row in self.rows if row.answer)
-        said = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
+        verdicts = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         wrong = sum(row.expected is False for row in self.rows)
         not_expected = f"; {wrong} not as expected" if wrong else ""
         sizes = f"{_count(len(self.found), 'job')}, {_count(len(self.rows), 'row')}"
-        return f"\n{sizes}{': ' + said if said else ''}{not_expected}\n"
+        return f"\n{sizes}{': ' + verdicts if verdicts else ''}{not_expected}\n"
 
 
 def _count(number: int, what: str) -> str:
@@ -202,9 +202,9 @@ def _unfinished(path: Path) -> Path:
     return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
-def _json_line(record: dict[str, Cell], answered: JobResult) -> str:
-    told = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
-    return json_text(told)
+def _told(record: dict[str, Cell], answered: JobResult) -> str:
+    document = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
+    return json_text(document)
 
 
 def _shown(cell: Cell) -> str:

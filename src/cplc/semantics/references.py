@@ -318,11 +318,11 @@ class References:
         span: Span,
     ) -> Entity:
         indices = rest[0].indices
-        wanted = 1 if role.is_family else 0
-        if not indices and wanted and len(rest) == 1:
+        index_count = 1 if role.is_family else 0
+        if not indices and index_count and len(rest) == 1:
             return tree.AllOf(role, span, owner, outer)
-        if len(indices) != wanted:
-            needs = "needs one index" if wanted else "is a single role and takes no index"
+        if len(indices) != index_count:
+            needs = "needs one index" if index_count else "is a single role and takes no index"
             self._error(rules.WRONG_INDICES, rest[0].name.span, f"`{role.name}` {needs}")
             return NOTHING
         index = self._number(*indices[0]) if indices else None
@@ -348,8 +348,8 @@ class References:
         return NOTHING
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _count(number: int, one: str, plural: str) -> str:
+    return f"{number} {one if number == 1 else plural}"
 
 
 def _enumeration_with(member: str, signature: tree.Signature | None) -> str | None:
