@@ -15,7 +15,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.sweep_run import Sweeping
+from cplc.cli.sweep_run import SweepRun
 from cplc.runtime.limits import default_memory
 from cplc.sweeps.belief_variants import BeliefError, parts, probability
 from cplc.sweeps.executors import ClusterError, executor_for
@@ -213,7 +213,7 @@ def command(
     most = memory
     if most is None and scheduler is None:
         most = (default_memory() or 0) // count or None
-    sweeping = Sweeping(plan, form, colour, earlier_rows, table, written)
+    sweeping = SweepRun(plan, form, colour, earlier_rows, table, written)
     with sweeping.reported(heat, axes):
         try:
             sweeping.answer(executor_for(scheduler, count), sweep_jobs(plan, read), JobLimits(timeout, most))

@@ -72,7 +72,7 @@ def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
 
 
 def _is_one_edit_apart(left: str, right: str) -> bool:
-    """Tell whether one letter is missing, too many or wrong, or two neighbours have changed places."""
+    """Return whether one letter is missing, too many or wrong, or two neighbours have changed places."""
     shorter, longer = sorted((left, right), key=len)
     same = _common_prefix_length(shorter, longer)
     end = _common_prefix_length(shorter[same:][::-1], longer[same:][::-1])

@@ -157,7 +157,7 @@ def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
 
 
 def _continues_block(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind: type | None) -> bool:
-    """Tell whether a declaration leaves the block before it open; one that is too wide for columns does."""
+    """Return whether a declaration leaves the block before it open; one that is too wide for columns does."""
     if not block:
         return True
     first = rows[block[0]]

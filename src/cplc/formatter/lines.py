@@ -55,7 +55,7 @@ def _with_line_breaks(tokens: Sequence[Token], marks: Marks) -> Iterator[Token]:
     kept_together = _short_blocks(tokens, marks)
     previous: Token | None = None
     leads = True
-    """Whether only comments stand before this in its line."""
+    """True if only comments stand before this in its line."""
     for index, token in enumerate(tokens):
         newlines = token.newlines
         if previous is not None and not newlines:

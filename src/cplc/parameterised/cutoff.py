@@ -55,7 +55,7 @@ def _parts(asked: BoundQuestion) -> list[_Part]:
     slices = IndependentComponents(asked.question.system or asked.system)
 
     def part(formula: Formula) -> _Part:
-        system = slices.of(slices.relevant(formula))
+        system = slices.slice(slices.components_of(formula))
         acting = {justice.role for justice in system.justice}
         agents = tuple(agent for agent in system.agents if agent.local)
         return formula, replace(system, header=(), agents=agents), asked.question.assuming & acting

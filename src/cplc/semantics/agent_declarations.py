@@ -84,7 +84,7 @@ class AgentChecker:
         for bound in (event.low, event.high or event.low):
             self._probability(bound)
         if low > high:
-            text = f"No probability is at least {event.low.span.text} and at most {(event.high or event.low).span.text}"
+            text = f"The range {event.low.span.text}..{(event.high or event.low).span.text} contains no probability"
             self._problems.report(rules.EMPTY_RANGE, event.span, text)
         if message is None or not isinstance(message.symbol, resolved.MessageSymbol):
             return
@@ -101,7 +101,7 @@ class AgentChecker:
 
     def _probability(self, number: ast.Decimal) -> None:
         if not 0 <= number.value <= 1:
-            message = f"A probability is between 0 and 1, and this is {number.span.text}"
+            message = f"The probability {number.span.text} is not between 0 and 1"
             self._problems.report(rules.VALUE_OUT_OF_RANGE, number.span, message)
 
     def analyze(self, node: ast.Analyze, scope: Scope) -> Iterator[statements.Analyze]:
@@ -112,7 +112,7 @@ class AgentChecker:
             self._probability(threshold.value)
             if threshold.aspect.text not in ASPECTS:
                 notes = did_you_mean(threshold.aspect.text, ASPECTS)
-                message = f"Nothing that can be analyzed is called `{threshold.aspect.text}`"
+                message = f"`{threshold.aspect.text}` cannot be analyzed"
                 notes = notes or (Note("an agent is analyzed for " + ", ".join(ASPECTS)),)
                 self._problems.report(rules.UNKNOWN_NAME, threshold.aspect.span, message, *notes)
             elif agent is not None:
@@ -130,7 +130,7 @@ class AgentChecker:
         elif threshold.relation == ">=" and limit == 0:
             why = "Every probability is at least 0"
         elif threshold.aspect.text == "benefit" and not any(isinstance(item, ast.Values) for item in body):
-            why = f"Nothing is of value to `{name}`, so it never gains"
+            why = f"`{name}` declares no `value`, so it never gains"
         elif threshold.aspect.text == "achievement" and not any(isinstance(item, ast.Goal) for item in body):
             why = f"`{name}` has no goal, so it always achieves all"
         else:

@@ -74,10 +74,14 @@ class ContentLints:
         name, condition = commitment.name, commitment.antecedent
         late = f"; its deadline of {commitment.within} ticks never runs" if commitment.within is not None else ""
         if self._plain(condition) == t.FALSE:
-            yield rules.NEVER_ACTIVE, f"The antecedent of `{name}` is never true{late}", Note("let it name a message")
+            yield (
+                rules.NEVER_ACTIVE,
+                f"The antecedent of `{name}` is never true{late}",
+                Note("use a message in the antecedent"),
+            )
         elif not is_about_runs(commitment.consequent) and self._plain(condition) == self._plain(commitment.consequent):
             message = f"`{name}` is fulfilled by its own antecedent, so it is never active{late}"
-            yield rules.NEVER_ACTIVE, message, Note("nothing is promised: name what the debtor does in return")
+            yield rules.NEVER_ACTIVE, message, Note("let the content be what the debtor does in return")
 
     def _trivial(self, commitment: model.Commitment) -> Iterator[Finding]:
         name, content = commitment.name, commitment.consequent
@@ -85,11 +89,15 @@ class ContentLints:
             from cplc.semantics.run_contents import compiled
 
             if compiled(content, self._model).monitor.decided[0] is True:
-                message = f"What `{name}` promises holds whatever happens"
-                yield rules.TRIVIAL_CONTENT, message, Note("say what the debtor is to do, or is not to do")
+                message = f"The content of `{name}` holds on every run"
+                yield (
+                    rules.TRIVIAL_CONTENT,
+                    message,
+                    Note("promise something that the debtor is to do, or is not to do"),
+                )
         elif not isinstance(content, t.Const) and self._initial_value(content) is True:
-            message = f"What `{name}` promises holds from the start, so it is fulfilled when it is made"
-            yield rules.TRIVIAL_CONTENT, message, Note("`G p` promises that it stays so, as in `G !leak`")
+            message = f"The content of `{name}` holds initially, so `{name}` is fulfilled when it is created"
+            yield rules.TRIVIAL_CONTENT, message, Note("`G p` promises that p holds forever, as in `G !leak`")
 
     def _foreign(self, commitment: model.Commitment) -> Iterator[Finding]:
         """A consequent that some message of others has to make true, and none of the debtor."""
@@ -106,11 +114,13 @@ class ContentLints:
         senders = {self._model.message[name].sender for name in messages}
         if not any(self._contributes(commitment, name) for name in messages):
             who = " or ".join(f"`{sender}`" for sender in sorted(senders))
-            message = f"Only {who} can bring about what `{commitment.debtor}` promises in `{commitment.name}`"
+            message = (
+                f"Only {who} can make the content of `{commitment.name}` true, not its debtor `{commitment.debtor}`"
+            )
             yield rules.FOREIGN_CONTENT, message, Note("let the debtor promise what it does itself, or delegate it")
 
     def _contributes(self, commitment: model.Commitment, name: str) -> bool:
-        """Whether the debtor sends the message, or one that it waits for and that does not just make the promise."""
+        """Return whether the debtor sends the message or a predecessor that does not just create the commitment."""
         making = {before for made in self._creating.get(commitment.name, ()) for before in self._predecessors(made)}
         return any(
             self._model.message[one].sender == commitment.debtor for one in {name} | self._predecessors(name) - making
@@ -128,7 +138,9 @@ class ContentLints:
                 declared = self._model.message[name]
                 if helps and commitment.debtor not in (declared.sender, declared.receiver) and name not in received:
                     message = f"`{commitment.debtor}` does not see `{name}`, which makes `{commitment.name}` active"
-                    hint = Note(f"let a message tell `{commitment.debtor}`, and name that one in the antecedent")
+                    hint = Note(
+                        f"send `{commitment.debtor}` a message about it, and use that message in the antecedent"
+                    )
                     yield rules.UNSEEN_ANTECEDENT, message, hint
                     return
 
@@ -139,8 +151,8 @@ class ContentLints:
         starts = set(self._activating(commitment))
         for name in self._breaking(commitment):
             if starts.isdisjoint(self._predecessors(name) - {name}):
-                message = f"`{name}` may come before `{commitment.name}` is active, which is then broken at once"
-                hint = Note(f"`does({name})` is about the step alone, and is only watched from then on")
+                message = f"`{name}` may be received before `{commitment.name}` is active, which violates it at once"
+                hint = Note(f"write `does({name})`: it is true only of steps after the activation")
                 yield rules.STALE_CONTENT, message, hint
                 return
 
@@ -160,8 +172,12 @@ class ContentLints:
 
     def _sticky(self, commitment: model.Commitment) -> Iterator[Finding]:
         if commitment.name in self._suspended and (name := next(iter(self._breaking(commitment)), None)):
-            message = f"`{name}` breaks `{commitment.name}` even if it comes while that is suspended, on its return"
-            yield rules.STICKY_CONTENT, message, Note(f"`does({name})` does not count while it is suspended")
+            message = f"`{name}`, received while `{commitment.name}` is suspended, violates it when it is reactivated"
+            yield (
+                rules.STICKY_CONTENT,
+                message,
+                Note(f"write `does({name})`: it does not count while the commitment is suspended"),
+            )
 
     def _unobservable(self, commitment: model.Commitment) -> Iterator[Finding]:
         creditor = commitment.creditor
@@ -169,8 +185,8 @@ class ContentLints:
             for name in _messages(atom):
                 declared = self._model.message[name]
                 if not helps and creditor not in (declared.sender, declared.receiver):
-                    message = f"`{creditor}` does not see `{name}`, by which `{commitment.name}` is broken"
-                    hint = Note(f"let a message tell `{creditor}`, who could not claim anything otherwise")
+                    message = f"`{creditor}` does not see `{name}`, which violates `{commitment.name}`"
+                    hint = Note(f"send `{creditor}` a message about the violation")
                     yield rules.UNOBSERVABLE_BREACH, message, hint
                     return
 
@@ -180,13 +196,16 @@ class ContentLints:
             for message in _messages(atom):
                 declared = self._model.message[message]
                 if helps and viewer not in (declared.sender, declared.receiver):
-                    explanation = f"`{viewer}` does not see `{message}`, so `{name}` may seem broken to it and is not"
-                    hint = Note(f"let a message tell `{viewer}`, and name that one in place of `{message}`")
+                    explanation = (
+                        f"`{viewer}` does not see `{message}`, "
+                        f"so `{name}` may seem violated to `{viewer}` although it is not"
+                    )
+                    hint = Note(f"send `{viewer}` a message about it, and use that message in place of `{message}`")
                     yield rules.SEEMING_BREACH, explanation, hint
                     return
 
     def _is_breakable(self, content: Term) -> bool:
-        """Whether the content is about runs, and something that happens may decide it false."""
+        """Return whether the content is about runs, and something that happens may decide it false."""
         from cplc.semantics.run_contents import compiled
 
         return is_about_runs(content) and False in compiled(content, self._model).monitor.decided

@@ -1,4 +1,4 @@
-"""Whether the members of a family get along without numbers: then what a protocol says is the same for every size.
+"""True if the members of a family get along without numbers: then what a protocol says is the same for every size.
 
 A parameter counts members if it is the size of families and is read nowhere else. The declarations are *uniform* in
 these families if each stands in at most one loop over them, names members by the variable of that loop alone, asks
@@ -48,7 +48,7 @@ class UniformityCheck:
         return self.template.signature.parameters[self.parameter].declared
 
     may_quantify_over_all: bool = False
-    """Whether a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""
+    """True if a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""
 
     @cached_property
     def obstacle(self) -> NotUniform | None:
@@ -137,7 +137,7 @@ class UniformityCheck:
             yield from self._of_declarations(inner, binder)
 
     def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
-        """Whether a part, or a part of it, asks which member one of its roles is."""
+        """Return whether a part, or a part of it, asks which member one of its roles is."""
         template = self.templates[part.signature]
         parts = [body.symbol for body in _all(template.body) if isinstance(body, statements.Part)]
         return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, _nodes(template.body)))
@@ -157,9 +157,9 @@ class _Reader:
     facts: Mapping[resolved.FactSymbol, resolved.Tree]
     span: Span
     asks_all: bool
-    """Whether it may speak of all members, and so of pairs of them."""
+    """True if it may speak of all members, and so of pairs of them."""
     numbers: bool
-    """Whether it may name members by number, as formulas do."""
+    """True if it may name members by number, as formulas do."""
     quantified: int = 0
     """How many quantifiers over members it has."""
     highest: int = 0

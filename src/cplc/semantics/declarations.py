@@ -55,7 +55,7 @@ def forbid_recursion(library: Library) -> None:
             if levels[key] > MAX_LOOP_DEPTH:
                 library.broken.update(_parts(signatures[key]))
                 if levels[key] == MAX_LOOP_DEPTH + 1:
-                    message = f"More than {MAX_LOOP_DEPTH} protocols use each other in a row here"
+                    message = f"Protocols use each other more than {MAX_LOOP_DEPTH} levels deep here"
                     library.problems.report(rules.TOO_DEEP, signatures[key].node.name.span, message)
 
 

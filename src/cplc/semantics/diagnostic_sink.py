@@ -63,7 +63,7 @@ class DiagnosticSink:
         return tuple(sorted(reliable, key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end)))
 
     def _is_of_absence(self, diagnostic: Diagnostic) -> bool:
-        """Whether what could not be read may be just what the diagnostic misses."""
+        """Return whether what could not be read may be just what the diagnostic misses."""
         if diagnostic.code == rules.UNKNOWN_NAME.code:
             return self.unread is None or not self.unread.isdisjoint(re.findall(r"\w+", diagnostic.span.text))
         return diagnostic.code == rules.NO_PROTOCOL.code or not diagnostic.is_error

@@ -88,7 +88,7 @@ class ExpressionChecker:
         tree, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
         tree, type_ = resolved.as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
         if not types.fits(type_, expected):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not {described(expected)}")
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {described(expected)}, found {described(type_)}")
             return resolved.FALSE
         return tree
 
@@ -115,7 +115,7 @@ class ExpressionChecker:
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
         tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a number")
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}")
         return tree if type_ == INT else resolved.LiteralTree(1)
 
     def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
@@ -135,7 +135,7 @@ class ExpressionChecker:
                 message = f"`{path_word(tree) or 'does'}` speaks of a run, and here a state decides"
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
-                self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a condition")
+                self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a condition, found {described(type_)}")
         return resolved.FALSE
 
     def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
@@ -188,7 +188,7 @@ class ExpressionChecker:
                 return self._quantifier(expr, scope, purpose)
             case ast.View(commitment):
                 hint = Note(f"ask for its state: `active({expr.span.text})`")
-                self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is no condition", hint)
+                self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is not a condition", hint)
                 return _WRONG
             case ast.Does() if purpose is Purpose.CONTENT:
                 return self._modalities.does_in_content(expr, scope)
@@ -216,9 +216,9 @@ class ExpressionChecker:
 
     def _not_here(self, span: Span, purpose: Purpose, *hints: Note) -> Typed:
         if purpose is Purpose.CONSTANT:
-            self._error(rules.NOT_CONSTANT, span, "This number must be known before the protocol runs")
+            self._error(rules.NOT_CONSTANT, span, "Expected a number that is known before the protocol runs")
         else:
-            message = "A guard, fact or condition speaks of the present state only"
+            message = "A guard, fact or condition can only depend on the present state"
             self._error(rules.NOT_A_STATE_CONDITION, span, message, *hints)
         return _WRONG
 
@@ -371,8 +371,8 @@ class ExpressionChecker:
     def _age(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
         """Return how long ago a commitment or claim was created; only guards may ask."""
         if purpose is not Purpose.LOCAL:
-            hint = Note("in a formula, deadlines and `F<=k ticks` speak of time")
-            message = "Only a guard may ask for an age, of what its sender sees"
+            hint = Note("in formulas, use `F<=k ticks p`, or a deadline of the commitment")
+            message = "`age` can be used only in guards, on what the sender sees"
             self._error(rules.NOT_A_STATE_CONDITION, call.span, message, hint)
             return _WRONG
         argument = self._single_argument(call)
@@ -421,7 +421,7 @@ class ExpressionChecker:
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
         elif purpose is Purpose.FORMULA and expr.in_ticks:
             hint = Note("without `ticks` the bound counts steps; a deadline of a commitment is `within k`")
-            message = "Bounds in ticks are for what commitments and claims promise"
+            message = "Bounds in ticks can be used only in the content of a commitment or claim"
             self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
         return None if expr.bound is None else self._index(expr.bound, scope)
 

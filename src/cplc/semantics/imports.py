@@ -217,6 +217,6 @@ def _report_cycles(units: list[Unit], problems: DiagnosticSink) -> None:
                 if target in path:
                     cycle = [*path[path.index(target) :], target]
                     shown = " -> ".join(Path(units[p].source.name).name for p in cycle)
-                    problems.report(rules.IMPORT_CYCLE, import_.span, f"This import leads back to itself: {shown}")
+                    problems.report(rules.IMPORT_CYCLE, import_.span, f"Cyclic import: {shown}")
                 elif target is not None and target not in done:
                     stack.append((target, True))

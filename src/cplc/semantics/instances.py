@@ -144,18 +144,18 @@ class InstanceTable:
     """Changes that operations of another name bring about: what is handed over to or argued with is created."""
     """Each verb with the symbols of what some message performs it on."""
     reads_age: bool = False
-    """Whether some guard asks how old a commitment or claim is."""
+    """True if some guard asks how old a commitment or claim is."""
     nodes: int = 0
     is_full: bool = False
     """More parts of expressions than can be handled: reported, and the rest is left out."""
 
     def promises(self, debtor: str, creditor: str) -> bool:
-        """Whether a commitment from the one to the other is declared."""
+        """Return whether a commitment from the one to the other is declared."""
         return any(self.parties[name] == Parties(debtor, creditor) for name in self.commitments)
 
     @property
     def has_ticks(self) -> bool:
-        """Whether time passes: something has a deadline, or a content counts ticks."""
+        """Return whether time passes: something has a deadline, or a content counts ticks."""
         bodies = [pending.body for pending in self.commitments.values()]
         timed = any(body.within or body.expires or resolved.counts_ticks(body.consequent) for body in bodies)
         return (
@@ -165,7 +165,7 @@ class InstanceTable:
         )
 
     def claims_between(self, one: str, other: str) -> bool:
-        """Whether a claim of one of the two to the other is declared."""
+        """Return whether a claim of one of the two to the other is declared."""
         return any(self.parties[name] in (Parties(one, other), Parties(other, one)) for name in self.claims)
 
     def report(self, rule: Rule, span: Span, message: str) -> None:
@@ -176,7 +176,7 @@ class InstanceTable:
         self.nodes += 1
         if self.nodes > MAX_NODES and not self.is_full:
             self.is_full = True
-            self.report(rule, span, f"After unrolling there are more than {MAX_NODES:,} parts of expressions")
+            self.report(rule, span, f"The instances have more than {MAX_NODES:,} subexpressions in all")
         return not self.is_full
 
     def instances(self) -> Iterator[str]:

@@ -54,7 +54,7 @@ class Instantiator:
         if counted > most and counted <= MAX_INSTANCES:
             return None
         if counted > MAX_INSTANCES:
-            message = f"`{name}` has more than {MAX_INSTANCES:,} declarations when its families are unrolled"
+            message = f"`{name}` has more than {MAX_INSTANCES:,} declarations when its families are instantiated"
             self.table.report(rules.TOO_LARGE, template.signature.node.name.span, message)
             return None
         self.table.roles.extend(agent for agents in roles.values() for agent in agents)
@@ -187,7 +187,7 @@ class Instantiator:
                 if low is None or high is None:
                     return None
                 if high < low:
-                    self.table.report(rules.EMPTY_RANGE, declared.span, f"There is no number in {low}..{high}")
+                    self.table.report(rules.EMPTY_RANGE, declared.span, f"The range {low}..{high} is empty")
                     return None
                 if high - low >= MAX_FAMILY_SIZE:
                     message = f"{high - low + 1:,} values are more than {MAX_FAMILY_SIZE:,}"
@@ -275,7 +275,7 @@ class Instantiator:
         protocol_instance: ProtocolInstance,
         values: Values,
     ) -> bool:
-        """Whether the two roles differ. Where they are the same, the instance is left out.
+        """Return whether the two roles differ. Where they are the same, the instance is left out.
 
         That is an error unless each depends on a loop variable that the other does not depend on.
         """
@@ -312,9 +312,9 @@ class Instantiator:
         if is_in_loop:
             hint = "let two different variables range over the family, or leave this member out of the range"
         elif isinstance(symbol, resolved.MessageSymbol):
-            hint = "what a role does on its own is a variable of that role, or another role that does it"
+            hint = "model an internal action by a variable of the role, or by a message to another role"
         else:
-            hint = "nobody owes anything to themselves: name another role"
+            hint = "a role cannot be committed to itself: name another role"
         notes.append(Note(hint))
         self.table.problems.report(rules.SAME_ROLE, span, message, *notes)
 
@@ -422,7 +422,7 @@ def may_coincide(
     other: resolved.RoleTree | resolved.AllOf,
     protocol_instance: ProtocolInstance,
 ) -> bool:
-    """Whether each of two roles depends on a loop variable that the other does not depend on, or one is a family."""
+    """Return whether each role depends on a loop variable that the other does not, or one is a family."""
     if isinstance(one, resolved.AllOf) or isinstance(other, resolved.AllOf):
         return True
     first, second = frozenset(_binders(one, protocol_instance)), frozenset(_binders(other, protocol_instance))

@@ -107,7 +107,7 @@ class ClauseInstantiator:
                 self._table.fact_atoms[name] = frozenset(atoms)
                 levels[name] = 1 + max((levels.get(inner, 0) for inner in graph[name]), default=0)
                 if levels[name] == MAX_FACT_DEPTH:
-                    message = f"More than {MAX_FACT_DEPTH} facts stand inside each other here"
+                    message = f"Facts are nested more than {MAX_FACT_DEPTH} levels deep here"
                     self._table.report(rules.TOO_DEEP, self._table.facts[name].body.symbol.span, message)
 
     def _commitments(self) -> tuple[tuple[model.Commitment, ...], dict[str, list[str]]]:
@@ -169,9 +169,9 @@ class ClauseInstantiator:
             if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (
                 isinstance(atom, t.InState | t.Stands) and atom.view
             ):
-                message = f"A condition of `{name}` looks at {described(atom)}"
+                message = f"A condition of `{name}` cannot depend on {described(atom)}"
                 what = "claims" if name in self._table.claims else "commitments"
-                hint = Note(f"{what} change when messages take effect: name messages, facts, variables or states")
+                hint = Note(f"{what} change only when messages take effect: use messages, facts, variables or states")
                 self._table.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)
                 return
 
@@ -350,7 +350,7 @@ class ClauseInstantiator:
             senders = list(dict.fromkeys(self._table.parties[name].first for name in members))
             if len(senders) > 1:
                 shown = " and ".join(f"`{sender}`" for sender in senders)
-                message = f"Nobody can make this choice alone: its messages are sent by {shown}"
+                message = f"The messages of this choice have different senders: {shown}"
                 self._table.report(rules.CHOICE_OF_MANY, pending.body.span, message)
             for name in members:
                 rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))

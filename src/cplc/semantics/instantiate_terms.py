@@ -310,8 +310,8 @@ class Resolver:
             self._table.report(rules.VALUE_OUT_OF_RANGE, tree.span, f"A number of {unit} cannot be {bound}")
             return 0
         if bound is not None and bound > MAX_BOUND:
-            message = f"`{tree.op}<={bound}` looks ahead more than {MAX_BOUND:,} steps"
-            hint = Note(f"a bound is gone through step by step: without one, write `{tree.op}`")
+            message = f"The bound of `{tree.op}<={bound}` is more than {MAX_BOUND:,} steps"
+            hint = Note(f"bounds are unrolled step by step: write `{tree.op}` without a bound")
             self._table.problems.report(rules.TOO_LARGE, tree.span, message, hint, *self._where())
             return 0
         return bound
@@ -397,7 +397,7 @@ class Resolver:
 
     def _arithmetic(self, op: t.Op, parts: list[Term], span: Span) -> Term | None:
         if op == "%" and is_zero(parts[1]):
-            self._table.problems.report(rules.DIVISION_BY_ZERO, span, "This divides by zero", *self._where())
+            self._table.problems.report(rules.DIVISION_BY_ZERO, span, "Division by zero", *self._where())
             return None
         numbers = [part.value for part in parts if isinstance(part, t.Const)]
         if len(numbers) < len(parts):
@@ -441,7 +441,7 @@ class Resolver:
         return t.Social(tree.modality, debtor.name, creditor.name, body, None, trigger)
 
     def _can_bind(self, tree: resolved.Social, debtor: str, creditor: str) -> bool:
-        """Whether anything is declared that the modality counts as a promise from the one to the other."""
+        """Return whether anything is declared that the modality counts as a promise from the one to the other."""
         if self._table.promises(debtor, creditor):
             return True
         return tree.modality in ("SC", "SCc") and self._table.claims_between(debtor, creditor)
@@ -466,7 +466,7 @@ class Resolver:
             return ()
         names = tuple(dict.fromkeys(agent.name for _, agents in members for agent in agents))
         if not names:
-            self._table.problems.report(rules.EMPTY_RANGE, span, "Nobody is in this group", *self._where())
+            self._table.problems.report(rules.EMPTY_RANGE, span, "This group has no members", *self._where())
         return names
 
     def _does(self, tree: resolved.Does) -> Term:
@@ -477,8 +477,8 @@ class Resolver:
             return t.Does("idle", "")
         if subject is None:
             if not self._table.has_ticks:
-                ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")
-                message = "No commitment has a deadline, so time does not matter: this is never so"
+                ticks = Note("a protocol has ticks if a commitment has a deadline: `within` or `expires`")
+                message = "`does(tick)` is always false: no commitment has a deadline"
                 self._table.problems.report(rules.NEVER_DONE, tree.span, message, ticks)
             return t.Does("tick", "")
         if not isinstance(subject, resolved.Instance):
@@ -489,14 +489,14 @@ class Resolver:
         if name is None or (tree.other is not None and other is None):
             return FALSE
         if tree.verb not in ("take", "send") and not self._can_be_done(tree, subject.symbol, name):
-            message = f"No message means `{tree.verb} {subject.symbol.name}`: this is never so"
+            message = f"This is always false: no message means `{tree.verb} {subject.symbol.name}`"
             state = DONE.get(tree.verb)
-            hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
+            hint = () if state is None else (Note(f"write `{state}({subject.span.text})` for the state"),)
             self._table.problems.report(rules.NEVER_DONE, tree.span, message, *hint)
         return t.Does(tree.verb, name, other, tree.by_message)
 
     def _can_be_done(self, tree: resolved.Does, symbol: resolved.Indexed, name: str) -> bool:
-        """Whether some message performs the operation or, unless a message must, the change comes about otherwise."""
+        """Return whether some message performs the operation or, if that suffices, another rule makes the change."""
         table = self._table
         if (tree.verb, symbol) in table.performed_operations:
             return True

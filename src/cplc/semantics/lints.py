@@ -73,7 +73,7 @@ class GuardLints:
             if isinstance(atom, t.Const) and atom.value is not holds:
                 return "its guard is false"
             if not holds and atom in required:
-                return f"its guard wants {_text(atom)} and its opposite"
+                return f"its guard requires {_text(atom)} and its negation"
         needs = self._needs[message.name]
         for name in needs:
             if name in message.rivals:
@@ -161,11 +161,11 @@ class GuardLints:
         for message in self._model.messages:
             for name in message.resets:
                 if self._may_be_in_flight(self._model.message[name], message, resetters):
-                    text = f"`{name}` may be in flight when `{message.name}` resets it, and is lost then"
+                    text = f"`{name}` is lost if it is in flight when `{message.name}` resets it"
                     problems.report(rules.RESET_IN_FLIGHT, message.span, text)
 
     def _may_be_in_flight(self, lost: model.Message, by: model.Message, resetters: dict[str, set[str]]) -> bool:
-        """Whether a message may be under way when another one takes effect. Errs on the side of yes."""
+        """Return whether a message may be under way when another one takes effect. Errs on the side of yes."""
         if (lost.sender, lost.receiver) == (by.sender, by.receiver):
             return (by.sender, by.receiver) in self._model.unordered
         before = self._received_between(by)

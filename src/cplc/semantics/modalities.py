@@ -49,7 +49,7 @@ class ModalityChecker:
         tree, _ = self._reader.path_formula(expr, scope)
         if (wrong := _no_action(tree)) is not None:
             span = getattr(wrong, "span", expr.span)
-            message = "Braces after `A` or `E` say which steps are allowed, and this is about a state or a run"
+            message = "Expected steps in the braces after `A` or `E`, found a formula about a state or a run"
             hint = Note("combine `does(…)` with `!`, `&`, `|`, as in `E{does(Mer) | !does(pay)} F …`")
             self._error(rules.NOT_AN_ACTION, span, message, hint)
             return resolved.FALSE
@@ -116,11 +116,16 @@ class ModalityChecker:
         members = tuple(member for member in group if member is not None)
         if isinstance(type_, types.Path) and (what := _no_goal(goal)) is not None:
             hint = Note("a goal is one of `X`, `F`, `G` and `U`, without a bound, over formulas that a state decides")
-            self._error(rules.NOT_A_GOAL, expr.path.span, f"Strategies are not asked for {what}", hint)
+            self._error(rules.NOT_A_GOAL, expr.path.span, f"A strategy cannot have the goal {what}", hint)
             return _WRONG
         if not isinstance(type_, types.Path) and goal != resolved.FALSE:
-            hint = Note("ask for a goal: `F` to come to it, `G` to keep it, `X`, or `[p U q]`")
-            self._error(rules.NOT_A_GOAL, expr.path.span, "This is decided by the present state alone", hint)
+            hint = Note("use `F p` for reachability, `G p` for safety, `X p`, or `[p U q]`")
+            self._error(
+                rules.NOT_A_GOAL,
+                expr.path.span,
+                "A strategy needs a temporal goal: the present state decides this formula",
+                hint,
+            )
             return _WRONG
         if len(members) < len(group) or not isinstance(goal, resolved.Apply):
             return _WRONG
@@ -157,24 +162,24 @@ class ModalityChecker:
         """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
         tree, type_ = self.does(expr, scope)
         if isinstance(tree, resolved.Does) and tree.verb == "idle":
-            hint = Note("what is promised is watched at receipts, exchanges, ticks and restarts")
-            self._error(rules.NOT_A_CONTENT, expr.span, "A promise is not about idle steps", hint)
+            hint = Note("a content is evaluated at receipts, exchanges, ticks and restarts")
+            self._error(rules.NOT_A_CONTENT, expr.span, "A content cannot depend on idle steps", hint)
             return resolved.FALSE, PATH
         if expr.verb is not None and expr.verb.text == "send":
             hint = Note(f"write `does({expr.subject.span.text})`, which is true of the step by which it takes effect")
             self._error(
-                rules.NOT_A_CONTENT, expr.span, "A promise is about what is received, not about what is sent", hint
+                rules.NOT_A_CONTENT, expr.span, "A content can depend on received messages, not on sent ones", hint
             )
             return resolved.FALSE, PATH
         if expr.verb is not None:
-            hint = Note("ask for the state that the operation leads to, or for the message that performs it")
-            message = f"A promise is about messages and states, and `{expr.verb.text}` is an operation"
+            hint = Note("use the state that the operation leads to, or the message that performs it")
+            message = f"A content cannot depend on the operation `{expr.verb.text}`"
             self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
             return resolved.FALSE, PATH
         return tree, type_
 
     def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: resolved.Instance | None) -> bool:
-        """Whether the verb is an operation on that, with the right word before what else it names."""
+        """Return whether the verb is an operation on that, with the right word before what else it names."""
         if subject is None:
             return False
         is_claim = isinstance(subject.symbol, resolved.ClaimSymbol)
@@ -206,7 +211,7 @@ def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
 
 
 def _names_idle_step(action: resolved.Tree) -> bool:
-    """Whether a combination of `does(…)` has `does(idle)` in it."""
+    """Return whether a combination of `does(…)` has `does(idle)` in it."""
     match action:
         case resolved.Does("idle"):
             return True
@@ -266,28 +271,32 @@ def _no_goal(goal: resolved.Tree) -> str | None:
 
 def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
     """Return why an operator cannot stand in what is promised, and what to write; None if it can."""
-    about_states = Note("a promise is about what is received: use messages, facts, states, `does(…)` and F, G, U, W, R")
+    about_states = Note(
+        "a content is about received messages: use messages, facts, states, `does(…)` and F, G, U, W, R"
+    )
     match expr:
         case ast.Unary("X"):
-            hint = Note("the next step may be of any other party: name it with `does(…)`, or bound it: `F<=1 ticks`")
-            return "`X` has no place in a promise", hint
+            hint = Note(
+                "any other party may take the next step: name it with `does(…)`, or bound the time: `F<=1 ticks`"
+            )
+            return "A content cannot contain `X`", hint
         case ast.Unary("Y" | "O" | "H" as op) | ast.Binary("S" as op):
-            return f"`{op}` looks back, and a promise is about what comes after it", Note("use F, G, U, W or R")
+            return f"A content cannot contain the past operator `{op}`", Note("use F, G, U, W or R")
         case ast.Binary("therefore"):
-            return "`therefore` argues, and a promise says what is to happen", Note("write `->`")
+            return "A content cannot contain `therefore`", Note("write `->`")
         case ast.Unary(op, operand, bound, False) if bound is not None:
             shown = f"{op}<={bound.span.text} ticks {operand.span.text}"
-            return "A promise counts no steps, since others take steps as well", Note(f"count ticks: `{shown}`")
+            return "A content cannot count steps, since other parties take steps, too", Note(f"count ticks: `{shown}`")
         case ast.Binary(op, left, right, bound, False) if bound is not None:
             shown = f"{left.span.text} {op}<={bound.span.text} ticks {right.span.text}"
-            return "A promise counts no steps, since others take steps as well", Note(f"count ticks: `{shown}`")
+            return "A content cannot count steps, since other parties take steps, too", Note(f"count ticks: `{shown}`")
         case ast.OverPaths():
-            hint = Note(f"leave `{expr.quantifier}` out: the promise is about the run on which it is made")
-            return f"`{expr.quantifier}` speaks of many runs, and a promise is about one", hint
+            hint = Note(f"leave `{expr.quantifier}` out: the content is about the run on which the promise is made")
+            return f"A content cannot contain the path quantifier `{expr.quantifier}`", hint
         case ast.Social(modality) | ast.Knowledge(modality):
-            return f"`{modality}` has no place in a promise", about_states
+            return f"A content cannot contain `{modality}`", about_states
         case ast.Strategic():
-            return "A strategy has no place in a promise", about_states
+            return "A content cannot contain a strategy", about_states
         case _:
             return None
 

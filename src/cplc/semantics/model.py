@@ -290,7 +290,7 @@ class CheckedModel:
 
     @cached_property
     def has_ticks(self) -> bool:
-        """Whether time passes: something has a deadline, or a content counts ticks."""
+        """Return whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
         return (
             any(timed)

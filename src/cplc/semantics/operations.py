@@ -29,7 +29,7 @@ def _check_ages(table: InstanceTable, message: model.Message) -> None:
     loose += _uncompared_ages(message.guard)
     if loose:
         text = f"`age({loose[0].commitment})` is not compared with a number"
-        hint = Note("a guard asks `age(c) < 3`, with a number that is known before the protocol runs")
+        hint = Note("compare it in a guard, as in `age(c) < 3`, with a number that is known before the protocol runs")
         table.problems.report(rules.NOT_CONSTANT, message.span, text, hint)
 
 
@@ -67,7 +67,7 @@ def _is_permitted(table: InstanceTable, message: model.Message, operation: model
         (True, False): f"its {first} `{parties.first}`",
         (False, True): f"its {second} `{parties.second}`",
     }[by_first, by_second]
-    text = f"`{operation.verb} {operation.commitment}` is up to {by}, and `{message.sender}` sends `{message.name}`"
+    text = f"Only {by} can `{operation.verb} {operation.commitment}`, but `{message.sender}` sends `{message.name}`"
     note = Note("the claim" if is_claim else "the commitment", _declared(table, operation.commitment))
     table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, note)
     return False
@@ -152,7 +152,7 @@ def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None
         if commitment.span not in once_created:
             table.report(rules.NEVER_CREATED, commitment.span, f"No message creates `{commitment.name}`")
         elif commitment.name in created:
-            text = f"`{commitment.creditor}` takes part in no message that has to do with `{commitment.name}`"
+            text = f"`{commitment.creditor}` sends and receives no message about `{commitment.name}`"
             table.report(rules.UNTOLD_CREDITOR, commitment.span, text)
     _report_refused(table, checked)
     made = {claim.span for claim in checked.claims if claim.name in created}
@@ -173,14 +173,14 @@ def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:
     given_up = {c.span for c in checked.commitments if {"release", "withdraw"} & verbs.get(c.name, set())}
     for commitment in checked.commitments:
         if "refuse" in verbs.get(commitment.name, ()) and commitment.span not in given_up:
-            text = f"`{commitment.name}` can be refused, and stays in force: no message releases or withdraws it"
-            hint = Note("a refusal is a standing: who gives it up sends `release` or `withdraw`")
+            text = f"`{commitment.name}` stays in force after a refusal: no message releases or withdraws it"
+            hint = Note("a refusal does not end it: add a message that means `release` or `withdraw`")
             table.problems.report(rules.REFUSED_BUT_OWED, commitment.span, text, hint)
             given_up.add(commitment.span)
 
 
 def _creditor_takes_part(table: InstanceTable, commitment: model.Commitment) -> bool:
-    """Whether the creditor sends or receives a message that the commitment is about."""
+    """Return whether the creditor sends or receives a message that the commitment is about."""
     for atom in (*atoms(commitment.antecedent), *atoms(commitment.consequent)):
         for inner in table.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
             if isinstance(inner, t.Happened | t.Field) and commitment.creditor in table.parties[inner.message]:

@@ -196,7 +196,7 @@ class ParticipantInstantiator:
         for belief in participant.beliefs:
             for event in belief.events:
                 if (earlier := earlier_events.earlier(event, belief.condition)) is not None:
-                    text = f"Two beliefs say how probable `{event.message}` is, and where both apply either may count"
+                    text = f"Two beliefs about `{event.message}` can apply at the same time; either may be used then"
                     note = Note("the first one", earlier)
                     self._table.problems.report(rules.OVERLAPPING_BELIEFS, belief.span, text, note)
             for event in belief.events:

@@ -97,7 +97,7 @@ def _other_grouping(whole: Span, until: ast.Binary) -> str | None:
 def _suggestion(whole: Span, written: Sequence[str]) -> tuple[Note, ...]:
     """Say what to write, where that fits on a line."""
     if "\n" in whole.text:
-        return (Note("put parentheses around what is meant"),)
+        return (Note("put parentheses around the operands"),)
     return (Note("write " + " or ".join(f"`{text}`" for text in written)),)
 
 

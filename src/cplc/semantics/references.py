@@ -219,13 +219,13 @@ class References:
     def _unknown(self, name: ast.Name, scope: Scope) -> None:
         notes = did_you_mean(name.text, scope.names())
         if name.text == "Env":
-            notes = (Note("the environment is no role: it knows and owes nothing"),)
+            notes = (Note("`Env` is the environment, not a role"),)
         elif self._macro_known(name.text, scope):
-            notes = (Note(f"`{name.text}` is a macro: write its arguments behind it, in parentheses"),)
+            notes = (Note(f"`{name.text}` is a macro: write its arguments in parentheses after it"),)
         elif member_of := _enumeration_with(name.text, scope.signature):
-            notes = (Note(f"`{name.text}` is a value of `{member_of}`: it can only be compared with that"),)
+            notes = (Note(f"`{name.text}` is a value of `{member_of}`: compare it with a value of that type"),)
         elif not notes and scope.signature is None:
-            notes = (Note("a macro at the top of a file knows only its parameters and other macros"),)
+            notes = (Note("a macro at the top of a file can use only its parameters and other macros"),)
         self._error(rules.UNKNOWN_NAME, name.span, f"Nothing here is called `{name.text}`", *notes)
 
     def _bare(self, segments: Sequence[_Segment], kind: str) -> bool:

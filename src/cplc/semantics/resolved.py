@@ -407,7 +407,7 @@ def as_number(tree: Tree, type_: Type) -> tuple[Tree, Type]:
 
 
 def counts_ticks(tree: Tree) -> bool:
-    """Whether a bound in it counts ticks."""
+    """Return whether a bound in it counts ticks."""
     match tree:
         case Apply(_, operands):
             return tree.in_ticks or any(map(counts_ticks, operands))
@@ -418,5 +418,5 @@ def counts_ticks(tree: Tree) -> bool:
 
 
 def is_value(tree: Tree) -> bool:
-    """Whether it is read or written as such, and no condition on anything."""
+    """Return whether it is read or written as such, and no condition on anything."""
     return isinstance(tree, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)

@@ -16,7 +16,7 @@ from cplc.records import dataclass
 from cplc.semantics import resolved
 
 Positive = bool | None
-"""Whether the truer a part is the truer is the whole; None where that cannot be said."""
+"""True if the truer a part is the truer is the whole; None where that cannot be said."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Implication:
         return self.positive is True and 0 < self.instances == self.false_left + self.true_right
 
     def contains(self, other: _Implication) -> bool:
-        """Whether the other one is written within this one, which may be true for that reason alone."""
+        """Return whether the other one is written within this one, which may be true for that reason alone."""
         outer, inner = self.written.span, other.written.span
         return outer.source is inner.source and outer != inner and outer.start <= inner.start and inner.end <= outer.end
 

@@ -292,7 +292,7 @@ class TemplateBuilder:
                 self._problems.report(rules.UNBOUND_ROLE, use, message, Note("declared here", role.span))
         for parameter in inside.parameters.values():
             if parameter.name not in first and parameter.default is None:
-                message = f"The parameter `{parameter.name}` of `{inside.name}` has no default and is given no value"
+                message = f"The parameter `{parameter.name}` of `{inside.name}` has neither a value nor a default"
                 self._problems.report(rules.MISSING_VALUE, use, message, Note("declared here", parameter.span))
         return statements.Part(
             part,

@@ -67,7 +67,7 @@ def described(type_: Type) -> str:
 
 
 def fits(actual: Type, expected: Type) -> bool:
-    """Whether what is found may stand where the other is wanted."""
+    """Return whether what is found may stand where the other is wanted."""
     match actual, expected:
         case (Unknown(), _) | (_, Unknown()):
             return True

@@ -31,7 +31,7 @@ def unreadable(source: Source, most: int = MAX_SIZE) -> Diagnostic | None:
     """Say why a text should not be looked at more closely."""
     size = len(source.text)
     if size > most:
-        message = f"The file has {size:,} characters, more than the {most:,} that can be read"
+        message = f"The file has {size:,} characters, more than the limit of {most:,}"
         return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
     nul = source.text.find("\0")
     if nul >= 0:

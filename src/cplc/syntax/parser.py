@@ -115,7 +115,7 @@ def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)
     last = ordered[MAX_PROBLEMS - 1]
-    note = Note("after so many mistakes the rest of the file is not shown")
+    note = Note("further mistakes in this file are not shown: correct these first")
     return (*ordered[: MAX_PROBLEMS - 1], replace(last, notes=(*last.notes, note)))
 
 
@@ -218,7 +218,7 @@ class _Recovery:
         return excerpt
 
     def _marked(self, start: int, end: int) -> bool:
-        """Tell whether something between two offsets has been reported before parsing."""
+        """Return whether something between two offsets has been reported before parsing."""
         return bisect_left(self.lexical, start) < bisect_left(self.lexical, end)
 
 

@@ -187,7 +187,7 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
 
 
 def _ends_operand(text: str) -> bool:
-    """Tell whether something can be complete after this word or sign."""
+    """Return whether something can be complete after this word or sign."""
     is_word = text[-1:].isalnum() or text[-1:] == "_"
     return text in (")", "]", "}", "") or (is_word and text not in OPERATOR_WORDS | RESERVED)
 

@@ -58,7 +58,7 @@ class Scan:
     balanced: bool
     nesting: int
     cut: bool
-    """Whether the rest of the text is hidden by a comment or bracket that never ends."""
+    """True if the rest of the text is hidden by a comment or bracket that never ends."""
 
     @cached_property
     def _comment_ends(self) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ class Scan:
         return "\n".join(reversed(lines)).strip() or None
 
     def _begins_line(self, offset: int) -> bool:
-        """Whether nothing but blanks, and in the first line a byte order mark, stands before an offset in its line."""
+        """Return whether only blanks (in the first line, a byte order mark too) precede an offset in its line."""
         column = self.source.position(offset)[1]
         return _MARGIN.fullmatch(self.source.text, offset - column + 1, offset) is not None
 

@@ -107,7 +107,7 @@ class Rejection:
     def _notes(self, keyword: str, token: str) -> tuple[Note, ...]:
         notes = advice(self.text, self.offset) if self.token else ()
         if token in RESERVED and "Identifier" in self.expected and self.token:
-            notes += (Note(f"`{token}` is a word of the language: choose another name"),)
+            notes += (Note(f"`{token}` is a reserved word: choose another name"),)
         elif self.token and (meant := self.meant(keyword)):
             notes += (Note(f"did you mean `{meant}`?"),)
         if keyword in FORMS:

@@ -228,7 +228,7 @@ class Conversion:
     def _check_item(self, node: Any) -> ast.CheckItem:
         name = self.name(node.name)
         for expectation in node.expectations if node.off or name.text == "none" else ():
-            message = "Nothing can be expected of a check that is not asked"
+            message = "A check that is switched off takes no `expect`"
             self.problems.append(SWITCHED_OFF_CHECK.at(self.span(expectation), message))
         return ast.CheckItem(name, self._expected(node), node.off)
 
@@ -409,7 +409,7 @@ def agent_items(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[as
             case ast.Goal() | ast.Values() | ast.Belief() | ast.Decision() | ast.Each():
                 allowed.append(item)
             case _:
-                message = "An agent has only `goal`, `value`, `believes` and `chooses`, and these in a `for`"
+                message = "An agent can contain only `goal`, `value`, `believes`, `chooses` and `for`"
                 problems.append(SYNTAX.at(first_word(item.span), message))
     return tuple(allowed)
 
