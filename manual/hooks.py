@@ -27,6 +27,9 @@ from tests.sequences import play, steps, tales  # noqa: E402
 _ELSEWHERE = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
 """Pages of the manual that stand at the root of the repository, where contributors look for them."""
 
+_SEARCH_BOOSTS = {"architecture.md": 0.02, "contributing.md": 0.02, "rules/": 0.3}
+"""Factor on the score of pages in the manual's search, by page or folder: pages for users come first."""
+
 _FENCE = re.compile(r"^( *)(`{3,})([a-z]+)((?: +[^\s`]+)+) *$", re.MULTILINE)
 _DRAWING = re.compile(r"\]\(([\w-][\w./-]*\.svg)\)")
 
@@ -55,7 +58,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Say in the highlighter's words what tests read from fences: a file's name is its title."""
+    """Translate the words of fences to those of the highlighter, and set how the search ranks the page.
+
+    Architecture decision records are for contributors, so the search leaves them out.
+    """
+    path = page.file.src_uri
+    if path.startswith("adr/"):
+        page.meta["search"] = {"exclude": True}
+    for prefix, boost in _SEARCH_BOOSTS.items():
+        if path.startswith(prefix):
+            page.meta["search"] = {"boost": boost}
     return _FENCE.sub(_plain_fence, markdown)
 
 

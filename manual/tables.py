@@ -1,4 +1,4 @@
-"""Pages of the manual that are made of what the program knows of itself."""
+"""Pages of the manual that are generated from the program's own tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from cplc.diagnostics.rules import RULES
 def rules_page() -> str:
     """Return the page that lists every rule, in the order of the stages that report them."""
     lines = [
-        "# Mistakes and warnings",
+        "# Diagnostics: errors and warnings",
         "",
-        "What `cplc` reports has a code, in brackets after `error` or `warning`; `cplc explain CODE` shows its page.",
-        "An error keeps a file from meaning anything; a [warning](../settings.md) can be switched off.",
+        "Each diagnostic of `cplc` has a code, in brackets after `error` or `warning`; `cplc explain CODE`",
+        "shows its page.",
+        "A file with an error has no meaning; a [warning](../settings.md) can be switched off.",
         "",
-        "| Code | Is about |  |",
+        "| Code | Subject | Severity |",
         "| --- | --- | --- |",
     ]
     lines += [f"| [`{rule.code}`]({rule.code}.md) | {rule.summary} | {rule.severity} |" for rule in RULES]

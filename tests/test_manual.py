@@ -24,9 +24,8 @@ _LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "em
 _LOADED = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    site = tmp_path_factory.mktemp("manual")
+def build_manual(site: Path) -> Path:
+    """Build the manual into a folder; a warning is a failure."""
     ran = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)],
         cwd=_ROOT,
@@ -37,6 +36,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return site
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_manual(tmp_path_factory.mktemp("manual"))
 
 
 class _Loads(HTMLParser):

@@ -139,13 +139,13 @@ def test_every_damaged_byte_is_noticed(progress: Progress, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("changed", "protocol_name", "expected"),
     [
-        ({}, "Shop", "it belongs to the protocol `Order` of `order.cpl`, and this is `Shop` of `order.cpl`"),
-        ({"parameters": {"pieces": "3"}}, "Order", "no parameters, and here are the parameters pieces = 3"),
-        ({"tick": None}, "Order", "it was written with `--tick 3600s`, and this is no `--tick`"),
-        ({"skew": timedelta(0)}, "Order", "it was written with `--skew 5s`, and this is `--skew 0s`"),
+        ({}, "Shop", "it belongs to the protocol `Order` of `order.cpl`, not to `Shop` of `order.cpl`"),
+        ({"parameters": {"pieces": "3"}}, "Order", "no parameters, not to the parameters pieces = 3"),
+        ({"tick": None}, "Order", "it was written with `--tick 3600s`, not with no `--tick`"),
+        ({"skew": timedelta(0)}, "Order", "it was written with `--skew 5s`, not with `--skew 0s`"),
         ({"deliveries": "logged"}, "Order", "it was written with `--deliveries auto`"),
-        ({"most": 7}, "Order", "and this is `--possible 7`"),
-        ({"cases": frozenset(["a"])}, "Order", "it was written with no `--case`, and this is `--case a`"),
+        ({"most": 7}, "Order", "not with `--possible 7`"),
+        ({"cases": frozenset(["a"])}, "Order", "it was written with no `--case`, not with `--case a`"),
     ],
 )
 def test_state_of_something_else_is_refused_by_name(

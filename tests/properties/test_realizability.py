@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.naive import Frozen, Naive, States
 from tests.naive_rounds import NaiveRounds
+from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
-from tests.properties.test_slicing import beside
 from tests.strategies import atoms, conditions_over, formulas, roles, systems
 from tests.strategies_rounds import synchronous_systems
 

@@ -186,7 +186,7 @@ def test_signal_ends_a_sweep_and_leaves_nothing(tmp_path: Path, name: str, to_al
             run.send_signal(number)
         _, said = run.communicate(timeout=_HANGS)
         assert run.returncode == 3, said
-        assert "go on with --resume table.partial.json" in said
+        assert "resume with --resume table.partial.json" in said
         assert "Traceback" not in said
         assert [one for one in below if is_alive(one)] == []
     rows = json.loads((tmp_path / "table.partial.json").read_text(encoding="utf-8"))["rows"]

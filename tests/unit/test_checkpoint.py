@@ -182,19 +182,19 @@ def test_what_is_about_something_else_is_refused_and_left(tmp_path: Path, monkey
     assert store.open(_netbill()) is None
     store.put("a", b"answer")
     content = path.read_bytes()
-    with pytest.raises(Unusable, match="it belongs to another system than `NetBill` is now"):
+    with pytest.raises(Unusable, match="it belongs to another system than `NetBill`"):
         Checkpoint(path, 1000).open(_netbill(3))
     with monkeypatch.context() as changed:
         changed.setattr(checkpoints, "program", lambda: "another")
         with pytest.raises(Unusable, match="it was written by another build of cplc"):
             Checkpoint(path, 1000).open(_netbill())
         changed.setattr(checkpoints, "__version__", "99.0")
-        with pytest.raises(Unusable, match=r"it was written by cplc .*, and this is cplc 99\.0"):
+        with pytest.raises(Unusable, match=r"it was written by cplc .*, not by cplc 99\.0"):
             Checkpoint(path, 1000).open(_netbill())
     assert path.read_bytes() == content
     kept = Checkpoint(path, 1000).open(_netbill())
     assert kept is not None
-    assert kept.text() == "1 answer"
+    assert kept.text() == "1 result"
 
 
 # --- when it is written
@@ -316,11 +316,11 @@ def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
     store.ended(is_complete=False)
     kept = _again(store).open(_netbill())
     assert kept is not None
-    assert kept.text() == "1 answer, a search with 0 states"
+    assert kept.text() == "1 result, a search with 0 states"
     store.ended(is_complete=True)
     kept = _again(store).open(_netbill())
     assert kept is not None
-    assert kept.text() == "1 answer"
+    assert kept.text() == "1 result"
 
 
 def test_two_runs_do_each_other_no_harm(store: Checkpoint) -> None:
@@ -400,6 +400,6 @@ def test_who_does_not_wait_has_the_answers(store: Checkpoint) -> None:
     store.last = time.monotonic()
     store.put("a", b"answer")
     assert not store.path.exists()
-    assert store.stopped(0, 0).text() == "1 answer"
+    assert store.stopped(0, 0).text() == "1 result"
     assert set(_again(store)._file.sections) == {"verdict a"}
-    assert store.stopped(0, 0).text() == "1 answer", "once more, when one does not wait for that either"
+    assert store.stopped(0, 0).text() == "1 result", "once more, when one does not wait for that either"

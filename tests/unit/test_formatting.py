@@ -136,7 +136,7 @@ def test_folder_is_laid_out_although_one_file_meets_a_bug(
     monkeypatch.setattr(fmt, "format_source", _failing_on("b.cpl", format_source))
     assert run(["fmt", "."]) == 2
     printed = capsys.readouterr()
-    assert printed.out == "2 files changed, 1 file left alone\n"
+    assert printed.out == "2 files changed, 1 file with errors\n"
     assert "b.cpl: cplc" in printed.err
     assert "this is a bug in cplc: RuntimeError: a bug" in printed.err
     assert Path("c.cpl").read_text(encoding="utf-8") == "protocol C {\n}\n"

@@ -30,7 +30,7 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
     run.settle(asked[0].question, answer)  # type: ignore[arg-type]
     run.stop("the time limit of 1 s was reached")
     assert [result.answer for result in run.results] == [answer, "unknown"]
-    assert "the run that shows it was not made: the time limit of 1 s was reached" in capsys.readouterr().out
+    assert "its evidence was not computed: the time limit of 1 s was reached" in capsys.readouterr().out
     assert run.exit == code
 
 

@@ -43,7 +43,7 @@ class Kept:
 
     def text(self) -> str:
         """Return it as in `2 answers, a search with 1,234 states`."""
-        parts = [f"{self.answers:,} answer{'' if self.answers == 1 else 's'}"] if self.answers else []
+        parts = [f"{self.answers:,} result{'' if self.answers == 1 else 's'}"] if self.answers else []
         parts += [f"a search with {search}" for search in self.searches[:3]]
         parts += [f"{len(self.searches) - 3} more searches"] if len(self.searches) > 3 else []
         return ", ".join(parts) or "nothing yet"
@@ -96,15 +96,15 @@ class Checkpoint:
             self._file = opened(self.path)
             about = self._file.about
             if about.get("kind") == "monitor":
-                raise Unusable("it is the state of a monitor, and no checkpoint")
+                raise Unusable("it is the state of a monitor, not a checkpoint")
             if about.get("program") != own["program"]:
                 other = str(about.get("version"))
                 version = f"cplc {other}" if other != __version__ else f"another build of cplc {other}"
-                raise Unusable(f"it was written by {version}, and this is cplc {__version__}")
+                raise Unusable(f"it was written by {version}, not by cplc {__version__}")
             if about.get("system") != own["system"]:
                 raise Unusable(
-                    f"it belongs to another system than `{system.name}` is now: "
-                    "another protocol, other parameters, or something in the file has changed since"
+                    f"it belongs to another system than `{system.name}`: "
+                    "another protocol, other parameters, or an older version of the file"
                 )
             return self._kept()
         return None

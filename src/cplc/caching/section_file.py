@@ -90,7 +90,7 @@ def opened(path: Path, what: str = "checkpoint") -> Container:
         if not head.startswith(_MAGIC):
             raise Unusable(f"it is no {what}")
         if not head.startswith(_MAGIC + _VERSION):
-            raise Unusable("it was written by another version of cplc, in another form")
+            raise Unusable("it was written by another version of cplc in another format")
         if len(head) < _BEGIN:
             raise Unusable("it is damaged: its end is missing")
         begin, digest = _HEAD.unpack(head[len(_MAGIC) + len(_VERSION) :])

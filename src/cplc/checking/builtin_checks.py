@@ -24,7 +24,20 @@ from cplc.checking.debt_checks import OPEN, Listing, Part
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question
 from cplc.logic import expressions
-from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
+from cplc.logic.expressions import (
+    TRUE,
+    Const,
+    Equal,
+    Expr,
+    Read,
+    conj,
+    disj,
+    is_false,
+    negate,
+    one_of,
+    reads,
+    substitute,
+)
 from cplc.logic.formulas import (
     And,
     Atom,
@@ -42,7 +55,7 @@ from cplc.logic.formulas import (
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.debts import Debts
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Claim, Commitment, Step, System
 from cplc.system.printer import condition_text, expr_text
 from cplc.system.standings import standing_of
@@ -182,7 +195,7 @@ def _possible(system: System, guard: Expr) -> Expr:
         conj(
             (
                 *(action.allowed for action in actions),
-                replaced(guard, {p.choice: Const(action.name) for p, action in zip(asked, actions, strict=True)}),
+                substitute(guard, {p.choice: Const(action.name) for p, action in zip(asked, actions, strict=True)}),
             )
         )
         for actions in product(*(player.actions for player in asked))
@@ -231,7 +244,7 @@ def _without_fairness(system: System) -> System | None:
     return _unrestricted(system) if system.fairness else None
 
 
-@kept_for_system
+@memoize_per_system
 def _unrestricted(system: System) -> System:
     """Return the system without conditions of fairness: one for all checks, so that it is explored once."""
     return system.without_conditions

@@ -26,7 +26,7 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.records import dataclass
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Commitment, State, Step, System
 from cplc.system.printer import quoted
 
@@ -112,7 +112,7 @@ def _stays_true(commitment: Commitment, system: System) -> bool:
     return True
 
 
-@kept_for_system
+@memoize_per_system
 def _effects(system: System) -> tuple[dict[str, list[Step]], set[str]]:
     """Return the steps that write each variable, and the commitments that operations fulfil."""
     writers: dict[str, list[Step]] = {}

@@ -25,10 +25,10 @@ from dataclasses import replace
 from cplc.checking.interpreter import Interpreter
 from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
-from cplc.reductions.components import Slices
+from cplc.reductions.components import IndependentComponents
 from cplc.source import Span
 from cplc.system.debts import Debts
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Commitment, Message, Step, System, terminal
 from cplc.system.trace import Evidence, Move
 
@@ -139,11 +139,11 @@ def with_restart(system: System, evidence: Evidence) -> Evidence:
 # --- ends of runs
 
 
-@kept_for_system
+@memoize_per_system
 def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
     """Return each connected component, when no step of it but a tick is enabled, and whether ticks belong to it."""
     steps: dict[int, list[Step]] = {}
-    components = Slices(system).components
+    components = IndependentComponents(system).components
     position = {name: number for number, component in enumerate(components) for name in component}
     for step in system.steps:
         numbers = {position[name] for name in step.footprint}

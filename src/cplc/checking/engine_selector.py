@@ -28,8 +28,8 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.records import dataclass
-from cplc.reductions.components import Slices, separate
-from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
+from cplc.reductions.components import IndependentComponents, conjuncts_of
+from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
 from cplc.reductions.symmetry import Symmetry
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -75,14 +75,14 @@ class EngineSelector:
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
         self.system = system
         self.method = method
-        self.slices = Slices(system)
+        self.slices = IndependentComponents(system)
         symmetry = Symmetry(system)
         self._alike = UpToSymmetry(symmetry)
         self._occurring = UpToSymmetry(symmetry)
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
-        self._bystanders: dict[int, Bystanders] = {}
+        self._bystanders: dict[int, ConeOfInfluence] = {}
         """By the identity of the slice, which is kept as long as this."""
         self._narrow: dict[int, System] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
@@ -134,13 +134,11 @@ class EngineSelector:
             return wide
         bystanders = self._bystanders.get(id(wide))
         if bystanders is None:
-            bystanders = self._bystanders[id(wide)] = Bystanders(wide)
+            bystanders = self._bystanders[id(wide)] = ConeOfInfluence(wide)
         kept = bystanders.needed(formula)
         narrow = self._narrow.get(id(wide))
         if narrow is None:
-            narrow = self._narrow[id(wide)] = (
-                without_bystanders(wide, kept) if len(kept) < len(wide.variables) else wide
-            )
+            narrow = self._narrow[id(wide)] = project_to_cone(wide, kept) if len(kept) < len(wide.variables) else wide
         return narrow if kept <= narrow.variable.keys() else wide
 
     def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
@@ -270,7 +268,7 @@ class EngineSelector:
         operands = formula.operands if isinstance(formula, And) else (formula,)
         if self._as_it_stands:
             return tuple(Part(number, operand) for number, operand in enumerate(operands))
-        return tuple(Part(number, part) for number, operand in enumerate(operands) for part in separate(operand))
+        return tuple(Part(number, part) for number, operand in enumerate(operands) for part in conjuncts_of(operand))
 
     def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
         """Whether there is such an example; of formulas that differ in which members they name, found once."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import product
 
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 from cplc.system.synchronous import Change
 
@@ -195,7 +195,7 @@ class Interpreter:
         return self._written[name].get(assigned, assigned)
 
 
-@kept_for_system
+@memoize_per_system
 def interpreter_of(system: System) -> Interpreter:
     """Return the interpreter of a system, with all that it knows already."""
     return Interpreter(system)

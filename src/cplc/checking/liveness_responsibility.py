@@ -18,7 +18,7 @@ from cplc.checking.results import Avoidance, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, Formula, Not, OnPaths
 from cplc.runtime.limits import ResourceExhausted
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -28,7 +28,7 @@ MAX_POSITIONS: Final = 200
 """States of the run at most at which that is asked."""
 
 
-@kept_for_system
+@memoize_per_system
 def bounded_engine(system: System) -> ExplicitEngine | None:
     """Return the engine that decides what is still possible; None if the system has too many states."""
     engine = ExplicitEngine(system, LIMIT)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Generic
 
-from cplc.automata.path_automaton import Automaton, Edge, automaton
+from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.checking.distance_layers import step_groups
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.path_goals import Claim
@@ -80,7 +80,7 @@ class _Locations:
             self._states.append(state)
         return self._number[state, marks]
 
-    def _arc(self, edge: Edge) -> _Arc:
+    def _arc(self, edge: LabelledEdge) -> _Arc:
         steps = self._allowed
         for taken, wanted in edge.taken:
             named = steps_along(self._system, taken)

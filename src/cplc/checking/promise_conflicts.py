@@ -20,9 +20,9 @@ from cplc.logic.formulas import (
     Not,
     OnPaths,
     SociallyCommits,
-    able,
     bound,
     is_state_formula,
+    some_path_keeps,
     subformulas,
 )
 from cplc.records import dataclass
@@ -75,7 +75,7 @@ def conflicts_shown(formula: Formula, evidence: Evidence, holds: Holds) -> Itera
         where = f"where runs end ({MAX_STATES} of {len(ends)} ends were examined)"
     for state in ends[:MAX_STATES]:
         for social in _social(formula):
-            if holds(bound(social), state) and not holds(able(social), state):
+            if holds(bound(social), state) and not holds(some_path_keeps(social), state):
                 found.setdefault(_explained(social, conflicts(social, state, holds), where))
     yield from (Remark("not-keepable", text) for text in found)
 
@@ -83,9 +83,9 @@ def conflicts_shown(formula: Formula, evidence: Evidence, holds: Holds) -> Itera
 def conflicts_everywhere(reachable: Reachable, formula: Formula, holds: Holds) -> Iterator[Remark]:
     """Yield the social commitments in the formula whose debtors can nowhere keep what binds them."""
     for social in _social(formula):
-        if reachable.occurs(And((bound(social), able(social)))):
+        if reachable.occurs(And((bound(social), some_path_keeps(social)))):
             continue
-        example = reachable.example(And((bound(social), Not(able(social)))))
+        example = reachable.example(And((bound(social), Not(some_path_keeps(social)))))
         if example is not None:
             text = _explained(social, conflicts(social, example, holds), "wherever something binds")
             yield Remark("not-keepable", text, example)

@@ -21,7 +21,7 @@ from cplc.checking.strategy_play import (
     propositional_value,
 )
 from cplc.checking.synchronous_strategy_play import RoundPlay
-from cplc.engines.games.fixpoints import Plan
+from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
 from cplc.logic.formulas import Enforces, Formula, children
@@ -69,7 +69,7 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
 
 def _strategy(
     engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]
-) -> tuple[Plan[S] | None, Scope]:
+) -> tuple[Strategy[S] | None, Scope]:
     """Return a strategy that wins from the state: from all initial states if it is one and some strategy does."""
     scope: Scope = "state"
     initial = engine.beginning
@@ -98,7 +98,12 @@ def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) ->
 
 
 def _enforced_in_rounds(
-    engine: Engine[S], formula: Enforces, plan: Plan[S] | None, shown: Evidence, assuming: frozenset[str], are_all: bool
+    engine: Engine[S],
+    formula: Enforces,
+    plan: Strategy[S] | None,
+    shown: Evidence,
+    assuming: frozenset[str],
+    are_all: bool,
 ) -> Evidence:
     """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
 
@@ -146,7 +151,7 @@ def _round_tables(
             yield replace(advice, choice=player.choice)
 
 
-def _choosing(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
+def _choosing(engine: Engine[S], plan: Strategy[S]) -> Callable[[State], list[int]]:
     def choose(state: State) -> list[int]:
         return [step for step, where in plan.insisted if engine.contains(where, state)]
 

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @click.command(
     "analyze",
-    short_help="Tell what a participant can count on.",
+    short_help="Compute the probabilities and values that a participant can guarantee.",
     epilog=f"""{EXPLAINED}
-Of each agent that an `analyze` of the file names (or of those that --agent names): how probable it is to keep its
-commitments, to reach its goals and to gain, however badly goes what it believes nothing about, and at best.
+For each agent that an `analyze` of the file names, or each --agent: bounds on the probability that it keeps its
+commitments and reaches its goals, and on its expected value. The lower bound is the worst case over everything about
+which the agent has no belief; the upper bound is the best case.
 
 \b
 Examples:
@@ -40,43 +41,48 @@ Examples:
 )
 @model_options
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="Analyze this agent only. May be repeated.")
-@click.option("--exact", is_flag=True, help="Compute with fractions: figures are exact.")
+@click.option("--exact", is_flag=True, help="Compute exact results with fractions.")
 @click.option(
     "--fairness",
     type=click.Choice(["on", "off"]),
     default="on",
     show_default=True,
-    help="Whether a run that could end for ever and never does is left out.",
+    help="Assume fairness: leave out runs that could always end and never do.",
 )
 @click.option(
     "--reduction",
     type=click.Choice(["on", "off"]),
     default="on",
     show_default=True,
-    help="Whether independent parts are analyzed one by one.",
+    help="Analyze independent components separately.",
 )
-@click.option("--runs", type=click.IntRange(1, 10**8), metavar="N", help="Only estimate, from so many runs by chance.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="What the runs begin with.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 10**8),
+    metavar="N",
+    help="Estimate from N random runs (statistical model checking).",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--scheduler",
     type=click.Choice(["uniform", "worst-seen", "best-seen"]),
     default="uniform",
     show_default=True,
-    help="How what is open is decided in --runs: by chance, or in the worst or best of some ways that were tried.",
+    help="Resolve nondeterminism in --runs: at random, or by the worst or best of several sampled schedulers.",
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
     default=0.99,
     show_default=True,
-    help="How sure the bounds of --runs are.",
+    help="Confidence level of the bounds of --runs.",
 )
 @click.option(
     "--compare",
     "other",
     metavar="FILE",
     shell_complete=files,
-    help="Show the same agent of another protocol beside it.",
+    help="Compare with the same agent of another protocol.",
 )
 @click.option(
     "-C",
@@ -90,7 +96,7 @@ Examples:
     "--charts",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write drawings into this folder: what each figure hangs on, and how the value is distributed.",
+    help="Write charts into this folder: what each result depends on, and the distribution of the value.",
 )
 @resource_options
 @report_format_option
@@ -118,13 +124,13 @@ def command(
 ) -> Exit:
     """Analyze the agents of FILE; `-` reads standard input."""
     if other is not None and (runs is not None or charts is not None or form not in ("text", "json")):
-        raise click.UsageError("--compare shows text or JSON, and goes with neither --runs nor --charts")
+        raise click.UsageError("--compare prints text or JSON, and cannot be combined with --runs or --charts")
     if other_definitions and other is None:
-        raise click.UsageError("-C goes with --compare")
+        raise click.UsageError("-C requires --compare")
     if other == "-" and file == "-":
-        raise click.UsageError("standard input can be read once")
+        raise click.UsageError("standard input can be read only once")
     if runs is not None and (exact or fairness == "off" or reduction == "off"):
-        raise click.UsageError("--runs goes with neither --exact, --fairness nor --reduction")
+        raise click.UsageError("--runs cannot be combined with --exact, --fairness or --reduction")
 
     def work() -> Iterator[Event]:
         from cplc.decision.statistical import Sampling
@@ -181,7 +187,7 @@ def _asked(
     except UnknownQuestion as problem:
         raise click.UsageError(_unknown(problem.name, problem.known, file)) from None
     if not asked:
-        raise click.UsageError(f"`{file}` declares no agent: there is nobody to analyze")
+        raise click.UsageError(f"`{file}` declares no agent to analyze")
     return asked
 
 

@@ -225,7 +225,7 @@ class Analyzing:
                 continue
             drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in drawings_of(event)}
             if not drawn:
-                output.write(f"nothing to draw of {event.asked.participant.name}\n", err=True)
+                output.write(f"nothing to draw for {event.asked.participant.name}\n", err=True)
             texts |= drawn
         try:
             output.write_files(texts)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @click.command(
     "beliefs",
-    short_help="Estimate from logs what others will do.",
+    short_help="Estimate the probabilities of other agents' choices from logs.",
     epilog=f"""{EXPLAINED}
-What is counted are situations in which one agent could have sent this or that: which of it came. Bounds are those of
-Clopper and Pearson: whatever the probability is, they miss it no more often than said. What is printed can be put into
-an `agent` of the protocol.
+The command counts the situations in which one agent could send several messages, and which message it sent. The bounds
+are Clopper-Pearson confidence intervals: they contain the true probability at least as often as --confidence says. The
+output can be pasted into an `agent` of the protocol.
 
 \b
 Examples:
@@ -41,15 +41,15 @@ Examples:
 )
 @model_options
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...", shell_complete=files)
-@click.option("--agent", required=True, metavar="NAME", help="Whose beliefs: a participant of the file, or a role.")
+@click.option("--agent", required=True, metavar="NAME", help="Estimate the beliefs of this participant or role.")
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
     default=0.95,
     show_default=True,
-    help="How often the bounds of a belief are to be right.",
+    help="Confidence level of the bounds.",
 )
-@click.option("--points", is_flag=True, help="Print how often it came, instead of bounds.")
+@click.option("--points", is_flag=True, help="Print relative frequencies instead of bounds.")
 @log_options
 @resource_options
 @click.option(
@@ -74,7 +74,7 @@ def command(
     form: Literal["text", "json"],
     colour: Colour,
 ) -> Exit:
-    """Estimate from LOG what AGENT may believe of others in the protocol of FILE."""
+    """Estimate from LOG the beliefs of an agent about the others in the protocol of FILE."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
     estimates: Estimates | None = None
@@ -134,7 +134,7 @@ def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
         known = [*(one.name for one in model.participants), *families, *compilation.system.agent]
         hints = [note.message for note in did_you_mean(agent, known)]
         listed = f"there are {', '.join(dict.fromkeys(known[:12]))}"
-        raise click.UsageError(f"nobody is called `{agent}`; {(hints or [listed])[0]}")
+        raise click.UsageError(f"no participant or role is called `{agent}`; {(hints or [listed])[0]}")
     return roles
 
 
@@ -143,10 +143,10 @@ def _write_text(estimates: Estimates, observed: Observed, agent: str, confidence
 
     tell_what_is_left_out(observed)
     cases = observed.monitor.totals.cases
-    how = "how often it came" if points else f"bounds of Clopper and Pearson, {confidence:.10g}"
-    output.write(f"// what {agent} may believe: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
+    how = "relative frequencies" if points else f"Clopper-Pearson bounds, confidence {confidence:.10g}"
+    output.write(f"// beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
     lines = list(beliefs_text(estimates, points=points))
-    output.write("".join(f"{line}\n" for line in lines) or "// no choice of others was decided in the logs\n")
+    output.write("".join(f"{line}\n" for line in lines) or "// the logs contain no choice of another agent\n")
 
 
 def _write_document(

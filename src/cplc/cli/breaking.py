@@ -30,11 +30,11 @@ def rename(text: str) -> tuple[str, str]:
 
 @click.command(
     "breaking",
-    short_help="Compare two versions of a protocol: does the new one break the old one?",
+    short_help="Compare two versions of a protocol for breaking changes.",
     epilog="""\b
 Exit codes:
-  0  compatible: nothing can newly happen, and every promise is kept
-  1  breaking (with --both: also if something can no longer happen)
+  0  compatible: no new behaviour, and every commitment is kept
+  1  breaking (with --both: also if some behaviour is no longer possible)
   2  a file or the command is wrong, or cplc has a bug
   3  unknown: a limit was reached, or the run was interrupted
 \b
@@ -52,9 +52,9 @@ Examples:
     type=rename,
     metavar="NEW=OLD",
     multiple=True,
-    help="What NEW calls so is what OLD calls so: a role, message, commitment or part. May be repeated.",
+    help="Match a role, message, commitment or part of NEW with one of OLD. May be repeated.",
 )
-@click.option("--both", is_flag=True, help="Count it as breaking, too, if something can no longer happen.")
+@click.option("--both", is_flag=True, help="Also report removed behaviour as breaking.")
 @reading_options
 @resource_options
 @format_option
@@ -72,13 +72,13 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Say whether those who rely on the protocol OLD can go on with NEW; one of them may be `-`, standard input.
+    """Compare the protocols OLD and NEW for breaking changes; one of them may be `-`, standard input.
 
-    Is every run of NEW, as the roles of OLD see it, a run of OLD? Does NEW promise what OLD promises, in the same
-    situations? Can what happened in OLD still happen? Messages from and to roles that only one of them has are hidden.
+    NEW is compatible if each run of NEW, as the roles of OLD observe it, is a run of OLD (trace inclusion), and NEW
+    makes the commitments of OLD in the same situations. Messages from and to roles of only one version are hidden.
     """
     if old == new == STANDARD_INPUT:
-        raise click.UsageError("`-` can stand for one of the two only")
+        raise click.UsageError("only one of the two files can be `-`, standard input")
 
     def work() -> tuple[Comparison | None, tuple[Diagnostic, ...]]:
         from cplc.compatibility.compare import compare
@@ -94,8 +94,8 @@ def command(
         _refuse(match.clashes(), "with these renames two things would be called")
         if len(match.roles) < 2 <= len(match.old.agents):
             raise click.UsageError(
-                f"`{old}` and `{new}` have no two roles in common; if they are called differently, "
-                f"--rename {match.new.agents[0].name if match.new.agents else 'NEW'}={match.old.agents[0].name} says so"
+                f"`{old}` and `{new}` have fewer than two roles in common; match renamed roles with "
+                f"--rename {match.new.agents[0].name if match.new.agents else 'NEW'}={match.old.agents[0].name}"
             )
         return compare(match), ()
 

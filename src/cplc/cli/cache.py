@@ -13,7 +13,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 
 @click.command(
     "cache",
-    short_help="Say where verdicts of earlier runs are kept, count or remove them.",
+    short_help="Show, count or clear the cached results of earlier runs.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
@@ -24,10 +24,10 @@ Examples:
 )
 @click.argument("action", type=click.Choice(["stats", "path", "clear"]))
 def command(action: Literal["stats", "path", "clear"]) -> Exit:
-    """Say where verdicts of earlier runs are kept (`path`), count them (`stats`), or remove them (`clear`)."""
+    """Show where results of earlier runs are cached (`path`), count them (`stats`), or remove them (`clear`)."""
     place = folder()
     if place is None:
-        output.write("verdicts are not kept: there is no home for them; CPLC_CACHE_DIR may name one\n", err=True)
+        output.write("results are not cached: no cache directory was found; set CPLC_CACHE_DIR\n", err=True)
         return Exit.EXPECTED
     store = Store(place)
     match action:
@@ -42,4 +42,4 @@ def command(action: Literal["stats", "path", "clear"]) -> Exit:
 
 
 def _verdicts(number: int) -> str:
-    return "1 verdict" if number == 1 else f"{number} verdicts"
+    return "1 result" if number == 1 else f"{number} results"

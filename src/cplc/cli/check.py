@@ -25,7 +25,7 @@ from cplc.records import dataclass
 
 @click.command(
     "check",
-    short_help="Report what is wrong with files.",
+    short_help="Report errors and warnings in files.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
@@ -40,8 +40,8 @@ Examples:
 @report_format_option
 @colour_option
 @strict_option
-@click.option("--fix", is_flag=True, help="First repair in the file what can only be meant in one way.")
-@click.option("--diff", is_flag=True, help="Show as a patch what --fix would change, and change nothing.")
+@click.option("--fix", is_flag=True, help="Apply the fixes that have a single possible meaning, then check.")
+@click.option("--diff", is_flag=True, help="Show the changes of --fix as a patch; write nothing.")
 @watch_option
 def command(
     paths: Sequence[str],
@@ -55,18 +55,18 @@ def command(
     diff: bool,
     watch: bool,
 ) -> Exit:
-    """Report what is wrong with files, without verifying anything; `-` reads standard input.
+    """Report errors and warnings in files, without verification; `-` reads standard input.
 
-    Of a folder, every `.cpl` and `.ispl` file below it is checked, hidden folders aside; without a name, of this one.
+    In a folder, check every `.cpl` and `.ispl` file below it, except in hidden folders; without a name, in this folder.
     A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
-        raise click.UsageError("`-` goes alone")
+        raise click.UsageError("`-` cannot be combined with other files")
     if watch:
         return watched(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
     named = files_in(paths or ["."], ".cpl", ".ispl")
     if not named:
-        output.write("there is no .cpl or .ispl file here, so nothing was checked\n", err=True)
+        output.write("no .cpl or .ispl file found: nothing was checked\n", err=True)
         return Exit.WRONG
     checked: list[_Checked] = []
     for file in named:

@@ -42,13 +42,13 @@ def checkpoint_options(command: Command) -> Command:
         "every",
         type=duration,
         metavar="SECONDS",
-        help="Write the checkpoint so often: seconds, or 90s, 5m.  [default: 30s]",
+        help="Interval between writes of the checkpoint: seconds, or 90s, 5m.  [default: 30s]",
     )(command)
     return click.option(
         "--checkpoint",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Keep what is found in this file, and go on from what is in it: after Ctrl-C, a limit, or a crash.",
+        help="Save progress in this file, and resume from it after Ctrl-C, a limit, or a crash.",
     )(command)
 
 
@@ -56,7 +56,7 @@ def checkpointing(path: Path | None, every: float | None, limits: Limits) -> Che
     """Return what keeps the work of this run, if that is wanted."""
     if path is None:
         if every is not None:
-            raise click.UsageError("--checkpoint-every goes with --checkpoint")
+            raise click.UsageError("--checkpoint-every requires --checkpoint")
         return None
     return Checkpointing(path, _EVERY if every is None else every, limits)
 
@@ -81,14 +81,14 @@ class Checkpointing:
             kept = store.open(system)
         except Unusable as problem:
             raise click.UsageError(
-                f"`{self.path}` cannot be gone on from: {problem}. "
-                "It was left as it is; take another name, or remove it to begin anew."
+                f"`{self.path}` cannot be resumed from: {problem}. "
+                "The file is unchanged; use another name, or remove it to start again."
             ) from None
         except OSError as problem:
             raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
         unfinished.keep_with(store)
-        return store, None if kept is None else f"going on from {self.path}: {kept.text()}\n"
+        return store, None if kept is None else f"resuming from {self.path}: {kept.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
         """Return the limit that is so near that what takes so many seconds should be done now."""
@@ -105,7 +105,7 @@ class Checkpointing:
             return ""
         if store.problem:
             return f"; {self.path}: {store.problem}"
-        return "" if store.last is None else f"; kept {int(time.monotonic() - store.last)} s ago"
+        return "" if store.last is None else f"; saved {int(time.monotonic() - store.last)} s ago"
 
     def ended(self, *, is_complete: bool) -> None:
         """Write everything, as the work is over."""
@@ -121,7 +121,7 @@ class Checkpointing:
         try:
             if isinstance(stop, KeyboardInterrupt | Terminated):
                 kept = store.stopped(
-                    _MORE_PATIENCE, _MOST_PATIENCE, lambda: tell(f"writing {self.path}; Ctrl-C ends that as well\n")
+                    _MORE_PATIENCE, _MOST_PATIENCE, lambda: tell(f"writing {self.path}; Ctrl-C stops this too\n")
                 )
             else:
                 patience = _PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS)

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @click.command(
     "coverage",
-    short_help="Find changes to a protocol that no property would notice.",
+    short_help="Find mutations of a protocol that no property detects.",
     epilog=f"""{EXPLAINED}
-Each message, guard, choice, operation, assignment, restart and commitment is changed in turn, in all instances of a
-family at once, and everything that the file asks is verified anew. A change is noticed if some answer differs. One
-without effect changes nothing in any state that the protocol can reach.
+Mutation coverage: each mutant changes one message, guard, choice, operation, assignment, restart or commitment, in all
+instances of a family at once, and every property and check is verified again. A property detects the mutant if its
+verdict differs. A mutant without effect changes nothing in any reachable state.
 
-With --log it says instead what of the protocol logs show: messages that never came, ways that choices never went,
-promises that were never made, kept or broken.
+With --log, report instead what logs cover: messages that never occur, branches that choices never take, commitments
+that are never created, kept or broken.
 
 \b
 Examples:
@@ -45,15 +45,19 @@ Examples:
 """,
 )
 @model_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Ask this one only. May be repeated.")
-@click.option("--all", "show_all", is_flag=True, help="Show the changes that are noticed too, and by what.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
+)
+@click.option(
+    "--all", "show_all", is_flag=True, help="Also show detected mutants, and the properties that detect them."
+)
 @click.option(
     "--at-least",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 1 if fewer of the changes that make a difference are noticed, or less is seen in logs.",
+    help="Exit with 1 if the coverage is lower: of mutants with an effect, or of the protocol by logs.",
 )
-@click.option("--log", "logs", multiple=True, metavar="LOG", help="Say what this log shows. May be repeated.")
+@click.option("--log", "logs", multiple=True, metavar="LOG", help="Report the coverage of this log. May be repeated.")
 @log_options
 @limit_options
 @format_option
@@ -76,14 +80,14 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Change FILE in every small way, and find what its properties and checks do not notice."""
+    """Mutate the protocol of FILE, and find the mutants that its properties and checks do not detect."""
     if logs:
         if properties or show_all or form == "concise":
-            raise click.UsageError("--log goes neither with --property nor with --all nor with --format concise")
+            raise click.UsageError("--log cannot be combined with --property, --all or --format concise")
         wish = Wish(file, definitions, channels, protocol, logs, log_form, mapping, tick, at_least, form, colour)
         return cover(wish, Limits(timeout, memory))
     if mapping is not None or log_form is not None or tick is not None:
-        raise click.UsageError("--mapping, --log-format and --tick are about a --log, and there is none")
+        raise click.UsageError("--mapping, --log-format and --tick require --log")
     diagnostics: list[Diagnostic] = []
     outcomes: list[Outcome] = []
 
@@ -104,7 +108,7 @@ def command(
                 _show(event, form, colour)
 
     def doing() -> str:
-        return f"verifying change {len(outcomes) + 1}"
+        return f"verifying mutant {len(outcomes) + 1}"
 
     interrupted = followed(work(), Limits(timeout, memory), doing, take)
     code = _exit(diagnostics, outcomes, at_least, interrupted)

@@ -34,9 +34,9 @@ Target = Literal["svg", "mermaid", "plantuml", "dot"]
     "draw",
     short_help="Draw a protocol or a run.",
     epilog=f"""{EXPLAINED}
-chart is who says what to whom, of a run or of every message once; role is the states of one role as it sees them;
-commitment is what becomes of a commitment; owes is who commits to whom; messages is which message waits for which.
-What is too large to be looked at is drawn in less detail, and the drawing says so.
+chart: the message sequence of a run, or every message once. role: the states of one role as it observes them.
+commitment: the life cycle of a commitment. owes: debtors and creditors. messages: which message depends on which.
+A drawing that would be too large shows less detail, and says so.
 
 \b
 Examples:
@@ -52,24 +52,24 @@ Examples:
     type=click.Choice(["chart", "role", "commitment", "owes", "messages"]),
     default="chart",
     show_default=True,
-    help="What to draw.",
+    help="Kind of drawing.",
 )
-@click.option("--name", metavar="NAME", help="Which role, commitment or claim; a family stands for its first member.")
-@click.option("--run", "record", shell_complete=files, metavar="RUN", help="A recorded run, for chart and owes.")
-@click.option("--run-name", metavar="NAME", help="Which run of the record: its number, or the property it shows.")
+@click.option("--name", metavar="NAME", help="Role, commitment or claim to draw; a family stands for its first member.")
+@click.option("--run", "record", shell_complete=files, metavar="RUN", help="Recorded run, for chart and owes.")
+@click.option("--run-name", metavar="NAME", help="Run to draw: its number in the record, or its property.")
 @click.option(
     "--to",
     "target",
     type=click.Choice(["svg", "mermaid", "plantuml", "dot"]),
     default="svg",
     show_default=True,
-    help="What to write.",
+    help="Format of the drawing.",
 )
 @click.option(
     "-o", "--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Write to this file.  [default: standard output]",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @resource_options
 @colour_option
 def command(
@@ -90,13 +90,13 @@ def command(
 ) -> Exit:
     """Draw the protocol of FILE."""
     if record is not None and what not in ("chart", "owes"):
-        raise click.UsageError("--run goes with --what chart and --what owes")
+        raise click.UsageError("--run requires --what chart or --what owes")
     if run_name is not None and record is None:
-        raise click.UsageError("--run-name goes with --run")
+        raise click.UsageError("--run-name requires --run")
     if name is not None and what not in ("role", "commitment"):
-        raise click.UsageError("--name goes with --what role and --what commitment")
+        raise click.UsageError("--name requires --what role or --what commitment")
     if path is not None and path.exists() and not force:
-        raise click.UsageError(f"`{path}` is there already; --force replaces it")
+        raise click.UsageError(f"`{path}` exists already; --force replaces it")
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
@@ -123,7 +123,7 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
     runs = chosen(record_in(record, file, (), None, None).recording, name)
     if len(runs) > 1:
         names = ", ".join(f"`{one.name}`" for one in runs[:12])
-        raise click.UsageError(f"`{record}` records {len(runs)} runs; --run-name says which: {names}")
+        raise click.UsageError(f"`{record}` has {len(runs)} runs; choose one with --run-name: {names}")
     return runs[0]
 
 
@@ -173,7 +173,9 @@ def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     if again.run is None or again.misfit is not None:
         at = again.misfit.at if again.misfit else 0
         message = again.misfit.message if again.misfit else ""
-        raise click.UsageError(f"the run does not fit the protocol at step {at}: {message}; `cplc replay` says more")
+        raise click.UsageError(
+            f"the run does not fit the protocol at step {at}: {message}; `cplc replay` shows the details"
+        )
     return system, again.run
 
 
@@ -184,7 +186,7 @@ def _named(name: str | None, what: str, known: Iterable[str]) -> str:
         return names[0]
     listed = f"there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else "there is none"
     if name is None:
-        raise click.UsageError(f"--name says which {what}; {listed}")
+        raise click.UsageError(f"choose a {what} with --name; {listed}")
     found = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
     if not found:
         hints = [note.message for note in did_you_mean(name, names)]

@@ -10,7 +10,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 
 @click.command(
     "explain",
-    short_help="Explain a rule, as in `error[CODE]`, or list all.",
+    short_help="Explain a rule, as in `error[CODE]`, or list all rules.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
@@ -20,7 +20,7 @@ Examples:
 )
 @click.argument("code", required=False)
 def command(code: str | None) -> Exit:
-    """Explain the rule or remark called CODE, as in `error[CODE]`; without CODE, list all."""
+    """Explain the rule or remark CODE, as in `error[CODE]`; without CODE, list all."""
     from cplc.diagnostics.core import did_you_mean
     from cplc.diagnostics.rules import DOCUMENTED
     from cplc.resources import shipped

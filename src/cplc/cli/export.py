@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @click.command(
     "export",
-    short_help="Write a file as another model checker or tool reads it.",
+    short_help="Export a model to another model checker or tool.",
     epilog=f"""{EXPLAINED}
-What a target cannot say is left out; standard error and the head of the file say what and why.
+What a target cannot express is left out; standard error and the head of the file list it with the reason.
 
 \b
 Examples:
@@ -37,21 +37,27 @@ Examples:
 """,
 )
 @model_options
-@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="What to write.")
+@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="Target format.")
 @click.option(
     "-o",
     "--output",
     "path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write to this file; what belongs in a second file goes beside it.  [default: standard output]",
+    help="Write to this file, and any second file next to it.  [default: standard output]",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Export this one only. May be repeated.")
-@click.option("--formula", metavar="FORMULA", help="Export this formula instead of what the file asks.")
-@click.option("--assuming", type=names, metavar="ROLES", help="Roles that keep going, for --formula.")
-@click.option("--agent", metavar="NAME", help="Write this participant's decision, with what it believes (prism).")
-@click.option("--states", is_flag=True, help="Draw the reachable states, not who says what to whom (dot).")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Export this property only. May be repeated."
+)
+@click.option("--formula", metavar="FORMULA", help="Export this formula instead of the properties of the file.")
+@click.option(
+    "--assuming", type=names, metavar="ROLES", help="Roles assumed to make progress (fairness), for --formula."
+)
+@click.option(
+    "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."
+)
+@click.option("--states", is_flag=True, help="Draw the reachable states instead of the messages between roles (dot).")
 @colour_option
 def command(
     file: str,
@@ -68,15 +74,15 @@ def command(
     states: bool,
     colour: Colour,
 ) -> Exit:
-    """Write the system of FILE, and what the file asks, in the form that another tool reads."""
+    """Export the system of FILE and its properties to the format of another tool."""
     if formula is not None and properties:
-        raise click.UsageError("--formula and --property exclude each other")
+        raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:
-        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
     if states and target != "dot":
-        raise click.UsageError("--states goes with --to dot")
+        raise click.UsageError("--states requires --to dot")
     if agent is not None and (target != "prism" or formula is not None or properties):
-        raise click.UsageError("--agent goes with --to prism, and asks by itself")
+        raise click.UsageError("--agent requires --to prism, and cannot be combined with --formula or --property")
     if path == Path("-"):
         path = None
     if path is not None:
@@ -90,7 +96,7 @@ def command(
             return None, diagnostics
         if isinstance(compilation, IsplCompilation):
             if agent is not None or assuming:
-                raise click.UsageError("--agent and --assuming are for protocols, not for models in ISPL")
+                raise click.UsageError("--agent and --assuming do not apply to models in ISPL")
             if formula is None:
                 return compilation.export(target, questions_of(compilation, properties), states=states), diagnostics
             one = compilation.formula_question(formula)
@@ -146,9 +152,9 @@ def _check_place(path: Path, file: str, *, force: bool) -> None:
     if path.is_dir():
         raise click.UsageError(f"`{path}` is a directory, not a file")
     if path.exists() and Path(file).exists() and path.samefile(file):
-        raise click.UsageError(f"`{path}` is the file that is exported")
+        raise click.UsageError(f"`{path}` is the exported file itself")
     if path.exists() and not force:
-        raise click.UsageError(f"`{path}` is there already; --force replaces it")
+        raise click.UsageError(f"`{path}` exists already; --force replaces it")
 
 
 def _write_out(exported: Export) -> None:
@@ -161,10 +167,10 @@ def _write_files(exported: Export, path: Path, *, force: bool) -> None:
     """Write the files, or none of them."""
     texts = {path: exported.text} | {path.with_suffix(suffix): text for suffix, text in exported.beside}
     if len(texts) <= len(exported.beside):
-        raise click.UsageError(f"`{path}` has the name of a file that goes beside it")
+        raise click.UsageError(f"`{path}` has the name of the second file of this export")
     for place in texts:
         if place != path and place.exists() and not force:
-            raise click.UsageError(f"`{place}` is there already; --force replaces it")
+            raise click.UsageError(f"`{place}` exists already; --force replaces it")
     try:
         output.write_files(texts)
     except OSError as problem:

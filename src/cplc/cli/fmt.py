@@ -25,12 +25,12 @@ from cplc.source import Source, Span
 
 @click.command(
     "fmt",
-    short_help="Lay out files in the usual way.",
+    short_help="Format files in the canonical layout.",
     epilog="""\b
 Exit codes:
-  0  every file is laid out now; with --check or --diff: was already
-  1  with --check or --diff: some file is not laid out
-  2  a file cannot be read or written or has a mistake of syntax, and was left alone; or there is no file
+  0  every file is formatted; with --check or --diff: was already
+  1  with --check or --diff: some file is not formatted
+  2  a file cannot be read or written, or has a syntax error, and is unchanged; or there is no file
   3  the run was interrupted
 \b
 Examples:
@@ -41,23 +41,23 @@ Examples:
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...", shell_complete=files)
-@click.option("--check", is_flag=True, help="Write nothing; say which files would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@click.option("--check", is_flag=True, help="List the files that would change; write nothing.")
+@click.option("--diff", is_flag=True, help="Show the changes as a patch; write nothing.")
 @colour_option
 def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Exit:
-    """Lay out files: blanks, indentation, what stands below what. Meaning and comments stay.
+    """Format files: blanks, indentation, alignment. Meaning and comments do not change.
 
-    Of a folder, every `.cpl` file below it is laid out, hidden folders aside; without a name, of this one. `-` reads
-    standard input and writes to standard output. Where lines break inside a declaration is left to you.
+    In a folder, format every `.cpl` file below it, except in hidden folders; without a name, in this folder. `-` reads
+    standard input and writes to standard output. Line breaks inside a declaration are kept.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
-        raise click.UsageError("`-` goes alone")
+        raise click.UsageError("`-` cannot be combined with other files")
     if any(path.lower().endswith(".ispl") for path in paths):
-        raise click.UsageError("models in ISPL are not laid out, only `.cpl` files")
+        raise click.UsageError("only `.cpl` files can be formatted, not models in ISPL")
     changed, unchanged, wrong = 0, 0, 0
     named = files_in(paths or ["."])
     if not named:
-        output.write("there is no .cpl file here\n", err=True)
+        output.write("no .cpl file found\n", err=True)
         return Exit.WRONG
     for name in named:
         try:
@@ -94,7 +94,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
     source = Source("<stdin>" if name == STANDARD_INPUT else name, text)
-    formatted = finished(lambda: format_source(source), Limits(), f"laying out {source.name}")
+    formatted = finished(lambda: format_source(source), Limits(), f"formatting {source.name}")
     return formatted if isinstance(formatted, str) else (text, formatted)
 
 
@@ -141,7 +141,7 @@ def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> Diag
 def _summary(changed: int, unchanged: int, wrong: int, *, check: bool) -> str:
     parts = [
         (changed, "would change" if check else "changed"),
-        (unchanged, "laid out already"),
-        (wrong, "left alone"),
+        (unchanged, "unchanged"),
+        (wrong, "with errors"),
     ]
     return ", ".join(f"{number} file{'s' * (number > 1)} {what}" for number, what in parts if number) + "\n"

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 _SHOWN: Final = 40
 _HELP: Final = """\
   NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
-  (an empty line)    go on in a run that was undone or recorded
+  (an empty line)    take the next step of a run that was undone or recorded
   random [N]         take one step, or N, at random
   undo [N], redo [N] go back, and forward again
   jump N             go to state N; 0 is the first
-  list, all          what can be done here
-  view [AGENT]       what an agent sees, or each
-  commitments        how each commitment stands
-  state              every variable that is not as at first
-  properties         which properties and checks the run so far decides, and how
+  list, all          enabled steps: some, or all of them
+  view [AGENT]       what an agent, or each agent, observes
+  commitments        state of each commitment
+  state              variables that differ from their initial values
+  properties         verdict of the run so far on each property and check
   run                the run so far
-  start [X=VALUE]    begin anew, with this value of what is not initialised
-  save FILE          write the run as `cplc replay` reads it
+  start [X=VALUE]    start again, with this value of a variable without initial value
+  save FILE          save the run for `cplc replay`
   quit               end; so does the end of the input
 """
 _WORDS: Final = (
@@ -81,7 +81,7 @@ def play(
     from cplc.simulation.rng import RandomSource
 
     dice = RandomSource(seed)
-    output.write(f"{printable(file)}: seed {seed}; `help` says what can be asked\n")
+    output.write(f"{printable(file)}: seed {seed}; `help` lists the commands\n")
     _Play(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
     return Exit.EXPECTED
 
@@ -94,7 +94,9 @@ def go_through(compilation: Compilation, system: System, replayed: Replayed, *, 
 
     if replayed.run is not None:
         whole = Run(replayed.run.start, tuple(move for move in replayed.run.moves if move.step is not None))
-        output.write(f"a run of {len(whole.moves)} steps; an empty line goes on, `help` says what else can be asked\n")
+        output.write(
+            f"a run of {len(whole.moves)} steps; an empty line takes the next step, `help` lists the commands\n"
+        )
         _Play(compilation, system, Session(ChoiceTable(system), whole), RandomSource(0), colour).loop()
     if replayed.misfit is not None:
         at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
@@ -161,13 +163,13 @@ class _Play:
         session = self._session
         self._say(f"state {session.at}" + (" (the first)" if not session.at else ""))
         if not session.choices:
-            self._say("  nothing can happen here")
+            self._say("  no step is enabled here")
         for line in choices_text(self._system, session.state, session.choices, most):
             self._say(line)
         ahead = len(session.whole.moves) - session.at
         if ahead:
             name = self._name(session.at)
-            self._say(f"  the run goes on from here, {ahead} step{'' if ahead == 1 else 's'}, with {name}")
+            self._say(f"  the run continues from here, {ahead} step{'' if ahead == 1 else 's'}, with {name}")
 
     def _name(self, at: int) -> str:
         step = self._session.whole.moves[at].step
@@ -176,7 +178,7 @@ class _Play:
     def _go(self, at: int) -> None:
         target = self._session.jump(at)
         if target.at == self._session.at:
-            self._say("there is nothing to go back to" if at < target.at else "the run goes no further")
+            self._say("this is the first state" if at < target.at else "the run ends here")
             return
         if target.at == self._session.at + 1:
             self._tell(target)
@@ -196,7 +198,7 @@ class _Play:
         if text.isdecimal() and len(text) < 10:
             number = int(text)
             if not 1 <= number <= len(session.choices):
-                self._say(f"there is no choice {number} here; `list` says what there is")
+                self._say(f"there is no choice {number} here; `list` shows the enabled steps")
                 return
             self._take(session.choices[number - 1])
             return
@@ -205,7 +207,7 @@ class _Play:
             self._take(found[0])
         elif found:
             numbers = [str(n) for n, choice in enumerate(session.choices, 1) if choice in found]
-            self._say(f"`{text}` may be any of {', '.join(numbers)}; which number?")
+            self._say(f"`{text}` is ambiguous: type one of the numbers {', '.join(numbers)}")
         else:
             self._say(self._unknown(text))
 
@@ -215,10 +217,10 @@ class _Play:
 
         about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
         if about and not any(holds(step.guard, self._session.state) for step in about):
-            return f"`{text}` is not possible here"
+            return f"`{text}` is not enabled here"
         known = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_WORDS]
         hints = [note.message for note in did_you_mean(text, known)]
-        return f"`{text}` is neither a step nor a command; {hints[0] if hints else '`help` says what there is'}"
+        return f"`{text}` is neither a step nor a command; {hints[0] if hints else '`help` lists the commands'}"
 
     def _take(self, choice: Choice) -> None:
         self._session = self._session.take(choice)
@@ -229,7 +231,7 @@ class _Play:
         before = self._session.at
         self._session = self._session.at_random(self._dice, count)
         if self._session.at == before:
-            self._say("nothing can happen here")
+            self._say("no step is enabled here")
             return
         if self._session.at == before + 1:
             self._tell(self._session)
@@ -244,7 +246,7 @@ class _Play:
     def _jump(self, rest: str) -> None:
         last = len(self._session.whole.moves)
         if not rest.isdecimal() or len(rest) > 9 or int(rest) > last:
-            self._say(f"jump where? There are the states 0 to {last}")
+            self._say(f"`jump` needs the number of a state, from 0 to {last}")
             return
         self._session = self._session.jump(int(rest))
         self._show(_SHOWN)
@@ -258,8 +260,8 @@ class _Play:
             variable = self._system.variable.get(name)
             values = {_text(value): value for value in variable.initial} if variable is not None else {}
             if text not in values:
-                among = f"it begins as {' or '.join(values)}" if values else "there is no such variable"
-                self._say(f"`{part}` cannot be; {among}")
+                among = f"it is initially {' or '.join(values)}" if values else "there is no such variable"
+                self._say(f"`{part}` is not an initial value; {among}")
                 return
             given[name] = values[text]
         self._session = begin(self._system, self._dice, given)
@@ -285,7 +287,7 @@ class _Play:
         from cplc.report.state_text import state_text
 
         lines = list(state_text(self._system, self._session.state))
-        self._say_all(lines or ["  everything is as it was at first"])
+        self._say_all(lines or ["  every variable has its initial value"])
 
     def _run(self) -> None:
         from cplc.report.run_report import run_text
@@ -295,7 +297,7 @@ class _Play:
     def _properties(self) -> None:
         asked = [one for one in asked_of(self._compilation, ()) if one.question.kind in ("property", "check")]
         if not asked:
-            self._say("the file asks nothing")
+            self._say("the file declares no property")
         width = max(map(len, _VERDICTS.values()))
         for one in asked:
             question = one.question
@@ -314,7 +316,7 @@ class _Play:
         if system is not self._system:
             run = carried_over(self._session.run, self._system, system)
             if run is None:
-                return RunVerdict("unknown", "it is asked of a system that takes other steps")
+                return RunVerdict("unknown", "it is verified in a system with other steps")
         assert run is not None
         verdicts = self._run_verdicts.setdefault(id(system), RunVerdicts(system))
         return verdicts.verdict(question.formula, question.assuming, run)
@@ -323,7 +325,7 @@ class _Play:
 
     def _save(self, rest: str) -> None:
         if not rest:
-            self._say("save where? `save run.json`")
+            self._say("`save` needs the name of a file: `save run.json`")
             return
         try:
             output.write_file(Path(rest), self._document())

@@ -63,13 +63,13 @@ def compilation_of(
     from cplc.compilation import is_ispl
 
     if is_ispl(file):
-        raise UsageError(f"`{file}` is a model in ISPL, and this is only done with protocols")
+        raise UsageError(f"`{file}` is a model in ISPL; this command needs a protocol")
     loaded = _loaded(file, definitions, channels, protocol, strategies)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
     diagnostics = loaded.diagnostics
     if not loaded.ok and needs_protocol and not any(one.is_error for one in diagnostics):
-        message = "This file declares macros and no protocol, so there is nothing that this could be done with"
+        message = "This file declares macros only; this command needs a protocol"
         diagnostics = (*diagnostics, rules.NO_PROTOCOL.at(Span(loaded.source, 0, 0), message))
     return (loaded if loaded.ok else None), diagnostics
 

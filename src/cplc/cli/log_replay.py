@@ -139,20 +139,20 @@ def tell_what_is_left_out(found: Observed) -> None:
             if count > len(shown):
                 output.write(f"  and {count - len(shown):,} more\n", err=True)
     if lost := found.counts["lost"]:
-        output.write(f"{lost:,} cases could not be followed to their end: too much is unknown of them\n", err=True)
+        output.write(f"{lost:,} cases were given up: they have too many candidate states\n", err=True)
 
 
 def log_options(command: Command) -> Command:
     """Add what says how logs are to be read."""
     command = click.option(
-        "--tick", type=duration, metavar="TIME", help="How long a tick of the protocol's deadlines takes."
+        "--tick", type=duration, metavar="TIME", help="Duration of one tick of the protocol's deadlines."
     )(command)
     command = click.option(
         "--log-format",
         "log_form",
         type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
-        help="The format of the logs.  [default: by name and content]",
+        help="Format of the logs.  [default: by name and content]",
     )(command)
-    return click.option("--mapping", metavar="FILE", help="What the fields and names of the logs mean, as TOML.")(
-        command
-    )
+    return click.option(
+        "--mapping", metavar="FILE", help="Mapping from the fields and names of the logs to the protocol, as TOML."
+    )(command)

@@ -17,7 +17,7 @@ from cplc.diagnostics.core import Diagnostic
 
 @click.command(
     "lower",
-    short_help="Print the system that a file stands for.",
+    short_help="Print the interpreted system of a protocol.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
@@ -30,7 +30,7 @@ Examples:
 def command(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, colour: Colour
 ) -> Exit:
-    """Print the system that FILE stands for: variables, agents, guarded steps, fairness."""
+    """Print the interpreted system of FILE: variables, agents, guarded steps, fairness."""
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
         from cplc.system.printer import system_text

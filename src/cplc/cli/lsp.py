@@ -18,7 +18,7 @@ from cplc.cli.output import write
 
 @click.command(
     "lsp",
-    short_help="Answer an editor: the language server.",
+    short_help="Start the language server.",
     epilog="""\b
 Examples:
   cplc lsp
@@ -26,12 +26,17 @@ Examples:
 """,
 )
 @click.option(
-    "--tcp", type=click.IntRange(1, 65535), metavar="PORT", help="Listen on this port of the machine, not on stdin."
+    "--tcp",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Listen on this local TCP port instead of standard input.",
 )
-@click.option("--stdio", is_flag=True, hidden=True, expose_value=False, help="What many clients say; it is so anyway.")
+@click.option(
+    "--stdio", is_flag=True, hidden=True, expose_value=False, help="Use standard input and output, the default."
+)
 @click.option("--job", is_flag=True, hidden=True)
 def command(tcp: int | None, job: bool) -> Exit:
-    """Speak the Language Server Protocol on standard input and output. Editors start this; see docs/editor.md."""
+    """Start the language server (LSP) on standard input and output. Editors run this command; see docs/editor.md."""
     if job:
         return _job(json.loads(sys.stdin.buffer.read()))
     from cplc.server.app import serve

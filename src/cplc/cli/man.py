@@ -18,7 +18,7 @@ _HEADINGS = {"Exit codes:": "EXIT STATUS", "Examples:": "EXAMPLES"}
 
 @click.command(
     "man",
-    short_help="Print a page for `man`, or write all of them.",
+    short_help="Print a manual page for `man`, or write all of them.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
@@ -35,9 +35,9 @@ Examples:
     help="Write the pages of all commands into this folder.",
 )
 def command(name: str | None, folder: Path | None) -> Exit:
-    """Print the page about COMMAND in the language of `man`, or without it the one about cplc."""
+    """Print the manual page of COMMAND in the format of `man`; without COMMAND, the page of cplc."""
     if name is not None and folder is not None:
-        raise click.UsageError("--to writes the pages of all commands")
+        raise click.UsageError("--to writes the pages of all commands; omit COMMAND")
     root = click.get_current_context().find_root()
     group = root.command
     assert isinstance(group, click.Group)

@@ -27,9 +27,9 @@ _LOOKED_AT = 20_000
 
 @click.command(
     "mapping",
-    short_help="Propose what the fields and names of a log mean.",
+    short_help="Propose a mapping from a log to a protocol.",
     epilog=f"""{EXPLAINED}
-The first {_LOOKED_AT:,} records are looked at. What is printed is a guess, for you to correct.
+The proposal is based on the first {_LOOKED_AT:,} records. Check and correct it before you use it.
 
 \b
 Examples:
@@ -41,9 +41,9 @@ Examples:
 @click.argument("log", metavar="LOG", shell_complete=files)
 @click.option(
     "--log-format", "log_form", type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
-    help="The format of the log.  [default: by name and content]",
+    help="Format of the log.  [default: by name and content]",
 )  # fmt: skip
-@click.option("--case-type", metavar="TYPE", help="In OCEL: objects of which type are the cases.")
+@click.option("--case-type", metavar="TYPE", help="Object type of the cases, for OCEL.")
 @resource_options
 @colour_option
 def command(

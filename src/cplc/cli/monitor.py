@@ -37,12 +37,12 @@ _LARGEST_MAPPING: Final = 1_000_000
 
 @click.command(
     "monitor",
-    short_help="Say what became of every promise in a log, and who broke the protocol.",
+    short_help="Check a log against a protocol: find violations and the state of every commitment.",
     epilog=f"""{EXPLAINED}
-Of a log, 1 says that something was not allowed or a promise was broken; otherwise 2 that some of it could not be read;
-otherwise 3 that so much is unsaid that a case was given up. With --state all of this is about what is new. A log is
-JSON lines, CSV, XES or OCEL 2.0 (JSON), also with .gz; `-` is standard input. What its fields mean is told by their
-names, or by a mapping file.
+Exit code 1: an event was not allowed, or a commitment was violated. Otherwise 2: a record could not be read. Otherwise
+3: a case had more candidate states than --possible. With --state, the code is about new events only. A log is JSON
+lines, CSV, XES or OCEL 2.0 (JSON), also with .gz; `-` is standard input. Its fields are recognised by their names, or
+by a mapping file.
 
 \b
 Examples:
@@ -56,42 +56,44 @@ Examples:
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=files)
 @reading_options
 @click.option(
-    "--mapping", type=click.Path(path_type=Path), metavar="FILE", help="What the fields and names of the log mean."
+    "--mapping", type=click.Path(path_type=Path), metavar="FILE", help="Mapping from the log to the protocol, as TOML."
 )
 @click.option(
     "--log-format", type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
-    help="The format of the log.  [default: by its name, or how it begins]",
+    help="Format of the log.  [default: by name and content]",
 )  # fmt: skip
-@click.option("--case", "cases", metavar="NAME", multiple=True, help="Look at this case only. May be repeated.")
-@click.option("--tick", type=period, metavar="TIME", help="How long a tick of deadlines takes: 90s, 1h, 1d.")
+@click.option("--case", "cases", metavar="NAME", multiple=True, help="Monitor this case only. May be repeated.")
+@click.option("--tick", type=period, metavar="TIME", help="Duration of one tick of deadlines: 90s, 1h, 1d.")
 @click.option(
     "--until", type=moment, metavar="TIME",
-    help="How late it is at the end: now, or 2026-03-01T12:00:00Z.  [default: as late as the newest event]",
+    help="Time at the end of the log: now, or 2026-03-01T12:00:00Z.  [default: time of the newest event]",
 )  # fmt: skip
 @click.option(
-    "--skew", type=period, metavar="TIME", default="0s", help="By how much clocks may differ: events wait that long."
+    "--skew",
+    type=period,
+    metavar="TIME",
+    default="0s",
+    help="Maximum difference between clocks: events wait this long to be put in order.",
 )
 @click.option(
     "--deliveries",
     type=click.Choice(["auto", "logged", "inferred"]),
     default="auto",
     show_default=True,
-    help="Whether receipts are in the log; auto infers them until there is one.",
+    help="Receipt events are in the log (logged) or inferred; auto infers them until one occurs.",
 )
 @click.option("--possible", "most", type=click.IntRange(1), default=1024, show_default=True, metavar="N",
-              help="Give up a case of which so much is unsaid that more states are possible.")  # fmt: skip
-@click.option("--follow", is_flag=True, help="Stay, and read on as the log grows. Ctrl-C ends it.")
+              help="Maximum number of candidate states per case.")  # fmt: skip
+@click.option("--follow", is_flag=True, help="Continue as the log grows, until Ctrl-C.")
 @click.option(
     "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Go on from here, and keep here how far it got; safe from being killed.",
+    help="Resume from this file, and save the progress in it; survives crashes.",
 )  # fmt: skip
-@click.option(
-    "--all", "everything", is_flag=True, help="Tell everything that happens to promises, not only what is wrong."
-)
+@click.option("--all", "everything", is_flag=True, help="Report every change of a commitment, not only violations.")
 @resource_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "jsonl", "github"]), default="text", show_default=True,
-    help="How to print what is found; jsonl is one object for each, at once.",
+    help="Output format; jsonl prints one object per finding, immediately.",
 )  # fmt: skip
 @colour_option
 def command(
@@ -116,7 +118,7 @@ def command(
     form: Form,
     colour: Colour,
 ) -> Exit:
-    """Hold each LOG against the protocol of FILE."""
+    """Check each LOG against the protocol of FILE."""
     wish = Wish(
         file, logs, mapping, log_format, frozenset(cases), follow, state, tick, until, skew, deliveries, most, form,
         {**dict(definitions), **({"--channels": channels} if channels else {})},
@@ -164,19 +166,19 @@ def _diagnosed(form: Form) -> Literal["text", "concise", "json"]:
 
 def _check(wish: Wish) -> None:
     if wish.tick is not None and not wish.tick:
-        raise click.UsageError("--tick takes some time")
+        raise click.UsageError("--tick must be longer than zero")
     if wish.until is not None and wish.tick is None:
-        raise click.UsageError("--until goes with --tick: how long is a tick?")
+        raise click.UsageError("--until requires --tick, the duration of a tick")
     if wish.follow and len(wish.logs) > 1:
-        raise click.UsageError("--follow takes one log")
+        raise click.UsageError("--follow needs a single log")
     if wish.follow and wish.log_format in ("json", "ocel"):
-        raise click.UsageError("--follow reads JSON lines, CSV and XES as they grow, and no JSON document")
+        raise click.UsageError("--follow reads JSON lines, CSV and XES, not JSON documents")
     if wish.state is not None and "-" in wish.logs:
-        raise click.UsageError("--state needs logs that can be read on from a place, and standard input cannot")
+        raise click.UsageError("--state needs files as logs: reading standard input cannot be resumed")
     if wish.state is not None and not wish.state.parent.is_dir():
-        raise click.UsageError(f"there is no folder `{wish.state.parent}` to keep the state in")
+        raise click.UsageError(f"the folder `{wish.state.parent}` of --state does not exist")
     if "-" in wish.logs and wish.file == "-":
-        raise click.UsageError("standard input is the protocol or the log, not both")
+        raise click.UsageError("standard input cannot be both the protocol and the log")
     if len({name if name == "-" else os.path.realpath(name) for name in wish.logs}) < len(wish.logs):
         raise click.UsageError("a log is named twice")
     for name in wish.logs:

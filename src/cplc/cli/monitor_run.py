@@ -224,7 +224,7 @@ class MonitorRun:
         for name, content in self.contents.items():
             if self.wish.follow and name != "-" and (content.is_packed or content.format in ("json", "ocel")):
                 what = "a packed log" if content.is_packed else "a JSON document"
-                raise click.UsageError(f"--follow reads JSON lines, CSV and XES as they grow, and `{name}` is {what}")
+                raise click.UsageError(f"--follow reads JSON lines, CSV and XES; `{name}` is {what}")
 
     def _progress_of(self, name: str) -> LogProgress:
         key = name if name == "-" else os.path.realpath(name)
@@ -245,13 +245,13 @@ class MonitorRun:
             rotated = rotated_file(path, head, start)
         except Ambiguous as names:
             raise click.UsageError(
-                f"`{path}` was rotated several times since it was read last: what is in {names} would be left out; "
+                f"`{path}` was rotated several times since the last run: {names} would be left out; "
                 f"without its --state file it is read from the beginning"
             ) from None
         if rotated is None:
             raise click.UsageError(
-                f"`{path}` is not the log of which {start:,} bytes were read: it begins in another way, and no file "
-                f"beside it is its continuation; without its --state file it is read from the beginning"
+                f"`{path}` is not the log whose first {start:,} bytes were read: it begins differently, and no file "
+                f"next to it continues it; without its --state file it is read from the beginning"
             )
         return rotated
 
@@ -292,7 +292,7 @@ class MonitorRun:
                 case None:
                     pass
             if file.is_gone and not self._is_gone:
-                self._announce(f"`{name}` is gone: waiting for a new file of that name")
+                self._announce(f"`{name}` was removed: waiting for a new file with this name")
             self._is_gone = file.is_gone
             if self.wish.tick is not None:
                 findings = self.monitor.advance(time.time_ns())

@@ -78,7 +78,7 @@ def locked(path: Path) -> Iterator[None]:
 def load(path: Path, origin: Origin) -> Progress:
     """Return what was written; nothing if there is no such file yet. It is never written over if it is refused."""
     if path.is_symlink():
-        raise click.UsageError(f"`{path}` is a symbolic link; name the file itself, as it is replaced whole")
+        raise click.UsageError(f"`{path}` is a symbolic link; name the file itself, because it will be replaced")
     try:
         container = opened(path, "state of a monitor")
         section = container.read(_SECTION)
@@ -89,14 +89,14 @@ def load(path: Path, origin: Origin) -> Progress:
     except Unusable as problem:
         raise _refused(path, _earlier(path) or str(problem)) from None
     if container.about.get("kind") != _KIND:
-        raise _refused(path, "it is a checkpoint of `cplc verify`, and no state of a monitor")
+        raise _refused(path, "it is a checkpoint of `cplc verify`, not the state of a monitor")
     if container.about.get("form") != _FORM or section is None:
-        raise _refused(path, f"it was written by cplc {container.about.get('cplc')}, in another form")
+        raise _refused(path, f"it was written by cplc {container.about.get('cplc')} in another format")
     for difference in _differences(container.about, origin):
         raise _refused(path, difference)
     progress = _progress(section)
     if progress is None:
-        raise _refused(path, "it is damaged: it does not have the parts of a state")
+        raise _refused(path, "it is damaged: parts of the state are missing")
     return progress
 
 
@@ -111,7 +111,7 @@ def _earlier(path: Path) -> str | None:
             is_earlier = stream.read(len(_EARLIER)) == _EARLIER
     except OSError:
         return None
-    return "it was written by an earlier version of cplc, in another form" if is_earlier else None
+    return "it was written by an earlier version of cplc in another format" if is_earlier else None
 
 
 _EARLIER: Final = b'{"cplc_monitor"'
@@ -121,17 +121,15 @@ def _differences(about: Mapping[str, object], origin: Origin) -> Iterator[str]:
     """Yield how what the state belongs to differs from what it is to be used for."""
     protocol, file = about.get("protocol"), about.get("file")
     if protocol != origin.protocol:
-        yield (
-            f"it belongs to the protocol `{protocol}` of `{file}`, and this is `{origin.protocol}` of `{origin.file}`"
-        )
+        yield (f"it belongs to the protocol `{protocol}` of `{file}`, not to `{origin.protocol}` of `{origin.file}`")
     before = about.get("parameters")
     if before != dict(origin.parameters):
-        yield f"it belongs to {_parameters(before)}, and here are {_parameters(origin.parameters)}"
+        yield f"it belongs to {_parameters(before)}, not to {_parameters(origin.parameters)}"
     options = about.get("options")
     options = options if isinstance(options, dict) else {}
     for name, value in origin.options.items():
         if (earlier := str(options.get(name, ""))) != value:
-            yield f"it was written with {_option(name, earlier)}, and this is {_option(name, value)}"
+            yield f"it was written with {_option(name, earlier)}, not with {_option(name, value)}"
 
 
 def _parameters(parameters: object) -> str:

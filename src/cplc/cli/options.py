@@ -93,11 +93,11 @@ def model_options(command: Command) -> Command:
 
 def reading_options(command: Command) -> Command:
     """Add what changes the model that a file stands for."""
-    command = click.option("--protocol", metavar="NAME", help="The protocol of the file.  [default: its last]")(command)
+    command = click.option("--protocol", metavar="NAME", help="Protocol of the file.  [default: the last one]")(command)
     command = click.option(
         "--channels",
         type=click.Choice(["sync", "async"]),
-        help="Deliver messages at once (sync) or later (async), whatever the file says.",
+        help="Deliver messages at once (sync) or later (async); overrides the file.",
     )(command)
     return click.option(
         "-D",
@@ -105,7 +105,7 @@ def reading_options(command: Command) -> Command:
         type=definition,
         metavar="NAME=VALUE",
         multiple=True,
-        help="Give a parameter of the protocol a value. May be repeated.",
+        help="Set a parameter of the protocol. May be repeated.",
     )(command)
 
 
@@ -116,7 +116,7 @@ def colour_option(command: Command) -> Command:
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         show_default=True,
-        help="When to use colours; NO_COLOR turns `auto` off.",
+        help="Use colours; NO_COLOR turns `auto` off.",
     )(command)
 
 
@@ -138,7 +138,7 @@ def _format_option(command: Command, forms: tuple[str, ...]) -> Command:
         show_default=True,
         envvar="CPLC_OUTPUT_FORMAT",
         show_envvar=True,
-        help="How to print the outcome.",
+        help="Output format.",
     )(command)
 
 
@@ -158,7 +158,7 @@ def _limited(command: Command, engines: tuple[str, ...]) -> Command:
         type=click.Choice(engines),
         default="auto",
         show_default=True,
-        help="How to explore the states.",
+        help="Engine that explores the states.",
     )(resource_options(command))
 
 
@@ -169,20 +169,20 @@ def resource_options(command: Command) -> Command:
         is_flag=True,
         expose_value=False,
         callback=lambda context, _, value: be_quiet(context) if value else None,
-        help="Do not show on the terminal what is being done.",
+        help="Hide the progress line.",
     )(command)
     command = click.option(
         "--memory",
         type=size,
         metavar="SIZE",
-        help="Give up beyond this, for example 500MB or 2GB.  [default: 80 % of the machine]",
+        help="Memory limit, for example 500MB or 2GB.  [default: 80 % of the machine]",
     )(command)
     return click.option(
         "--timeout",
         type=duration,
         metavar="SECONDS",
-        help="Give up after this time: seconds, or 90s, 5m, 1h.",
+        help="Time limit: seconds, or 90s, 5m, 1h.",
     )(command)
 
 
-strict_option = click.option("--strict", is_flag=True, help="Treat every warning as something unexpected: exit code 1.")
+strict_option = click.option("--strict", is_flag=True, help="Treat warnings as unexpected: exit code 1.")

@@ -48,10 +48,10 @@ class Record:
 
 @click.command(
     "replay",
-    short_help="Take a recorded run again, and say where it does not fit.",
+    short_help="Replay a recorded run, and report where it does not fit.",
     epilog=f"""{EXPLAINED}
-RUN is what `verify --format json`, `simulate --format json` or `--itf` have written. Without FILE its runs are taken of
-the file that it names, with the parameters that it names. A run that does not fit is not as expected.
+RUN is a file written by `verify --format json`, `simulate --format json` or `--itf`. Without FILE, its runs are
+replayed in the file and with the parameters that it names. A run that does not fit is not as expected.
 
 \b
 Examples:
@@ -64,12 +64,12 @@ Examples:
 @click.argument("record", metavar="RUN", shell_complete=files)
 @click.argument("file", required=False, shell_complete=files)
 @reading_options
-@click.option("--run", "name", metavar="NAME", help="Take this run only: its number, or the property that it shows.")
-@click.option("--interactive", is_flag=True, help="Go through the run step by step.")
+@click.option("--run", "name", metavar="NAME", help="Replay this run only: its number, or its property.")
+@click.option("--interactive", is_flag=True, help="Explore the run step by step.")
 @resource_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="How to print the outcome.",
+    help="Output format.",
 )  # fmt: skip
 @colour_option
 def command(
@@ -85,7 +85,7 @@ def command(
     form: Literal["text", "json"],
     colour: Colour,
 ) -> Exit:
-    """Take the runs that RUN records again, of FILE."""
+    """Replay the runs of RUN in the protocol of FILE."""
     if interactive and (record == "-" or form != "text"):
         raise click.UsageError("--interactive reads commands from standard input and prints text")
     taken = record_in(record, file, definitions, channels, protocol)
@@ -117,9 +117,9 @@ def command(
         from cplc.cli.interactive_run import go_through
 
         if len(found) > 1:
-            raise click.UsageError(f"--interactive takes one run; --run says which: {_names(runs)}")
+            raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         if compilation is None:
-            raise click.UsageError("--interactive is for protocols, not for models in ISPL")
+            raise click.UsageError("--interactive does not apply to models in ISPL")
         go_through(compilation, *found[0], colour=colour)
         return code
     for system, one in found:
@@ -140,9 +140,9 @@ def record_in(
     try:
         found = recording(_text(record))
     except Unreadable as problem:
-        raise click.UsageError(f"`{record}` records no run: {problem}") from None
+        raise click.UsageError(f"`{record}` contains no run: {problem}") from None
     if not found.runs:
-        raise click.UsageError(f"`{record}` records no run: nothing in it has one to show")
+        raise click.UsageError(f"`{record}` contains no run")
     model = file or _named_file(record, found.file)
     told = found.parameters if file is None else {}
     parameters = {**told, **dict(definitions)}
@@ -184,7 +184,7 @@ def _text(record: str) -> str:
 def _named_file(record: str, named: str | None) -> str:
     """Return the file that the record is of: as it is named there, or beside the record."""
     if named is None or named == "-":
-        raise click.UsageError(f"`{record}` does not say of which file its runs are; name the file after it")
+        raise click.UsageError(f"`{record}` does not name the file of its runs; add the file as the second argument")
     folder = Path() if record == "-" else Path(record).parent
     file = named if Path(named).exists() or not (folder / named).exists() else str(folder / named)
     # The record may come from anywhere, and what is wrong with a file is shown with its lines.
@@ -192,7 +192,8 @@ def _named_file(record: str, named: str | None) -> str:
     is_inside = any(is_below(place, project_root(root)) for root in (Path(), folder))
     if not is_inside or place.suffix.lower() not in _MODELS or not is_regular_or_missing(file):
         raise click.UsageError(
-            f"`{record}` names `{named}`, which is no protocol or model of this project; name the file after it"
+            f"`{record}` names `{named}`, which is not a protocol or model of this project; "
+            "add the file as the second argument"
         )
     return file
 
@@ -208,7 +209,7 @@ def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
         output.write("".join(f"{line}\n" for line in run_text(system, one.run, style)))
     if one.ignored:
         names = ", ".join(one.ignored[:8]) + (f" and {len(one.ignored) - 8} more" if len(one.ignored) > 8 else "")
-        output.write(f"  not compared, for {printable(file)} has no such variables: {names}\n")
+        output.write(f"  not compared, because {printable(file)} has no such variables: {names}\n")
     if one.misfit is None:
         output.write(f"  {style('fits', 'good')} {printable(file)}\n\n")
         return

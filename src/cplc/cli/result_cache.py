@@ -18,7 +18,7 @@ cache_option = click.option(
     "--cache/--no-cache",
     "cache",
     default=None,
-    help="Whether to take verdicts from earlier runs and to keep new ones.  [default: yes, but not where CI is set]",
+    help="Reuse results of earlier runs, and store new ones.  [default: yes, unless CI is set]",
 )
 
 

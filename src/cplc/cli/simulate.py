@@ -68,10 +68,10 @@ class _Found:
 
 @click.command(
     "simulate",
-    short_help="Run a protocol: at random, or step by step.",
+    short_help="Simulate a protocol: at random, or step by step.",
     epilog=f"""{EXPLAINED}
-The same seed makes the same runs, on every machine. `coverage` prefers what happened least often so far, `beliefs`
-goes by what a participant of the file believes and decides, `uniform` prefers nothing.
+The same seed gives the same runs on every machine. Steps are chosen by --bias: `coverage` prefers the least frequent
+step so far, `beliefs` follows the beliefs and decisions of a participant, `uniform` chooses uniformly.
 
 \b
 Examples:
@@ -84,22 +84,24 @@ Examples:
 """,
 )
 @model_options
-@click.option("--steps", type=click.IntRange(1), default=100, show_default=True, help="The most steps of a run.")
-@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="How many runs.")
-@click.option("--show", type=click.IntRange(0), help="Tell so many of the runs.  [default: 1, of several runs none]")
-@click.option("--seed", type=click.IntRange(0), help="Where chance begins.  [default: another one each time]")
+@click.option(
+    "--steps", type=click.IntRange(1), default=100, show_default=True, help="Maximum length of a run, in steps."
+)
+@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
+@click.option("--show", type=click.IntRange(0), help="Number of runs to print.  [default: 1 for a single run, else 0]")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the random numbers.  [default: random]")
 @click.option(
     "--bias",
     type=click.Choice(["coverage", "uniform", "beliefs"]),
-    help="Which steps to prefer.  [default: coverage; with --agent beliefs]",
+    help="Steps to prefer.  [default: coverage; with --agent beliefs]",
 )
-@click.option("--agent", metavar="NAME", help="The participant whose beliefs and decisions count.")
-@click.option("--interactive", is_flag=True, help="Choose each step; `help` says what else can be asked.")
+@click.option("--agent", metavar="NAME", help="Participant whose beliefs and decisions apply.")
+@click.option("--interactive", is_flag=True, help="Choose each step; `help` lists the commands.")
 @click.option(
     "--log",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write what happens as a log: .jsonl, .csv, .xes, .json (OCEL 2.0), each also with .gz.",
+    help="Write the events to a log: .jsonl, .csv, .xes, .json (OCEL 2.0), each also with .gz.",
 )
 @click.option(
     "--tick",
@@ -107,13 +109,18 @@ Examples:
     default="1h",
     show_default=True,
     metavar="TIME",
-    help="How long a tick lasts in the log.",
+    help="Duration of one tick in the log.",
 )
-@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw how commitments end, as SVG.")
+@click.option(
+    "--chart",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a chart of the final states of commitments, as SVG.",
+)
 @resource_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "itf"]), default="text", show_default=True,
-    help="How to print what happens; itf, the Informal Trace Format, takes one run.",
+    help="Output format; itf, the Informal Trace Format, needs a single run.",
 )  # fmt: skip
 @colour_option
 def command(
@@ -136,13 +143,13 @@ def command(
     form: Form,
     colour: Colour,
 ) -> Exit:
-    """Run the protocol of FILE."""
+    """Simulate the protocol of FILE."""
     if agent is not None and bias not in (None, "beliefs"):
-        raise click.UsageError("--agent goes with --bias beliefs")
+        raise click.UsageError("--agent requires --bias beliefs")
     if agent is None and bias == "beliefs":
-        raise click.UsageError("--bias beliefs needs --agent: whose beliefs count?")
+        raise click.UsageError("--bias beliefs requires --agent, the participant with these beliefs")
     if form == "itf" and (runs > 1 or interactive):
-        raise click.UsageError("--format itf takes one run; --format json takes several")
+        raise click.UsageError("--format itf needs a single run; use --format json for several")
     wish = _Wish(
         file, dict(definitions), channels, protocol, steps, runs,
         show if show is not None else int(runs == 1),
@@ -153,7 +160,7 @@ def command(
     )  # fmt: skip
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
-            raise click.UsageError("--interactive takes one run of a file, prints text, and writes no log")
+            raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
         from cplc.cli.interactive_run import play
 
         return play(
@@ -225,7 +232,7 @@ def _played(compilation: Compilation, agent: str | None) -> tuple[System, Partic
     try:
         (asked,) = participants(compilation, (agent,))
     except UnknownQuestion as problem:
-        known = f"there are {', '.join(problem.known)}" if problem.known else "the file describes none"
+        known = f"there are {', '.join(problem.known)}" if problem.known else "the file declares none"
         raise click.UsageError(f"no participant is called `{problem.name}`; {known}") from None
     return asked.system, asked.participant
 

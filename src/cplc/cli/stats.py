@@ -50,7 +50,7 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Count what the system of FILE consists of, and its reachable states."""
+    """Count the variables, steps and reachable states of FILE."""
     diagnostics: tuple[Diagnostic, ...] = ()
     figures: dict[str, object] = {}
 

@@ -33,10 +33,10 @@ Ranges = dict[str, tuple[str, ...]]
 
 @click.command(
     "sweep",
-    short_help="Ask the same of many parameters, beliefs and files at once.",
+    short_help="Run a command over a grid of parameters, beliefs and files.",
     epilog=f"""{EXPLAINED}
-A range is `1..10`, `2..20/2` (every second), `0.1..0.9/0.2`, or values with commas. Each combination is a point, and
-each point is asked on its own, with a time limit and a memory limit of its own.
+A range is `1..10`, `2..20/2` (every second), `0.1..0.9/0.2`, or values with commas. Each combination is a point of
+the grid, and each point has its own time limit and memory limit.
 
 \b
 Examples:
@@ -54,7 +54,7 @@ Examples:
     type=click.Choice(ASKS),
     default="verify",
     show_default=True,
-    help="What to ask of each point, as the command of that name does.",
+    help="Command to run at each point.",
 )
 @click.option(
     "-D",
@@ -62,7 +62,7 @@ Examples:
     type=definition,
     metavar="NAME=RANGE",
     multiple=True,
-    help="Vary a parameter of the protocols, or give it a value. May be repeated.",
+    help="Vary or set a parameter of the protocols. May be repeated.",
 )
 @click.option(
     "--belief",
@@ -70,19 +70,25 @@ Examples:
     type=definition,
     metavar="AGENT.MESSAGE=RANGE",
     multiple=True,
-    help="For analyze: vary how probable an agent takes a message to be. May be repeated.",
+    help="For analyze: vary the probability in an agent's belief about a message. May be repeated.",
 )
-@click.option("--protocol", metavar="NAME", help="The protocol of each file.  [default: its last]")
+@click.option("--protocol", metavar="NAME", help="Protocol of each file.  [default: the last one]")
 @click.option("--channels", type=click.Choice(["sync", "async"]), help="Deliver messages at once (sync) or later.")
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="For verify and coverage: this one only.")
-@click.option("--agent", "agents", multiple=True, metavar="NAME", help="For analyze: this agent only.")
-@click.option("--split", is_flag=True, help="Make each property, or each agent, of a point a piece of work of its own.")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="NAME",
+    help="For verify and coverage: verify this property only.",
+)
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help="For analyze: analyze this agent only.")
+@click.option("--split", is_flag=True, help="Run each property, or each agent, of a point as a separate job.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "symbolic", "explicit", "onthefly", "reduced"]),
     default="auto",
     show_default=True,
-    help="How to explore the states.",
+    help="Engine that explores the states.",
 )
 @click.option(
     "--strategies",
@@ -91,45 +97,57 @@ Examples:
     show_default=True,
     help="Strategies use the whole state (full) or only what each agent observes (uniform).",
 )
-@click.option("--exact", is_flag=True, help="For analyze: compute with fractions.")
+@click.option("--exact", is_flag=True, help="For analyze: compute exact results with fractions.")
 @click.option(
-    "--runs", type=click.IntRange(1, 10**9), default=1000, show_default=True, help="For simulate: of a point."
+    "--runs",
+    type=click.IntRange(1, 10**9),
+    default=1000,
+    show_default=True,
+    help="For simulate: number of runs per point.",
 )
-@click.option("--steps", type=click.IntRange(1), default=100, show_default=True, help="The most steps of a run.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Where chance begins.")
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="For simulate: maximum length of a run, in steps.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--bias",
     type=click.Choice(["coverage", "uniform"]),
     default="coverage",
     show_default=True,
-    help="Which steps runs prefer.",
+    help="For simulate: steps to prefer.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 1024),
     metavar="N",
-    help="Number of local worker processes.  [default: the cores]",
+    help="Number of local worker processes.  [default: number of cores]",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask cluster, such as tcp://host:8786.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler whose workers to use, such as tcp://host:8786."
+)
 @click.option(
     "--output",
     "table",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the table here: .csv, .json or .parquet.",
+    help="Write the table to this file: .csv, .json or .parquet.",
 )
 @click.option(
     "--resume",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Take what is settled from a table written earlier, and ask only what is missing.",
+    help="Reuse the finished rows of an earlier table, and run only the missing ones.",
 )
 @click.option(
     "--heat-map",
     "heat",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Draw the table as SVG, if two things are varied.",
+    help="Draw a heat map as SVG, for a grid with two dimensions.",
 )
 @click.option(
     "--format",
@@ -139,7 +157,7 @@ Examples:
     show_default=True,
     envvar="CPLC_OUTPUT_FORMAT",
     show_envvar=True,
-    help="A table at the end, or one line of JSON for each row as soon as it is known.",
+    help="Output format: a table at the end, or each row as a line of JSON when it is finished.",
 )
 @resource_options
 @colour_option
@@ -170,7 +188,7 @@ def command(
     memory: int | None,
     colour: Colour,
 ) -> Exit:
-    """Ask the same of every point of a grid, of each of PATHS: files, and all protocols below folders."""
+    """Run a command at every point of a grid, for each of PATHS: files, and all protocols below folders."""
     _check_options(ask, beliefs, properties, agents, workers, scheduler)
     parameters = _ranges(definitions, "-D")
     believed = _ranges(beliefs, "--belief")
@@ -213,22 +231,22 @@ def _check_options(
     scheduler: str | None,
 ) -> None:
     if beliefs and ask != "analyze":
-        raise click.UsageError("--belief goes with --do analyze")
+        raise click.UsageError("--belief requires --do analyze")
     if properties and ask not in ("verify", "coverage"):
-        raise click.UsageError("--property goes with --do verify and --do coverage")
+        raise click.UsageError("--property requires --do verify or --do coverage")
     if agents and ask != "analyze":
-        raise click.UsageError("--agent goes with --do analyze")
+        raise click.UsageError("--agent requires --do analyze")
     if workers is not None and scheduler is not None:
-        raise click.UsageError("--workers is for this machine: a cluster has those it has")
+        raise click.UsageError("--workers and --scheduler cannot be combined: the cluster determines its workers")
 
 
 def _check_wish(wish: Wish) -> None:
     if STANDARD_INPUT in wish.files:
-        raise click.UsageError("a sweep reads files, not standard input")
+        raise click.UsageError("a sweep needs files; it cannot read standard input")
     if not wish.files:
-        raise click.UsageError("there is no protocol in what is named")
+        raise click.UsageError("no protocol found in the given paths")
     if wish.points > MOST:
-        raise click.UsageError(f"these are {wish.points:,} points; a sweep takes at most {MOST:,}")
+        raise click.UsageError(f"the grid has {wish.points:,} points; the maximum is {MOST:,}")
 
 
 def _ranges(written: Sequence[tuple[str, str]], option: str) -> Ranges:
@@ -253,8 +271,8 @@ def _check_belief(name: str, some: Sequence[str]) -> None:
 def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     varied = [name for name, some in ranges.items() if len(some) > 1]
     if len(varied) != 2:
-        said = f"these are varied: {', '.join(varied)}" if varied else "nothing is varied"
-        raise click.UsageError(f"--heat-map needs two things that are varied; {said}")
+        said = f"this grid varies {', '.join(varied)}" if varied else "this grid has a single point"
+        raise click.UsageError(f"--heat-map needs a grid with two dimensions; {said}")
     return varied[0], varied[1]
 
 

@@ -71,7 +71,7 @@ class Sweeping:
 
     def _doing(self) -> str:
         more = "" if self.is_planned else " or more"
-        return f"{len(self.found)} of {self.planned}{more} items"
+        return f"{len(self.found)} of {self.planned}{more} jobs"
 
     def _missing(self, items: Iterator[Item]) -> Iterator[tuple[int, Item]]:
         """Yield the items that are still to be answered, each with its place."""
@@ -119,9 +119,9 @@ class Sweeping:
 
     def _so_far(self) -> str:
         more = "" if self.is_planned else " or more"
-        said = f"{len(self.found)} of {self.planned}{more} items are done"
+        said = f"{len(self.found)} of {self.planned}{more} jobs are done"
         if self.path is not None:
-            said += f"; go on with --resume {_unfinished(self.path)}"
+            said += f"; resume with --resume {_unfinished(self.path)}"
         return said
 
     def _write(self, path: Path) -> None:
@@ -174,7 +174,7 @@ class Sweeping:
         said = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         wrong = sum(row.expected is False for row in self.rows)
         not_expected = f"; {wrong} not as expected" if wrong else ""
-        sizes = f"{_count(len(self.found), 'item')}, {_count(len(self.rows), 'row')}"
+        sizes = f"{_count(len(self.found), 'job')}, {_count(len(self.rows), 'row')}"
         return f"\n{sizes}{': ' + said if said else ''}{not_expected}\n"
 
 

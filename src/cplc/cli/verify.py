@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 @click.command(
     "verify",
-    short_help="Answer the properties and checks of a file, or one formula.",
+    short_help="Verify the properties and checks of a file, or one formula.",
     epilog=f"""{EXPLAINED}
-A property that `expect fails` and does is as expected. One that holds vacuously is as expected too, with a
-warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
+A property with `expect fails` that fails is as expected. A property that holds vacuously is as expected too, with a
+warning. With --formula, the exit code is the verdict: 0 it holds, 1 it fails, 3 it is unknown.
 
-A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are answered, `formula 1` first.
-With --formula it is asked one in ISPL's own syntax, over the propositions and groups of the file.
+A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are verified, `formula 1` first.
+With --formula, the formula is in the syntax of ISPL, over the propositions and groups of the file.
 
 \b
 Examples:
@@ -58,21 +58,25 @@ Examples:
 """,
 )
 @model_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Verify this one only. May be repeated.")
-@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of what the file asks.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
+)
+@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of the properties of the file.")
 @click.option(
     "--assuming",
     type=names,
     metavar="ROLES",
-    help="Roles that keep going, for --formula: `Mer,Cus` or `all`.",
+    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
 )
 @click.option(
     "--for-all-n",
     "for_all",
     is_flag=True,
-    help="Verify every size of a role family: the declared ones, or all by a proof.",
+    help="Verify every size of a role family: the declared sizes, or all sizes by a proof.",
 )
-@click.option("--n", "counting", metavar="NAME", default="", help="Which parameter that is, where there are several.")
+@click.option(
+    "--n", "counting", metavar="NAME", default="", help="Size parameter for --for-all-n, if there are several."
+)
 @limit_options
 @report_format_option
 @click.option(
@@ -80,7 +84,7 @@ Examples:
     type=click.Choice(["verdicts", "failures", "everything"]),
     default="failures",
     show_default=True,
-    help="Which verdicts to show with their runs.",
+    help="Verdicts to show with their runs.",
 )
 @click.option(
     "--strategies",
@@ -90,13 +94,15 @@ Examples:
     help="Strategies use the whole state (full) or only what each agent observes (uniform); a uniform strategy has to "
     "win from all states that the agents of the group cannot tell apart.",
 )
-@click.option("--vacuity", is_flag=True, help="Say of each property that holds which atoms it does not depend on.")
+@click.option(
+    "--vacuity", is_flag=True, help="Report vacuity: the atoms on which the verdict of a property does not depend."
+)
 @strict_option
 @click.option(
     "--itf",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write each run that is shown into this folder, in the Informal Trace Format.",
+    help="Write each run shown into this folder, in the Informal Trace Format.",
 )
 @cache_option
 @checkpoint_options
@@ -129,15 +135,15 @@ def command(
 ) -> Exit:
     """Verify the properties and checks of FILE, or one formula; `-` reads standard input."""
     if formula is not None and properties:
-        raise click.UsageError("--formula and --property exclude each other")
+        raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:
-        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
     if counting and not for_all:
-        raise click.UsageError("--n goes with --for-all-n")
+        raise click.UsageError("--n requires --for-all-n")
     if for_all and formula is not None:
-        raise click.UsageError("--formula and --for-all-n exclude each other")
+        raise click.UsageError("--formula and --for-all-n cannot be combined")
     if checkpoint is not None and (for_all or watch):
-        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} exclude each other")
+        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     limits = Limits(timeout, memory)
     kept = checkpointing(checkpoint, every, limits)
     if watch:
@@ -151,7 +157,7 @@ def command(
         yield diagnostics
         if compilation is None:
             if not any(one.is_error for one in diagnostics):
-                yield Said(f"{printable(file)}: declares macros and no protocol, so there is nothing to verify")
+                yield Said(f"{printable(file)}: declares macros only: there is nothing to verify")
             return
         asked = _asked(compilation, properties, formula, assuming or ())
         if not isinstance(asked, Questions):
@@ -220,7 +226,7 @@ def _asked(
 
     if not isinstance(compilation, Compilation):
         if assuming:
-            raise click.UsageError("--assuming is for protocols: a model in ISPL says in `Fairness` what goes on")
+            raise click.UsageError("--assuming does not apply to models in ISPL: use `Fairness` in the file")
         if formula is None:
             return Questions(questions_of(compilation, properties))
         question = compilation.formula_question(formula)
@@ -240,7 +246,7 @@ def _every_size(
     from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 
     if not isinstance(compilation, Compilation):
-        raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
+        raise click.UsageError("--for-all-n does not apply to models in ISPL: they have no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
     every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
     try:
@@ -248,9 +254,11 @@ def _every_size(
     except NotCounting as problem:
         known = ", ".join(f"`{name}`" for name in problem.known) or "none here"
         message = (
-            f"`{counting}` is no size of role families" if counting else "say which size of role families is meant"
+            f"`{counting}` is not the size of a role family"
+            if counting
+            else "choose the size parameter of a role family"
         )
-        raise click.UsageError(f"--n: {message}; these are: {known}") from None
+        raise click.UsageError(f"--n: {message}; size parameters: {known}") from None
     return every
 
 

@@ -127,7 +127,7 @@ class Run:
             answer: Answer = "unknown"
             why = reason
             if self.settled is not None and self.settled[0] is asked.question:
-                answer, why = self.settled[1], f"the run that shows it was not made: {reason}"
+                answer, why = self.settled[1], f"its evidence was not computed: {reason}"
             result = Result(asked.question, answer, "", 0.0, asked.system, reason=why)
             if self.so_far is not None and self.so_far.question is asked.question:
                 result = replace(result, sizes=self.so_far.sizes)

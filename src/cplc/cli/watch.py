@@ -39,7 +39,7 @@ _UNREST = 2.0
 _Stamp = tuple[int, int, int, int] | None
 
 watch_option = click.option(
-    "--watch", is_flag=True, help="Stay, and run again when the file or what it imports changes. Ctrl-C ends it."
+    "--watch", is_flag=True, help="Run again whenever the file or one of its imports changes, until Ctrl-C."
 )
 
 
@@ -49,9 +49,9 @@ def watched(named: Callable[[], Sequence[str]]) -> Exit:
     Return what the last run that was finished returned. ``named`` returns the files that the command is about now.
     """
     if sys.platform == "emscripten":
-        raise click.UsageError("--watch needs processes, which there are none of here")
+        raise click.UsageError("--watch needs processes, which this platform does not have")
     if STANDARD_INPUT in named():
-        raise click.UsageError("--watch is for files: standard input does not change")
+        raise click.UsageError("--watch needs files; it cannot read standard input")
     arguments: Sequence[str] = click.get_current_context().find_root().obj or sys.argv[1:]
     again = [argument for argument in arguments if argument != "--watch"]
     code = Exit.UNKNOWN
@@ -78,7 +78,7 @@ def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], told: st
                 yield _exit(process.returncode)
         if not changed:
             there = [name for name, what in files.known.items() if what]
-            output.write(f"watching {_listed(there)}; Ctrl-C ends\n", err=True)
+            output.write(f"watching {_listed(there)}; Ctrl-C stops\n", err=True)
             changed = _change(files, names, named)
         files.rest()
         output.write(f"{_listed(changed)} changed\n", err=True)

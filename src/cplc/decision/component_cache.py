@@ -14,7 +14,7 @@ from cplc.decision.mdp import ActionKind, EventProbability, ExploredMdp, explore
 from cplc.decision.model_diagnostics import ModelDiagnostics
 from cplc.decision.results import Bounds
 from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
-from cplc.logic.expressions import Expr, Read, conj, reads, replaced
+from cplc.logic.expressions import Expr, Read, conj, reads, substitute
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -297,7 +297,7 @@ def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:
 
 
 def renamed(expr: Expr, names: dict[str, str]) -> Expr:
-    return replaced(expr, {old: Read(new) for old, new in names.items()})
+    return substitute(expr, {old: Read(new) for old, new in names.items()})
 
 
 def isomorphic_components(classes: Iterable[ComponentClass]) -> Iterator[tuple[ComponentClass, Component]]:

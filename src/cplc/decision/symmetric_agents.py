@@ -82,7 +82,7 @@ class SymmetricAgents:
         """Return the condition as the first member would have it, with names for what is asked of all."""
         homes = {self.home[name] for name in reads(expr) if name in self.home}
         if homes <= {own}:
-            return e.replaced(expr, {name: Read(self.first(name)) for name in reads(expr)})
+            return e.substitute(expr, {name: Read(self.first(name)) for name in reads(expr)})
         match expr:
             case And(operands):
                 return e.conj(self._quantified(operands, own, universal=True))
@@ -107,7 +107,7 @@ class SymmetricAgents:
             if one is None:
                 yield self.seen(operand, own)
             else:
-                asked = e.replaced(operand, {name: Read(self.first(name)) for name in names})
+                asked = e.substitute(operand, {name: Read(self.first(name)) for name in names})
                 groups.setdefault((one[0], asked), set()).add(one[1])
         for (family, asked), members in groups.items():
             every = set(range(len(self.families[family].members)))
@@ -307,7 +307,7 @@ def _individual_members(bare: SymmetricAgents, expr: Expr) -> Iterator[tuple[int
             for operand in operands:
                 homes = {bare.home[name] for name in reads(operand) if name in bare.home}
                 if len(homes) == 1:
-                    asked = e.replaced(operand, {name: Read(bare.first(name)) for name in reads(operand)})
+                    asked = e.substitute(operand, {name: Read(bare.first(name)) for name in reads(operand)})
                     counts.setdefault(asked, set()).update(homes)
                 else:
                     yield from _individual_members(bare, operand)

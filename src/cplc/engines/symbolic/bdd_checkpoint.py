@@ -26,7 +26,7 @@ _FEW = 2000
 """So many nodes are quicker found than read."""
 
 
-class SoFar:
+class ReachabilityCheckpoint:
     """What is found in each component of a system; as far as an earlier run has come, and from now on kept."""
 
     def __init__(self, encoding: Encoding, components: int) -> None:
