@@ -288,11 +288,11 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(
         f"{'0' * 64}.verdict",
     }
     assert run(["cache", "stats"]) == 0
-    assert capsys.readouterr().out == f"{cache.folder}: 1 verdict, 0.0 of 256 MB\n"
+    assert capsys.readouterr().out == f"{cache.folder}: 1 result, 0.0 of 256 MB\n"
     assert run(["cache", "path"]) == 0
     assert capsys.readouterr().out == f"{cache.folder}\n"
     assert run(["cache", "clear"]) == 0
-    assert capsys.readouterr().out == f"{cache.folder}: 1 verdict removed\n"
+    assert capsys.readouterr().out == f"{cache.folder}: 1 result removed\n"
     assert {path.name for path in cache.folder.iterdir()} == {"letter.txt"}
     assert run(["cache", "clear"]) == 0
 

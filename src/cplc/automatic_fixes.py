@@ -56,8 +56,10 @@ def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[
         tuple(offset + sum(len(new) - (end - start) for start, end, new in edits if end <= offset) for offset in place)
         for place in (*written, *((start, start) for start, _, _ in edits))
     ]
-    kept = [(start, end) for start, end in moved[: len(moved) - len(edits)]]
-    return kept + [(start, start + len(new)) for (start, _), (_, _, new) in zip(moved[len(kept) :], edits, strict=True)]
+    retained = [(start, end) for start, end in moved[: len(moved) - len(edits)]]
+    return retained + [
+        (start, start + len(new)) for (start, _), (_, _, new) in zip(moved[len(retained) :], edits, strict=True)
+    ]
 
 
 def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> tuple[Compilation, int]:
@@ -65,8 +67,8 @@ def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> t
 
     What a repair has just written is in that version already. A text that cannot be read as a whole stays as it is.
     """
-    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
-    if any(found.code in _UNREAD for found in mine):
+    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
+    if any(diagnostic.code in _UNREAD for diagnostic in mine):
         return compilation, 0
     version, *edits = migration(compilation.file) or (None,)
     if version is None:
@@ -85,8 +87,8 @@ def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> t
 
 def _accepted(compilation: Compilation) -> Sequence[Edit]:
     """Return the repairs that do no harm; a translation into this language may bring mistakes to light, and is one."""
-    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
-    if translated := _apart(_translated(found) for found in mine if found.code == OTHER_NOTATION.code):
+    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
+    if translated := _apart(_translated(diagnostic) for diagnostic in mine if diagnostic.code == OTHER_NOTATION.code):
         return translated
     edits = sorted(_edits(compilation))[:_MOST]
     if not edits or _is_better(compilation, _applied(compilation, edits)):
@@ -98,10 +100,12 @@ def _accepted(compilation: Compilation) -> Sequence[Edit]:
     return accepted
 
 
-def _translated(found: Diagnostic) -> Edit:
+def _translated(diagnostic: Diagnostic) -> Edit:
     """Return what is written instead of other notation."""
-    instead = next((note.replacement for note in found.notes if note.replacement is not None), found.span.text)
-    return found.span.start, found.span.end, instead
+    instead = next(
+        (note.replacement for note in diagnostic.notes if note.replacement is not None), diagnostic.span.text
+    )
+    return diagnostic.span.start, diagnostic.span.end, instead
 
 
 def _apart(edits: Iterable[Edit]) -> list[Edit]:
@@ -115,18 +119,20 @@ def _apart(edits: Iterable[Edit]) -> list[Edit]:
 
 def _edits(compilation: Compilation) -> Iterator[Edit]:
     """Yield what could be replaced in the text itself; nothing twice."""
-    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
-    yield from without((found.span for found in mine if found.code == UNNEEDED_IGNORE.code), compilation.source)
-    yield from dict.fromkeys(edit for found in mine if (edit := _respelt(found)) is not None)
+    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
+    yield from without(
+        (diagnostic.span for diagnostic in mine if diagnostic.code == UNNEEDED_IGNORE.code), compilation.source
+    )
+    yield from dict.fromkeys(edit for diagnostic in mine if (edit := _respelt(diagnostic)) is not None)
 
 
-def _respelt(found: Diagnostic) -> Edit | None:
+def _respelt(diagnostic: Diagnostic) -> Edit | None:
     """Return the name that was meant in the place of a misspelt one, if that is certain."""
-    written = found.span.text
-    meant = [note.replacement for note in found.notes if note.replacement is not None]
-    if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in found.message:
+    written = diagnostic.span.text
+    meant = [note.replacement for note in diagnostic.notes if note.replacement is not None]
+    if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in diagnostic.message:
         return None
-    return found.span.start, found.span.end, meant[0]
+    return diagnostic.span.start, diagnostic.span.end, meant[0]
 
 
 def _applied(compilation: Compilation, edits: Sequence[Edit]) -> Compilation:
@@ -143,4 +149,4 @@ def _is_better(before: Compilation, after: Compilation) -> bool:
 
 
 def _mistakes(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
-    return Counter((found.code, found.message) for found in diagnostics if found.is_error)
+    return Counter((diagnostic.code, diagnostic.message) for diagnostic in diagnostics if diagnostic.is_error)

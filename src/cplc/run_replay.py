@@ -16,10 +16,10 @@ def system_of(compilation: Compilation | IsplCompilation, recorded: Recorded) ->
     missing = recorded.variables - system.variable.keys()
     if not missing or not isinstance(compilation, Compilation):
         return system
-    known = all_views(compilation.model)
-    kept = ((role, name) for role, name in known if f"{name}@{role}" in missing)
-    recalled = ((role, name) for role, name in known if last_move_of(name, role) in missing)
-    return compilation.system_keeping(kept, recalled)
+    views = all_views(compilation.model)
+    retained = ((role, name) for role, name in views if f"{name}@{role}" in missing)
+    recalled = ((role, name) for role, name in views if last_move_of(name, role) in missing)
+    return compilation.system_keeping(retained, recalled)
 
 
 def replayed_on(compilation: Compilation | IsplCompilation, recorded: Recorded) -> tuple[System, Replayed]:

@@ -112,7 +112,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     formula = f.OnPaths("A", f.Globally(data.draw(atoms(system))))
     oracle = Naive(system)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
         result = Verifier(system, "symbolic").answer(asked(formula))
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 

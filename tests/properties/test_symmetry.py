@@ -226,8 +226,8 @@ LAST_FIRST = f.OnPaths("E", f.Finally(f.Atom(conj((level(1, 0), level(3, 1))), "
 ALL_SERVED = f.OnPaths("E", f.Finally(f.Atom(conj(level(member, 2) for member in (1, 2, 3)), "all are served")))
 BEFORE_THEY_COME = disj(conj((Read(f"x[{member}]@Cus[{member}]"), level(member, 0))) for member in (1, 2, 3))
 SERVED_BEFORE = f.OnPaths("E", f.Until(f.Atom(TRUE, "true"), f.Atom(BEFORE_THEY_COME, "served before they come")))
-_PIECES = symmetry_quotient._pieces
-_PIECES = symmetry_quotient._pieces
+_PIECES = symmetry_quotient._instance_variables
+_PIECES = symmetry_quotient._instance_variables
 
 
 def _but_for_one(*given: Any) -> object:
@@ -242,7 +242,7 @@ WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
         "conditions",
         lambda formula: (conditions(formula) or ())[:1],
     ),
-    "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_pieces", _but_for_one),
+    "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_instance_variables", _but_for_one),
 }
 
 
@@ -269,7 +269,7 @@ def test_questions_about_all_members(data: st.DataObject) -> None:
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "FEW", 0)
+        patched.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
         expected, *found = [next(verify(system, [question], method)) for method in methods]
     for result in found:
         assert result.answer == expected.answer, result.reason
@@ -298,7 +298,7 @@ def test_with_others_who_keep_going_it_is_another_question() -> None:
 def test_the_failure_of_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = f.And(tuple(f.OnPaths("A", f.Globally(f.Not(is_at(member, 2)))) for member in (1, 2, 3)))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
-    monkeypatch.setattr(engine_selector, "FEW", 0)
+    monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
     for method in methods:
         (result,) = verify(queue(1, 2, 3), [Question("q", "formula", everybody, "q")], method)
         assert result.evidence is not None
@@ -327,7 +327,7 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "FEW", 0)
+        patched.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
         (few,) = verify(system, [question], "reduced")
     (whole,) = verify(system, [question], "explicit")
     assert few.answer == whole.answer, few.reason
@@ -335,7 +335,7 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
 
 
 def test_it_is_said_what_was_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_selector, "FEW", 0)
+    monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
     question = Question("q", "formula", f.Not(SERVED_BEFORE), "q")
     (result,) = verify(queue(1, 2, 3), [question], "reduced")
     assert (result.answer, result.engine) == ("holds", "reduced")

@@ -24,7 +24,7 @@ _LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "nu
 def key(reading: Mapping[str, object], question: Question) -> str:
     """Return the name of a verdict: ``reading`` is all that the system was made from, and how it is verified."""
     span = question.span
-    asked = {
+    question_data = {
         "name": question.name,
         "kind": question.kind,
         "text": question.text,
@@ -33,8 +33,8 @@ def key(reading: Mapping[str, object], question: Question) -> str:
         "title": question.title,
         "place": None if span is None else [span.source.name, span.start, span.end],
     }
-    told = json.dumps([program(), reading, asked], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    document = json.dumps([program(), reading, question_data], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(document.encode()).hexdigest()
 
 
 @cache
@@ -43,13 +43,13 @@ def program() -> str:
 
     Raise `OSError` where the program cannot be read.
     """
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for part in (__version__, sys.version, sys.platform, *_versions()):
-        found.update(part.encode() + b"\0")
+        sha256.update(part.encode() + b"\0")
     for path in _files([Path(__file__).parents[1], shipped("grammar"), shipped("stdlib")]):
         content = path.read_bytes()
-        found.update(f"{path.name}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()
+        sha256.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    return sha256.hexdigest()
 
 
 def _versions() -> Iterator[str]:

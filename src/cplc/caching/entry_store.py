@@ -90,9 +90,9 @@ class Store:
             with suppress(OSError):
                 if now - path.stat().st_mtime > _ABANDONED:
                     path.unlink()
-        known = sorted(self._known(), reverse=True)
+        entries = sorted(self._known(), reverse=True)
         size = 0
-        for _, length, path in known:
+        for _, length, path in entries:
             size += length
             if size > self.most:
                 with suppress(OSError):
@@ -119,8 +119,8 @@ class Store:
         """Yield when each entry was last used, and its size."""
         for path in self._files("", _ENDING):
             with suppress(OSError):
-                found = path.stat()
-                yield found.st_mtime_ns, found.st_size, path
+                status = path.stat()
+                yield status.st_mtime_ns, status.st_size, path
 
     def _files(self, beginning: str, ending: str) -> list[Path]:
         try:

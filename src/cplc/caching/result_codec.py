@@ -38,18 +38,18 @@ class _Reader(pickle.Unpickler):
         self._known = {_QUESTION: question, _SYSTEM: system, _OWN_SYSTEM: question.system}
 
     def persistent_load(self, name: object) -> object:
-        known = self._known.get(str(name))
-        if known is None:
+        target = self._known.get(str(name))
+        if target is None:
             raise pickle.UnpicklingError(f"nothing is called {name}")
-        return known
+        return target
 
     def find_class(self, module: str, name: str) -> object:
         if (module, name) == ("fractions", "Fraction"):
             return super().find_class(module, name)
         if module.startswith(_MODULES) and module in sys.modules and "." not in name:
-            found = getattr(sys.modules[module], name, None)
-            if isinstance(found, type) and is_dataclass(found):
-                return found
+            candidate = getattr(sys.modules[module], name, None)
+            if isinstance(candidate, type) and is_dataclass(candidate):
+                return candidate
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a result")
 
 

@@ -69,9 +69,9 @@ class Container:
         section = self.sections[name]
         with os.fdopen(open_regular(self.path), "rb") as stream:
             stream.seek(section.begin)
-            left = section.size
-            while left and (piece := stream.read(min(_PIECE, left))):
-                left -= len(piece)
+            remaining = section.size
+            while remaining and (piece := stream.read(min(_PIECE, remaining))):
+                remaining -= len(piece)
                 yield piece
 
 
@@ -118,8 +118,10 @@ def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
     try:
         match json.loads(table):
             case {"about": dict(about), "sections": dict(sections)}:
-                found = {name: Section(int(where[0]), int(where[1]), str(where[2])) for name, where in sections.items()}
-                return about, found
+                table_sections = {
+                    name: Section(int(where[0]), int(where[1]), str(where[2])) for name, where in sections.items()
+                }
+                return about, table_sections
             case _:
                 pass
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
@@ -128,14 +130,16 @@ def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
 
 
 def _digest(stream: IO[bytes], size: int) -> str:
-    found, left = sha256(), size
-    while left and (piece := stream.read(min(_PIECE, left))):
-        found.update(piece)
-        left -= len(piece)
-    return found.hexdigest()
+    hasher, remaining = sha256(), size
+    while remaining and (piece := stream.read(min(_PIECE, remaining))):
+        hasher.update(piece)
+        remaining -= len(piece)
+    return hasher.hexdigest()
 
 
-def written(before: Container, about: Mapping[str, object], new: Mapping[str, Parts], kept: Iterable[str]) -> Container:
+def written(
+    before: Container, about: Mapping[str, object], new: Mapping[str, Parts], retained: Iterable[str]
+) -> Container:
     """Put a new file in the place of the one before it, with new sections and those of the old ones that are kept.
 
     Whoever is killed here leaves one of the two, and all of it. Raise `OSError` where that cannot be written, and
@@ -147,7 +151,7 @@ def written(before: Container, about: Mapping[str, object], new: Mapping[str, Pa
         with os.fdopen(handle, "wb") as stream:
             stream.write(bytes(_BEGIN))
             sections = {name: _copied(stream, parts()) for name, parts in new.items()}
-            for one in kept:
+            for one in retained:
                 try:
                     sections[one] = _copied(stream, before.pieces(one))
                 except FileNotFoundError:
@@ -182,11 +186,11 @@ def _sync_folder(path: Path) -> None:
 
 
 def _copied(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
-    begin, found = stream.tell(), sha256()
+    begin, hasher = stream.tell(), sha256()
     for part in parts:
-        found.update(part)
+        hasher.update(part)
         stream.write(part)
-    return Section(begin, stream.tell() - begin, found.hexdigest())
+    return Section(begin, stream.tell() - begin, hasher.hexdigest())
 
 
 def make_place(path: Path) -> None:

@@ -58,8 +58,10 @@ def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not owed at an end for ever, unless its creditor suspended it."""
     for one in system.commitments:
         debt = debts[one.name]
-        others = (conj((waits, debts[target].in_force)) for target, waits in debt.waits_for if target in debts)
-        stuck = conj((debt.owed, negate(debt.suspended), negate(disj(others))))
+        targets_in_force = (
+            conj((waits, debts[target].in_force)) for target, waits in debt.waits_for if target in debts
+        )
+        stuck = conj((debt.owed, negate(debt.suspended), negate(disj(targets_in_force))))
         if not is_false(stuck):
             finding = f"{_named(one)} is owed at an end, where nobody can act any more; {_help(system, one)}"
             is_active = stuck == _is(system, one, "active")
@@ -71,8 +73,8 @@ def left_open(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not open at an end for ever."""
     for one in system.commitments:
         waiting = debts[one.name].waits_for
-        others = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
-        dangling = conj((_open(system, one), negate(disj(others))))
+        targets_open = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
+        dangling = conj((_open(system, one), negate(disj(targets_open))))
         if not is_false(dangling):
             finding = f"{_named(one)} is open at an end, where nobody can act any more; {_help(system, one)}"
             never = _never_at_an_end(system, dangling, one, "open", has_formula=not waiting)
@@ -84,12 +86,12 @@ def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
     for one in system.commitments:
         debt, places = debts[one.name], []
         for step in _restarts_of(system, one):
-            others = (
+            targets_in_force = (
                 conj((waits, debts[target].in_force))
                 for target, waits in debt.waits_for
                 if system.commitment[target].variable in step.writes
             )
-            places.append(conj((step.guard, debt.owed, negate(disj(others)))))
+            places.append(conj((step.guard, debt.owed, negate(disj(targets_in_force)))))
         if not is_false(place := disj(places)):
             finding = f"{_named(one)} is owed when a new round takes it back; {_help(system, one)}"
             yield (_never(place, f"a restart takes back {one.name}, which is owed"), finding), one.span
@@ -173,8 +175,8 @@ def _never_at_an_end(
 
 def _leaves(condition: Atom, is_timed: bool) -> Formula:
     """Return that the condition does not hold for ever, where nothing but time can change it."""
-    left = Not(condition)
-    return OnPaths("A", Finally(left)) if is_timed else left
+    negation = Not(condition)
+    return OnPaths("A", Finally(negation)) if is_timed else negation
 
 
 def _never(condition: Expr, text: str) -> Formula:

@@ -26,10 +26,10 @@ def actions_between(
 
     With ``only`` the player of that choice does that action.
     """
-    return _rounds(system).between(before, after, only)
+    return _joint_actions(system).between(before, after, only)
 
 
-class _Rounds:
+class _JointActions:
     """The rounds of one system. The runs of its formulas go the same ways again and again, so rounds are kept."""
 
     def __init__(self, system: System) -> None:
@@ -63,13 +63,13 @@ class _Rounds:
             ]
             for player in self._system.players
         }
-        found = next(satisfying_assignments(domains, And(tuple(explained))), None)
-        return None if found is None else tuple(str(found[player.choice]) for player in self._system.players)
+        choices = next(satisfying_assignments(domains, And(tuple(explained))), None)
+        return None if choices is None else tuple(str(choices[player.choice]) for player in self._system.players)
 
 
 @memoize_per_system
-def _rounds(system: System) -> _Rounds:
-    return _Rounds(system)
+def _joint_actions(system: System) -> _JointActions:
+    return _JointActions(system)
 
 
 def with_actions(system: System, evidence: Evidence) -> Evidence:

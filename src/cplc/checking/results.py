@@ -18,7 +18,7 @@ Kind = Literal["property", "check", "formula", "model", "analysis"]
 what a participant can count on."""
 
 
-QUICK = "a quick search settled it"
+QUICK_SEARCH = "a quick search settled it"
 """Why `auto` did without the engine that it takes by default."""
 
 
@@ -41,7 +41,7 @@ class Question:
     span: Span | None = field(default=None, compare=False, repr=False)
     system: System | None = field(default=None, compare=False, repr=False)
     """The system with something observed in it that only this question needs; None for the system as it is."""
-    over_nothing: tuple[str, ...] = ()
+    vacuous_quantifiers: tuple[str, ...] = ()
     """Quantifiers that have no instance, where the formula is true for want of one."""
     constant_implications: tuple[str, ...] = ()
     """What there is to say of implications that a constant in the text makes true, so that the formula lacks them."""
@@ -267,9 +267,9 @@ class Result:
     @property
     def span(self) -> Span | None:
         """Where it lies: in the file's question or, of a question that is not there, in what it finds."""
-        asked = self.question
-        found = zip(asked.findings, asked.places, strict=True) if asked.places else ()
-        return next((place for finding, place in found if finding in self.findings), asked.span)
+        question = self.question
+        placed = zip(question.findings, question.places, strict=True) if question.places else ()
+        return next((place for finding, place in placed if finding in self.findings), question.span)
 
     @property
     def as_expected(self) -> bool:

@@ -98,9 +98,9 @@ class Analyzing:
 
     def doing(self) -> str:
         """Say what is being worked on."""
-        left = self.names[len(self.found) :]
+        remaining = self.names[len(self.found) :]
         which = f" ({len(self.found) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
-        return f"analyzing {left[0]}{which}" if left else "compiling"
+        return f"analyzing {remaining[0]}{which}" if remaining else "compiling"
 
     def take(self, event: Event) -> None:
         """Say what is new."""
@@ -207,15 +207,17 @@ class Analyzing:
 
         assert self.form in WHOLE
         results = [(result, _standing(result)) for one in self.found for result in results_of(one)]
-        found = in_order(self.diagnostics)
-        output.write(document(self.form, Outcome("analyze", self.file, __version__, found, results, self.interrupted)))
+        diagnostics = in_order(self.diagnostics)
+        output.write(
+            document(self.form, Outcome("analyze", self.file, __version__, diagnostics, results, self.interrupted))
+        )
 
     def _write_page(self) -> None:
         from cplc.report.decision_page import decision_page
 
         sections = [section(event) for event in self.found if not isinstance(event, Pair)]
-        found = in_order(self.diagnostics)
-        output.write(decision_page(self.file, __version__, found, sections, self.interrupted))
+        diagnostics = in_order(self.diagnostics)
+        output.write(decision_page(self.file, __version__, diagnostics, sections, self.interrupted))
 
     def write_charts(self, folder: Path) -> None:
         """Write each drawing into the folder; say of whom there is nothing to draw."""
@@ -277,10 +279,10 @@ def results_of(event: Finding | Guess | Pair) -> Iterator[Result]:
 
     if isinstance(event, Pair):
         return
-    asked = event.asked
-    for number, threshold in enumerate(asked.thresholds):
+    bound_participant = event.asked
+    for number, threshold in enumerate(bound_participant.thresholds):
         seconds = 0.0 if number else event.seconds  # once for all that is asked of one participant
-        question = BoundQuestion(threshold_question(threshold, asked.participant), asked.system)
+        question = BoundQuestion(threshold_question(threshold, bound_participant.participant), bound_participant.system)
         if isinstance(event, Guess):
             yield guessed_result(question, event.estimate, threshold.aspect, seconds)
         else:

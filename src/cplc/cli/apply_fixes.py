@@ -34,10 +34,10 @@ def fixed(
             return None
         return loaded.source.text, repaired(replace(loaded, protocol=protocol))
 
-    found = finished(work, Limits(), f"repairing {file}")
-    if found is None or isinstance(found, str):
-        return found
-    before, after = found
+    outcome = finished(work, Limits(), f"repairing {file}")
+    if outcome is None or isinstance(outcome, str):
+        return outcome
+    before, after = outcome
     if diff:
         output.write_exactly(output.difference(file, before, after.text))
     elif after.count:

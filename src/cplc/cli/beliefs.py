@@ -82,8 +82,8 @@ def command(
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Estimates]:
         from cplc.mining.belief_estimation import estimated
 
-        compilation, found = compilation_of(file, definitions, channels, protocol)
-        yield found
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        yield diagnostics
         if compilation is None:
             return
         roles = _roles(compilation, agent)
@@ -131,9 +131,9 @@ def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
     families = {one.family for one in compilation.system.agents}
     roles = frozenset(one.name for one in compilation.system.agents if agent in (one.name, one.family))
     if not roles:
-        known = [*(one.name for one in model.participants), *families, *compilation.system.agent]
-        hints = [note.message for note in did_you_mean(agent, known)]
-        listed = f"there are {', '.join(dict.fromkeys(known[:12]))}"
+        candidates = [*(one.name for one in model.participants), *families, *compilation.system.agent]
+        hints = [note.message for note in did_you_mean(agent, candidates)]
+        listed = f"there are {', '.join(dict.fromkeys(candidates[:12]))}"
         raise click.UsageError(f"no participant or role is called `{agent}`; {(hints or [listed])[0]}")
     return roles
 

@@ -84,10 +84,10 @@ def command(
         from cplc.compatibility.compare import compare
         from cplc.compatibility.matching import Match
 
-        before, found = compilation_of(old, definitions, channels, protocol)
+        before, diagnostics = compilation_of(old, definitions, channels, protocol)
         after, more = compilation_of(new, definitions, channels, protocol)
         if before is None or after is None:
-            return None, (*found, *more)
+            return None, (*diagnostics, *more)
         # What there is to warn of is said by `check`; only what keeps the two from being compared matters here.
         match = Match(before.system, after.system, dict(renames))
         _refuse(match.unused(), f"`{new}` has nothing called")

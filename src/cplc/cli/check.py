@@ -80,7 +80,7 @@ def command(
             continue
         if isinstance(one, str):
             output.write(f"{one}\n", err=True)
-            return worst((Exit.UNKNOWN, *(known.code for known in checked)))
+            return worst((Exit.UNKNOWN, *(result.code for result in checked)))
         checked.append(one)
         if diff:  # standard output is a patch
             shown: AnyFormat = "concise" if form == "concise" else "text"
@@ -123,12 +123,12 @@ def _checked(
             repairs, remarks = repaired.count, () if diff else repaired.remarks
         if repairs and not diff:
             output.write(f"{printable(file)}: {repairs} repaired\n", err=True)
-    found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
-    if isinstance(found, str):
-        return found
+    outcome = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
+    if isinstance(outcome, str):
+        return outcome
     would_change = Exit.UNEXPECTED if diff and repairs else Exit.EXPECTED
-    found = (*remarks, *found)
-    return _Checked(file, found, worst((exit_for(found, strict=strict), would_change)))
+    outcome = (*remarks, *outcome)
+    return _Checked(file, outcome, worst((exit_for(outcome, strict=strict), would_change)))
 
 
 def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:

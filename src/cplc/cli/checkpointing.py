@@ -11,7 +11,7 @@ import click
 
 from cplc.cli.limits import Guards, Interrupted, Limits, Terminated
 from cplc.cli.options import duration
-from cplc.runtime import checkpointing as unfinished
+from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.caching.checkpoint_file import Checkpoint
@@ -52,7 +52,7 @@ def checkpoint_options(command: Command) -> Command:
     )(command)
 
 
-def checkpointing(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
+def checkpointing_for(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
     """Return what keeps the work of this run, if that is wanted."""
     if path is None:
         if every is not None:
@@ -78,7 +78,7 @@ class Checkpointing:
 
         store = Checkpoint(self.path, self._every, self._limit)
         try:
-            kept = store.open(system)
+            content = store.open(system)
         except Unusable as problem:
             raise click.UsageError(
                 f"`{self.path}` cannot be resumed from: {problem}. "
@@ -87,8 +87,8 @@ class Checkpointing:
         except OSError as problem:
             raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
-        unfinished.keep_with(store)
-        return store, None if kept is None else f"resuming from {self.path}: {kept.text()}\n"
+        checkpointing.set_store(store)
+        return store, None if content is None else f"resuming from {self.path}: {content.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
         """Return the limit that is so near that what takes so many seconds should be done now."""
@@ -109,7 +109,7 @@ class Checkpointing:
 
     def ended(self, *, is_complete: bool) -> None:
         """Write everything, as the work is over."""
-        unfinished.keep_with(None)
+        checkpointing.set_store(None)
         if self._store is not None:
             self._store.ended(is_complete=is_complete)
 
@@ -120,16 +120,16 @@ class Checkpointing:
             return None
         try:
             if isinstance(stop, KeyboardInterrupt | Terminated):
-                kept = store.stopped(
+                content = store.stopped(
                     _MORE_PATIENCE, _MOST_PATIENCE, lambda: tell(f"writing {self.path}; Ctrl-C stops this too\n")
                 )
             else:
                 patience = _PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS)
-                kept = store.stopped(patience, patience)
+                content = store.stopped(patience, patience)
         except KeyboardInterrupt:
-            kept = store.stopped(0, 0)
-        unfinished.keep_with(None)
-        return self.problem or f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
+            content = store.stopped(0, 0)
+        checkpointing.set_store(None)
+        return self.problem or f"kept in {self.path}: {content.text()}; the same command goes on from there\n"
 
     @property
     def problem(self) -> str | None:

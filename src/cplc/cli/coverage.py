@@ -92,8 +92,8 @@ def command(
     outcomes: list[Outcome] = []
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Outcome]:
-        compilation, found = compilation_of(file, definitions, channels, protocol)
-        yield found
+        compilation, problems = compilation_of(file, definitions, channels, protocol)
+        yield problems
         if compilation:
             questions_of(compilation, properties)  # unknown names are wrong before anything is verified
             yield from compilation.coverage(properties, engine)

@@ -143,8 +143,8 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
             agent = system.agent[_named(name, "role", system.agent)]
             return _graph(protocol_diagrams.role(system, agent, f"{title}: {agent.name}"), target)
         case "commitment":
-            kept: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
-            one = kept[_named(name, "commitment or claim", kept)]
+            commitments: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
+            one = commitments[_named(name, "commitment or claim", commitments)]
             return _graph(protocol_diagrams.lifecycle(system, one, f"{title}: {one.name}"), target)
         case "owes":
             state = None
@@ -179,19 +179,19 @@ def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     return system, again.run
 
 
-def _named(name: str | None, what: str, known: Iterable[str]) -> str:
+def _named(name: str | None, what: str, candidates: Iterable[str]) -> str:
     """Return what is meant: the only one there is, one of this name, or the first of this family."""
-    names = list(known)
+    names = list(candidates)
     if name is None and len(names) == 1:
         return names[0]
     listed = f"there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else "there is none"
     if name is None:
         raise click.UsageError(f"choose a {what} with --name; {listed}")
-    found = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
-    if not found:
+    matches = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
+    if not matches:
         hints = [note.message for note in did_you_mean(name, names)]
         raise click.UsageError(f"no {what} is called `{name}`; {(hints or [listed])[0]}")
-    return found[0]
+    return matches[0]
 
 
 def _graph(graph: Graph, target: Target) -> str:

@@ -106,13 +106,13 @@ def command(
         if agent is not None:
             return _decision(compilation, agent), diagnostics
         if formula is None:
-            asked = questions_of(compilation, properties) if properties else compilation.declared_questions()
+            questions = questions_of(compilation, properties) if properties else compilation.declared_questions()
         else:
             question = compilation.formula_question(formula, assuming or ())
             if isinstance(question, tuple):
                 return None, (*diagnostics, *question)
-            asked = (question,)
-        return compilation.export(target, asked, states=states), diagnostics
+            questions = (question,)
+        return compilation.export(target, questions, states=states), diagnostics
 
     try:
         outcome = finished(work, Limits(), "exporting")
@@ -140,11 +140,11 @@ def _decision(compilation: Compilation, agent: str) -> Export:
     from cplc.participant_analysis import participants
 
     try:
-        asked = participants(compilation, (agent,))
+        bound_participants = participants(compilation, (agent,))
     except UnknownQuestion as problem:
         raise click.UsageError(f"no agent is called `{problem.name}`") from None
-    request = replace(compilation.to_be_exported(()), system=asked[0].system)
-    return prism_mdp.export(request, asked[0].participant)
+    request = replace(compilation.to_be_exported(()), system=bound_participants[0].system)
+    return prism_mdp.export(request, bound_participants[0].participant)
 
 
 def _check_place(path: Path, file: str, *, force: bool) -> None:

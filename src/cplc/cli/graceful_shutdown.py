@@ -44,11 +44,11 @@ class Stop:
         """Ask whether there may be more; nobody interrupts what is done meanwhile."""
         self._is_waiting = False
         self.look()
-        found = more()
+        answer = more()
         if self._reason is not None:
             raise Interrupted(self._reason)
         self._is_waiting = True
-        return found
+        return answer
 
     def look(self) -> None:
         """See whether a limit is reached."""

@@ -133,7 +133,7 @@ class _Play:
             self._answer(line, word, rest.strip())
 
     def _answer(self, line: str, word: str, rest: str) -> None:
-        known: dict[str, Callable[[], None]] = {
+        actions: dict[str, Callable[[], None]] = {
             "": lambda: self._go(self._session.at + 1),
             "help": lambda: output.write(_HELP),
             "?": lambda: output.write(_HELP),
@@ -153,7 +153,7 @@ class _Play:
             "save": lambda: self._save(rest),
         }
         # A message may be called like a command; then its step has a number, and a longer name.
-        (known.get(word) or (lambda: self._step(line)))()
+        (actions.get(word) or (lambda: self._step(line)))()
 
     # --- going on
 
@@ -202,11 +202,11 @@ class _Play:
                 return
             self._take(session.choices[number - 1])
             return
-        found = session.named(text)
-        if len(found) == 1:
-            self._take(found[0])
-        elif found:
-            numbers = [str(n) for n, choice in enumerate(session.choices, 1) if choice in found]
+        matches = session.named(text)
+        if len(matches) == 1:
+            self._take(matches[0])
+        elif matches:
+            numbers = [str(n) for n, choice in enumerate(session.choices, 1) if choice in matches]
             self._say(f"`{text}` is ambiguous: type one of the numbers {', '.join(numbers)}")
         else:
             self._say(self._unknown(text))
@@ -218,8 +218,8 @@ class _Play:
         about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
         if about and not any(holds(step.guard, self._session.state) for step in about):
             return f"`{text}` is not enabled here"
-        known = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_WORDS]
-        hints = [note.message for note in did_you_mean(text, known)]
+        candidates = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_WORDS]
+        hints = [note.message for note in did_you_mean(text, candidates)]
         return f"`{text}` is neither a step nor a command; {hints[0] if hints else '`help` lists the commands'}"
 
     def _take(self, choice: Choice) -> None:
@@ -295,11 +295,11 @@ class _Play:
         self._say_all(run_text(self._system, self._session.run, self._style))
 
     def _properties(self) -> None:
-        asked = [one for one in asked_of(self._compilation, ()) if one.question.kind in ("property", "check")]
-        if not asked:
+        questions = [one for one in asked_of(self._compilation, ()) if one.question.kind in ("property", "check")]
+        if not questions:
             self._say("the file declares no property")
         width = max(map(len, _VERDICTS.values()))
-        for one in asked:
+        for one in questions:
             question = one.question
             shown = self._verdict(one.system if question.system is None else question.system, question)
             if question.is_usual and shown.verdict != "fails":

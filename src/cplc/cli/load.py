@@ -171,8 +171,8 @@ def questions_of(
     except UnknownQuestion as problem:
         existing = [*problem.known, *besides]
         hints = [note.message for note in did_you_mean(problem.name, existing)]
-        known = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
-        raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
+        listing = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
+        raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None
 
 
 def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
@@ -183,10 +183,10 @@ def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuest
     from cplc.participant_analysis import threshold_questions
 
     every = threshold_questions(compilation)
-    known = list(dict.fromkeys(one.question.name for one in every))
+    thresholds = list(dict.fromkeys(one.question.name for one in every))
     analyses = [one for one in every if not names or one.question.name in names]
-    others = [name for name in names if name not in known]
-    questions = questions_of(compilation, others, known) if others or not names else ()
+    question_names = [name for name in names if name not in thresholds]
+    questions = questions_of(compilation, question_names, thresholds) if question_names or not names else ()
     return (*questions, *analyses)
 
 
@@ -223,8 +223,8 @@ def followed(
 
 def worst(codes: Iterable[Exit]) -> Exit:
     """Return what several files make of a run: what is certain outweighs what is unknown."""
-    found = set(codes)
-    return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in found), Exit.EXPECTED)
+    present = set(codes)
+    return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in present), Exit.EXPECTED)
 
 
 def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:

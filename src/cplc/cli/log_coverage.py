@@ -42,7 +42,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
     """Say what the logs show of the protocol, and what they do not."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
-    found: LogCoverage | None = None
+    coverage: LogCoverage | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
         from cplc.mining.log_coverage import log_coverage
@@ -61,7 +61,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
         yield log_coverage(now.choices, now.states)
 
     def take(event: tuple[Diagnostic, ...] | Observed | LogCoverage) -> None:
-        nonlocal observed, found
+        nonlocal observed, coverage
         match event:
             case tuple():
                 diagnostics.extend(event)
@@ -69,7 +69,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
             case Observed():
                 observed = event
             case _:
-                found = event
+                coverage = event
 
     def doing() -> str:
         return f"event {observed.events if observed else 0:,}"
@@ -78,9 +78,14 @@ def cover(wish: Wish, limits: Limits) -> Exit:
     code = exit_for(diagnostics, strict=False)
     if code == Exit.EXPECTED and interrupted:
         code = Exit.UNKNOWN
-    if code == Exit.EXPECTED and found is not None and wish.at_least is not None and found.percent < wish.at_least:
+    if (
+        code == Exit.EXPECTED
+        and coverage is not None
+        and wish.at_least is not None
+        and coverage.percent < wish.at_least
+    ):
         code = Exit.UNEXPECTED
-    _write(wish, diagnostics, observed, found, interrupted, code)
+    _write(wish, diagnostics, observed, coverage, interrupted, code)
     return code
 
 
@@ -88,7 +93,7 @@ def _write(
     wish: Wish,
     diagnostics: Sequence[Diagnostic],
     observed: Observed | None,
-    found: LogCoverage | None,
+    coverage: LogCoverage | None,
     interrupted: str | None,
     code: Exit,
 ) -> None:
@@ -106,17 +111,17 @@ def _write(
                 "cases": observed.monitor.totals.cases if observed else 0,
                 "records": observed.events if observed else 0,
                 "left_out_records": observed.counts if observed else {},
-                **(coverage_data(found) if found is not None else {}),
+                **(coverage_data(coverage) if coverage is not None else {}),
                 "interrupted": interrupted,
                 "exit": code,
             }
         )
-    elif found is not None and observed is not None:
+    elif coverage is not None and observed is not None:
         tell_what_is_left_out(observed)
         style = output.result_colours if output.has_colour(wish.colour) else plain
         cases, events = observed.monitor.totals.cases, observed.events
         cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
         output.write(f"{printable(wish.file)}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
-        output.write("".join(f"{line}\n" for line in coverage_text(found, style)))
+        output.write("".join(f"{line}\n" for line in coverage_text(coverage, style)))
     if interrupted:
         output.write(f"{interrupted}\n", err=True)

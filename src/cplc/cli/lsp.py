@@ -45,13 +45,13 @@ def command(tcp: int | None, job: bool) -> Exit:
     return Exit.EXPECTED
 
 
-def _job(wanted: Mapping[str, Any]) -> Exit:
+def _job(request: Mapping[str, Any]) -> Exit:
     """Verify what the server asks, and say each result in a line; the last one says how it ended."""
     try:
-        said: Said = {}
-        for said in supervised(answers(wanted), Limits(), waiting=_for_a_server(os.getppid())):
-            _say(said)
-        if "end" not in said:
+        message: Said = {}
+        for message in supervised(answers(request), Limits(), waiting=_for_a_server(os.getppid())):
+            _say(message)
+        if "end" not in message:
             _say({"end": None})
     except Interrupted as stop:
         _say({"end": str(stop)})
@@ -73,6 +73,6 @@ def _for_a_server(parent: int) -> Callable[[], None]:
     return check
 
 
-def _say(said: Said) -> None:
-    write(json.dumps(said) + "\n")
+def _say(message: Said) -> None:
+    write(json.dumps(message) + "\n")
     sys.stdout.flush()

@@ -53,8 +53,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        found: click.Command = importlib.import_module(f"cplc.cli.{name}").command
-        return found
+        command: click.Command = importlib.import_module(f"cplc.cli.{name}").command
+        return command
 
 
 @click.group(

@@ -232,12 +232,12 @@ def _write(
 
     from cplc.monitoring.summary import summary, summary_text
 
-    found = None if monitor is None else summary(monitor)
+    totals = None if monitor is None else summary(monitor)
     match wish.form:
-        case "text" if found is not None:
-            output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(found)))
-        case "jsonl" if found is not None:
-            output.write(json_text({"kind": "summary", **found.data, "exit": code}) + "\n")
+        case "text" if totals is not None:
+            output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(totals)))
+        case "jsonl" if totals is not None:
+            output.write(json_text({"kind": "summary", **totals.data, "exit": code}) + "\n")
         case "json":
             output.write_json(
                 {
@@ -247,7 +247,7 @@ def _write(
                     "logs": list(wish.logs),
                     "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
                     "findings": teller.kept,
-                    "summary": None if found is None else found.data,
+                    "summary": None if totals is None else totals.data,
                     "interrupted": interrupted,
                     "exit": code,
                 }

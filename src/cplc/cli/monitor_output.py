@@ -65,10 +65,10 @@ class Teller:
     @property
     def code(self) -> Exit:
         """What this run is worth: who did wrong is certain, whatever else is not known."""
-        found = self._severities
-        if "wrong" in found:
+        severities = self._severities
+        if "wrong" in severities:
             return Exit.UNEXPECTED
-        return Exit.WRONG if "unread" in found else Exit.UNKNOWN if "unknown" in found else Exit.EXPECTED
+        return Exit.WRONG if "unread" in severities else Exit.UNKNOWN if "unknown" in severities else Exit.EXPECTED
 
 
 def _command(finding: Finding) -> str:

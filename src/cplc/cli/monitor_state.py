@@ -147,8 +147,8 @@ def _progress(section: bytes) -> Progress | None:
         document = json.loads(section)
         match document:
             case {"logs": dict(logs), "findings": int(findings), "monitor": dict(monitor)} if findings >= 0:
-                found = {str(name): log for name, data in logs.items() if (log := _log(data)) is not None}
-                return Progress(monitor, found, findings) if len(found) == len(logs) else None
+                progress = {str(name): log for name, data in logs.items() if (log := _log(data)) is not None}
+                return Progress(monitor, progress, findings) if len(progress) == len(logs) else None
             case _:
                 return None
     except (ValueError, RecursionError):

@@ -98,31 +98,31 @@ def command(
         reading, diagnostics = taken.reading()
         if reading is None:
             return [], None, diagnostics
-        found = [replayed_on(reading, one) for one in runs]
-        return found, reading if isinstance(reading, Compilation) else None, diagnostics
+        replayed_runs = [replayed_on(reading, one) for one in runs]
+        return replayed_runs, reading if isinstance(reading, Compilation) else None, diagnostics
 
     outcome = finished(work, Limits(timeout, memory), "replaying")
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
-    found, compilation, diagnostics = outcome
+    replayed_runs, compilation, diagnostics = outcome
     code = exit_for(diagnostics, strict=False)
-    if code == Exit.EXPECTED and any(one.misfit is not None for _, one in found):
+    if code == Exit.EXPECTED and any(one.misfit is not None for _, one in replayed_runs):
         code = Exit.UNEXPECTED
     output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
     if form == "json":
-        _write_document(record, taken, found, diagnostics, code)
+        _write_document(record, taken, replayed_runs, diagnostics, code)
         return code
-    if interactive and found:
+    if interactive and replayed_runs:
         from cplc.cli.interactive_run import go_through
 
-        if len(found) > 1:
+        if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         if compilation is None:
             raise click.UsageError("--interactive does not apply to models in ISPL")
-        go_through(compilation, *found[0], colour=colour)
+        go_through(compilation, *replayed_runs[0], colour=colour)
         return code
-    for system, one in found:
+    for system, one in replayed_runs:
         _show(system, one, taken.file, colour)
     return code
 
@@ -144,8 +144,8 @@ def record_in(
     if not found.runs:
         raise click.UsageError(f"`{record}` contains no run")
     model = file or _named_file(record, found.file)
-    told = found.parameters if file is None else {}
-    parameters = {**told, **dict(definitions)}
+    recorded_parameters = found.parameters if file is None else {}
+    parameters = {**recorded_parameters, **dict(definitions)}
     return Record(
         found,
         model,
@@ -226,7 +226,7 @@ def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
 def _write_document(
     record: str,
     taken: Record,
-    found: Sequence[tuple[System, Replayed]],
+    replayed_runs: Sequence[tuple[System, Replayed]],
     diagnostics: Sequence[Diagnostic],
     code: Exit,
 ) -> None:
@@ -256,7 +256,7 @@ def _write_document(
                     },
                     "not_compared": list(one.ignored),
                 }
-                for system, one in found
+                for system, one in replayed_runs
             ],
             "exit": code,
         }

@@ -22,10 +22,10 @@ cache_option = click.option(
 )
 
 
-def is_wanted(said: bool | None) -> bool:
+def is_wanted(option: bool | None) -> bool:
     """Whether verdicts are kept: as the command line says, or the environment."""
-    if said is not None:
-        return said
+    if option is not None:
+        return option
     setting = os.environ.get("CPLC_CACHE")
     return setting.strip().lower() not in _OFF if setting is not None else not os.environ.get("CI")
 
@@ -47,7 +47,7 @@ def shared() -> Answers | None:
 
 
 def answers(
-    asked: Sequence[BoundQuestion],
+    questions: Sequence[BoundQuestion],
     reading: Mapping[str, object],
     verify: Callable[[Sequence[BoundQuestion]], Iterator[Result]],
     stores: Sequence[Answers],
@@ -56,16 +56,16 @@ def answers(
 
     What is unknown may be known with more time or memory, and is not kept.
     """
-    keys = _keys(asked, reading) if stores else None
+    keys = _keys(questions, reading) if stores else None
     if keys is None:
-        yield from verify(asked)
+        yield from verify(questions)
         return
-    known = [_known(stores, key, one) for key, one in zip(keys, asked, strict=True)]
-    found = verify([one for one, result in zip(asked, known, strict=True) if result is None])
+    cached_results = [_known(stores, key, one) for key, one in zip(keys, questions, strict=True)]
+    new_results = verify([one for one, result in zip(questions, cached_results, strict=True) if result is None])
     is_new = False
-    for one, key, result in zip(asked, keys, known, strict=True):
+    for one, key, result in zip(questions, keys, cached_results, strict=True):
         if result is None:
-            result = next(found)
+            result = next(new_results)
             is_new |= _keep(stores, key, one, result)
         yield result
     if is_new:
@@ -73,22 +73,22 @@ def answers(
             store.trim()
 
 
-def _keys(asked: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
+def _keys(questions: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
     """Return the name of each verdict; None where this program cannot be told from others."""
     from cplc.caching.cache_keys import key
 
     try:
-        return [key(reading, one.question) for one in asked]
+        return [key(reading, one.question) for one in questions]
     except OSError:
         return None
 
 
-def _known(stores: Sequence[Answers], key: str, asked: BoundQuestion) -> Result | None:
+def _known(stores: Sequence[Answers], key: str, question: BoundQuestion) -> Result | None:
     from cplc.caching.result_codec import read
 
     for store in stores:
         content = store.get(key)
-        result = None if content is None else read(content, asked.question, asked.system)
+        result = None if content is None else read(content, question.question, question.system)
         if result is not None and _replays(result):
             return result
     return None
@@ -101,12 +101,12 @@ def _replays(result: Result) -> bool:
     return result.evidence is None or not replay(result.system, result.evidence, result.question.assuming)
 
 
-def _keep(stores: Sequence[Answers], key: str, asked: BoundQuestion, result: Result) -> bool:
+def _keep(stores: Sequence[Answers], key: str, question: BoundQuestion, result: Result) -> bool:
     from cplc.caching.result_codec import written
 
     if result.answer == "unknown" or result.reason is not None:
         return False
-    content = written(result, asked.system)
+    content = written(result, question.system)
     if content is None:
         return False
     for store in stores:

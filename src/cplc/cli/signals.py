@@ -25,8 +25,8 @@ TERMINATIONS: Final = tuple(number for number in REQUESTS_TO_END if number != si
 @contextmanager
 def handling(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]:
     """Handle these signals inside the block, but for those ignored; `outlast_terminations` holds after it."""
-    wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in wanted}
+    handled = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:

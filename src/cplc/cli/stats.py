@@ -57,8 +57,8 @@ def command(
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
         from cplc.compilation import Compilation, count_reachable
 
-        compilation, found = reading_of(file, definitions, channels, protocol)
-        yield found
+        compilation, problems = reading_of(file, definitions, channels, protocol)
+        yield problems
         if compilation:
             yield _sizes(compilation.system)
             if isinstance(compilation, Compilation):

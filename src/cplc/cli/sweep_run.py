@@ -87,11 +87,11 @@ class Sweeping:
         self.is_planned = True
 
     def _take(self, answered: Answered) -> None:
-        found = tuple(lines(answered, answered.item.key(program())))
-        self.found[answered.number] = found
+        new_lines = tuple(lines(answered, answered.item.key(program())))
+        self.found[answered.number] = new_lines
         self.rows.extend(answered.rows)
         if self.form == "json":
-            records = Table(found).records()
+            records = Table(new_lines).records()
             output.write("".join(f"{_told(record, answered)}\n" for record in records))
         if self.path is not None and time.monotonic() - self._kept > _BETWEEN:
             self._write(_unfinished(self.path))
@@ -100,7 +100,7 @@ class Sweeping:
     @property
     def table(self) -> Table:
         """All that is known, in the order of the items."""
-        return Table(tuple(line for _, found in sorted(self.found.items()) for line in found))
+        return Table(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
@@ -119,10 +119,10 @@ class Sweeping:
 
     def _so_far(self) -> str:
         more = "" if self.is_planned else " or more"
-        said = f"{len(self.found)} of {self.planned}{more} jobs are done"
+        summary = f"{len(self.found)} of {self.planned}{more} jobs are done"
         if self.path is not None:
-            said += f"; resume with --resume {_unfinished(self.path)}"
-        return said
+            summary += f"; resume with --resume {_unfinished(self.path)}"
+        return summary
 
     def _write(self, path: Path) -> None:
         assert self.file_form is not None
@@ -171,11 +171,11 @@ class Sweeping:
         if not self.rows:
             return ""
         counts = Counter(row.answer for row in self.rows if row.answer)
-        said = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
+        verdicts = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         wrong = sum(row.expected is False for row in self.rows)
         not_expected = f"; {wrong} not as expected" if wrong else ""
         sizes = f"{_count(len(self.found), 'job')}, {_count(len(self.rows), 'row')}"
-        return f"\n{sizes}{': ' + said if said else ''}{not_expected}\n"
+        return f"\n{sizes}{': ' + verdicts if verdicts else ''}{not_expected}\n"
 
 
 def _count(number: int, what: str) -> str:
@@ -192,8 +192,8 @@ def _unfinished(path: Path) -> Path:
 
 
 def _told(record: dict[str, Cell], answered: Answered) -> str:
-    told = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
-    return json_text(told)
+    document = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
+    return json_text(document)
 
 
 def _shown(cell: Cell) -> str:

@@ -102,7 +102,7 @@ class Run:
             self.tell(event.text)
         else:
             self.results.append(event)
-            progress.say(None)
+            progress.report(None)
             self._show(event)
 
     def tell(self, text: str | None) -> None:
@@ -123,13 +123,13 @@ class Run:
 
         self.progress.clear()
         self.interrupted = reason
-        for asked in self.asked[len(self.results) :]:
+        for bound_question in self.asked[len(self.results) :]:
             answer: Answer = "unknown"
             why = reason
-            if self.settled is not None and self.settled[0] is asked.question:
+            if self.settled is not None and self.settled[0] is bound_question.question:
                 answer, why = self.settled[1], f"its evidence was not computed: {reason}"
-            result = Result(asked.question, answer, "", 0.0, asked.system, reason=why)
-            if self.so_far is not None and self.so_far.question is asked.question:
+            result = Result(bound_question.question, answer, "", 0.0, bound_question.system, reason=why)
+            if self.so_far is not None and self.so_far.question is bound_question.question:
                 result = replace(result, sizes=self.so_far.sizes)
             self.results.append(result)
             self._show(result)
@@ -209,8 +209,8 @@ class Run:
         if not self.results:
             return
         counts = Counter(map(self._verdict, self.results))
-        said = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
-        output.write(f"{printable(self.file)}: {said}\n")
+        summary = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
+        output.write(f"{printable(self.file)}: {summary}\n")
 
     def _verdict(self, result: Result) -> Standing:
         if result.answer == "unknown":
@@ -229,10 +229,10 @@ class Run:
             return
         from cplc.report.outcome import Outcome
 
-        told = [(result, self._verdict(result)) for result in self.results]
-        found = in_order(self.diagnostics)
+        verdicts = [(result, self._verdict(result)) for result in self.results]
+        diagnostics = in_order(self.diagnostics)
         stopped = self.error or self.interrupted
-        outcome = Outcome("verify", self.file, __version__, found, told, stopped, self.switched_off)
+        outcome = Outcome("verify", self.file, __version__, diagnostics, verdicts, stopped, self.switched_off)
         output.write(document(self.form, outcome))
 
     def _write_document(self) -> None:

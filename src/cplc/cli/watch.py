@@ -61,24 +61,24 @@ def watched(named: Callable[[], Sequence[str]]) -> Exit:
     return code
 
 
-def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], told: str) -> Iterator[Exit]:
+def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], record_path: str) -> Iterator[Exit]:
     """Yield what each run returns that comes to its end."""
     while True:
-        Path(told).unlink(missing_ok=True)
+        Path(record_path).unlink(missing_ok=True)
         names = named()
         files = _Files({os.path.normpath(name): digest(name) for name in names})
-        with _run(arguments, told) as process:
+        with _run(arguments, record_path) as process:
             changed: Sequence[str] = ()
             while process.poll() is None and not changed:
                 time.sleep(_POLL)
-                files.known.update(told_in(told))
+                files.known.update(told_in(record_path))
                 changed = files.changed()
-            files.known.update(told_in(told))
+            files.known.update(told_in(record_path))
             if process.returncode is not None:
                 yield _exit(process.returncode)
         if not changed:
-            there = [name for name, what in files.known.items() if what]
-            output.write(f"watching {_listed(there)}; Ctrl-C stops\n", err=True)
+            existing = [name for name, what in files.known.items() if what]
+            output.write(f"watching {_listed(existing)}; Ctrl-C stops\n", err=True)
             changed = _change(files, names, named)
         files.rest()
         output.write(f"{_listed(changed)} changed\n", err=True)
@@ -89,8 +89,8 @@ def _change(files: _Files, names: Sequence[str], named: Callable[[], Sequence[st
     for count in itertools.count(1):
         if changed := files.changed():
             return changed
-        if count % _GLANCES == 0 and (others := set(names) ^ set(named())):
-            return sorted(others)
+        if count % _GLANCES == 0 and (renamed := set(names) ^ set(named())):
+            return sorted(renamed)
         time.sleep(_POLL)
     raise AssertionError
 
@@ -108,13 +108,13 @@ class _Files:
 
     def changed(self) -> list[str]:
         """Return the files with something else in them now; one that is away only for a moment is not among them."""
-        found = self._different()
+        changed_names = self._different()
         waited = 0.0
-        while waited < _ABSENCE and any(self.known[name] and not os.path.exists(name) for name in found):
+        while waited < _ABSENCE and any(self.known[name] and not os.path.exists(name) for name in changed_names):
             time.sleep(_POLL)
             waited += _POLL
-            found = self._different()
-        return found
+            changed_names = self._different()
+        return changed_names
 
     def rest(self) -> None:
         """Wait until nothing changes any more."""
@@ -138,22 +138,22 @@ class _Files:
 
 def _stamp(name: str) -> _Stamp:
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _listed(names: Sequence[str]) -> str:
-    first, *others = names or ["nothing"]
-    return f"{first} and {len(others)} more" if others else first
+    first, *rest = names or ["nothing"]
+    return f"{first} and {len(rest)} more" if rest else first
 
 
 @contextmanager
-def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes]]:
+def _run(arguments: Sequence[str], record_path: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a run that Ctrl-C does not reach; end it in any case."""
     command = [sys.executable, "-P", "-m", "cplc", *arguments]
-    environment = os.environ | {FILES_READ: told}
+    environment = os.environ | {FILES_READ: record_path}
     sys.stdout.flush()
     process = None
     try:

@@ -73,8 +73,8 @@ class ViewAbstraction:
             for step in self._transitions:
                 states = _exhausted(step, states)
                 self._encoding.diagrams.collect_if_needed()
-            progress.swept(self._encoding.diagrams.nodes())
-            checkpointing.moment()
+            progress.report_iteration(self._encoding.diagrams.nodes())
+            checkpointing.safepoint()
             if states == before:
                 return states
 

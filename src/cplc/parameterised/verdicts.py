@@ -25,7 +25,7 @@ from cplc.questions import BoundQuestion, EngineName
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import Budget, limited_by
-from cplc.semantics.data_independence import Obstacle
+from cplc.semantics.data_independence import NotUniform
 
 DEFAULT_WORK = 1_000_000
 """Units of work for each question: 5 to 40 seconds of processor time, measured."""
@@ -65,7 +65,7 @@ class EverySize:
     allowance: Allowance = default_allowance
     vacuity: bool = False
     """Whether to look for atoms that do not matter, at the size that is shown."""
-    settled: AnswerListener = lambda *_: None
+    on_answer: AnswerListener = lambda *_: None
     """Is told that a question fails before the run that shows it is made."""
     so_far: Callable[[Result], None] = lambda _: None
     """Receives, before each size, the result that the question has if it is stopped now."""
@@ -90,9 +90,9 @@ class EverySize:
         instance of a declaration needs the question whether assignments stay in range, all instances do.
         """
         least, greatest = self.sizes.bounds
-        uniformity = replace(self.sizes.uniformity, asking_all=True)
+        uniformity = replace(self.sizes.uniformity, may_quantify_over_all=True)
         if uniformity.obstacle is None:
-            greatest = min(greatest, max(least, uniformity.asked_at_once + 2))
+            greatest = min(greatest, max(least, uniformity.simultaneous_members + 2))
         questions = {one.question.name: one for one in asked}
         try:
             with limited_by(self.allowance(len(asked) + 1)):
@@ -156,7 +156,7 @@ class _Verification:
                 return self._failing(size)
             if answer == "unknown":
                 break
-            if isinstance(proof, Obstacle) and self._may_be_proved and size < greatest:
+            if isinstance(proof, NotUniform) and self._may_be_proved and size < greatest:
                 proof = self._by_views(size) or proof
                 if isinstance(proof, Proof):
                     end = min(greatest, max(size, CROSS_CHECKED))
@@ -167,7 +167,7 @@ class _Verification:
         if self._coverage.scope != "verified sizes":
             return self._with_evidence()
         unproved = (
-            f"no proof for every {self._sizes.parameter}: {proof.message}" if isinstance(proof, Obstacle) else None
+            f"no proof for every {self._sizes.parameter}: {proof.message}" if isinstance(proof, NotUniform) else None
         )
         reasons = (self._coverage.errors, problem, unproved)
         return self._unknown("; ".join(reason for reason in reasons if reason is not None))
@@ -182,7 +182,7 @@ class _Verification:
                 asked = self._sizes.asked(self._question, size)
         except ResourceExhausted as limit:
             return "unknown", self._limit(size, str(limit))
-        if isinstance(asked, Obstacle):
+        if isinstance(asked, NotUniform):
             if self._sizes.of_size(size).ok:
                 self._coverage = replace(coverage, not_asked=(*coverage.not_asked, size))
             else:
@@ -223,12 +223,12 @@ class _Verification:
         verified, others = self._coverage.verified, [size for size, _ in self._coverage.undefined]
         return bool(verified) and all(size < verified[0] for size in (*others, *self._coverage.not_asked))
 
-    def _cutoff(self) -> Proof | Obstacle:
+    def _cutoff(self) -> Proof | NotUniform:
         try:
             with limited_by(self._budget.part(_ASIDE)):
                 return cutoff(self._sizes, self._question)
         except ResourceExhausted as limit:
-            return Obstacle(str(limit), self._sizes.place)
+            return NotUniform(str(limit), self._sizes.place)
 
     def _by_views(self, size: int) -> Proof | None:
         try:
@@ -244,7 +244,7 @@ class _Verification:
         self._coverage = coverage = replace(self._coverage, failing=size)
         failing = self._last
         self._every.so_far(self._unknown(None))
-        self._every.settled(self._question, "fails")
+        self._every.on_answer(self._question, "fails")
         _, greatest = self._sizes.bounds
         if size < greatest:
             self._budget = self._budget.part(_ASIDE)

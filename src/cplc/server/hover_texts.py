@@ -178,8 +178,8 @@ def meaning(word: str) -> str | None:
     for group in (CLAUSES, DECLARATIONS, CONTEXTUAL):
         if word in group:
             return group[word]
-    if (said := OPERATORS.get(word) or SIGNS.get(word)) is not None:
-        return said if said.startswith("`") else f"`{word}`: {said}"
+    if (explanation := OPERATORS.get(word) or SIGNS.get(word)) is not None:
+        return explanation if explanation.startswith("`") else f"`{word}`: {explanation}"
     if word in STATES:
         return f"`{word}(c)`: {STATES[word]}"
     if word in OPERATIONS or word in CLAIM_OPERATIONS:
@@ -194,7 +194,7 @@ def check_meaning(name: str) -> str | None:
         return f"`check {name}`: the usual checks ({usual}) are not asked, but for those that the file names"
     from cplc.checking.builtin_checks import CHECKS
 
-    return f"`check {name}`: {CHECKS[name].says}" if name in CHECKS else None
+    return f"`check {name}`: {CHECKS[name].description}" if name in CHECKS else None
 
 
 def operation_meaning(verb: str) -> str:

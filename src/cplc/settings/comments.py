@@ -37,25 +37,25 @@ def kept(
     What is wrong with the switches of the text itself comes with them. That one of these is needed for nothing is said
     only if all that there is to say of the text was looked for (``is_whole``).
     """
-    found = list(diagnostics)
-    left: list[Diagnostic] = []
+    reported = list(diagnostics)
+    remaining: list[Diagnostic] = []
     used: set[_Ignore] = set()
-    for diagnostic in found:
+    for diagnostic in reported:
         if diagnostic.is_error:
-            left.append(diagnostic)
+            remaining.append(diagnostic)
             continue
         switches = [one for one in _ignores(diagnostic.span.source) if _is_about(one, diagnostic)]
         used.update(switches)
         if not switches and diagnostic.code not in settings.ignored:
-            left.append(diagnostic)
+            remaining.append(diagnostic)
     mine = list(_problems(source))
-    if is_whole and not any(diagnostic.is_error for diagnostic in found):
+    if is_whole and not any(diagnostic.is_error for diagnostic in reported):
         mine += [
             UNNEEDED_IGNORE.at(one.span, f"There is no warning `{one.code}` here to be switched off")
             for one in _ignores(source)
             if one not in used and problem_with(one.code, one.span) is None and one.code not in settings.ignored
         ]
-    return (*settings.diagnostics, *left, *(one for one in mine if one.code not in settings.ignored))
+    return (*settings.diagnostics, *remaining, *(one for one in mine if one.code not in settings.ignored))
 
 
 def _is_about(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
@@ -77,9 +77,11 @@ def _said(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
         comments, code = scanned.comments, scanned.text
     found: list[tuple[re.Match[str], int | None]] = []
     for start, end in comments:
-        said = _SAID.match(source.text, start, end)
-        if said is not None:
-            found.append((said, None if said["word"] == "ignore-file" else _line_meant(source, code, start, end)))
+        directive = _SAID.match(source.text, start, end)
+        if directive is not None:
+            found.append(
+                (directive, None if directive["word"] == "ignore-file" else _line_meant(source, code, start, end))
+            )
     return tuple(found)
 
 
@@ -93,19 +95,19 @@ def _line_meant(source: Source, code: str, start: int, end: int) -> int:
 
 
 def _ignores(source: Source) -> Iterator[_Ignore]:
-    for said, line in _said(source):
-        if said["word"] in ("ignore", "ignore-file"):
-            for word in _CODE.finditer(source.text, *said.span("codes")):
+    for directive, line in _said(source):
+        if directive["word"] in ("ignore", "ignore-file"):
+            for word in _CODE.finditer(source.text, *directive.span("codes")):
                 yield _Ignore(word.group(), Span(source, *word.span()), line)
 
 
 def _problems(source: Source) -> Iterator[Diagnostic]:
     """Yield what is wrong with the comments that speak to this program."""
-    for said, _ in _said(source):
-        span = Span(source, *said.span("word"))
-        if said["word"] not in ("ignore", "ignore-file"):
-            yield BAD_IGNORE.at(span, f"`cplc: {said['word']}` means nothing", _FORM)
-        elif not said["codes"]:
+    for directive, _ in _said(source):
+        span = Span(source, *directive.span("word"))
+        if directive["word"] not in ("ignore", "ignore-file"):
+            yield BAD_IGNORE.at(span, f"`cplc: {directive['word']}` means nothing", _FORM)
+        elif not directive["codes"]:
             yield BAD_IGNORE.at(span, "This comment does not say which rules it switches off", _FORM)
     for one in _ignores(source):
         problem = problem_with(one.code, one.span)
@@ -116,13 +118,13 @@ def _problems(source: Source) -> Iterator[Diagnostic]:
 def without(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
     """Yield what to put where, so that comments no longer name these rules; one that names no other goes."""
     starts = {span.start for span in unneeded}
-    for said, _ in _said(source):
-        words = list(_CODE.finditer(source.text, *said.span("codes")))
+    for directive, _ in _said(source):
+        words = list(_CODE.finditer(source.text, *directive.span("codes")))
         needed = [word.group() for word in words if word.start() not in starts]
         if words and not needed:
-            yield (*_whole(source.text, said.start()), "")
+            yield (*_whole(source.text, directive.start()), "")
         elif len(needed) < len(words):
-            yield (*said.span("codes"), " " + ", ".join(needed))
+            yield (*directive.span("codes"), " " + ", ".join(needed))
 
 
 def _whole(text: str, start: int) -> tuple[int, int]:

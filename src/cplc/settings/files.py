@@ -33,7 +33,7 @@ class Settings:
 def settings_for(folder: Path) -> Settings:
     """Return what the nearest settings file says, in this folder or above."""
     read = (_read(place) for place in settings_places(folder))
-    return next((found for found in read if found is not None), Settings())
+    return next((settings for settings in read if settings is not None), Settings())
 
 
 def settings_places(folder: Path) -> Iterator[Path]:
@@ -115,8 +115,8 @@ def _unreadable(source: Source, problem: str) -> Diagnostic:
     if at and at[1]:
         lines = source.text.split("\n")
         offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
-    said = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
-    return BAD_SETTINGS.at(Span(source, offset, offset + 1), f"This is not TOML: {said[0]}")
+    reasons = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
+    return BAD_SETTINGS.at(Span(source, offset, offset + 1), f"This is not TOML: {reasons[0]}")
 
 
 def _settings(document: object, source: Source) -> Settings:
@@ -138,7 +138,7 @@ def _settings(document: object, source: Source) -> Settings:
 
 
 def _known(key: str) -> tuple[Note, ...]:
-    return did_you_mean(key, _KEYS) or (Note("settings are " + ", ".join(f"`{known}`" for known in _KEYS)),)
+    return did_you_mean(key, _KEYS) or (Note("settings are " + ", ".join(f"`{name}`" for name in _KEYS)),)
 
 
 def _wrong(codes: list[str], source: Source) -> Iterator[tuple[str, Diagnostic]]:
@@ -151,7 +151,7 @@ def _wrong(codes: list[str], source: Source) -> Iterator[tuple[str, Diagnostic]]
 def _place(source: Source, word: str) -> Span:
     """Return where a word of the settings stands, outside of comments; the beginning if it is written otherwise."""
     table = _TABLE.search(source.text)
-    found = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE).search(
+    match = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE).search(
         source.text, table.end() if table else 0
     )
-    return Span(source, found.start(1), found.end(1)) if found else Span(source, 0, 0)
+    return Span(source, match.start(1), match.end(1)) if match else Span(source, 0, 0)

@@ -96,8 +96,8 @@ class ReducedSearch:
                 self._label.append(step)
             first.append(len(self._target))
             if len(first) % _SAMPLE_STATES == 0:
-                progress.say(progress.Explored(len(states), len(states) - len(first) + 1))
-                checkpointing.moment()
+                progress.report(progress.ExplorationProgress(len(states), len(states) - len(first) + 1))
+                checkpointing.safepoint()
                 charge(len(first) - charged)
                 charged = len(first)
                 known, before = self._number.adder(2 * len(states) - before), len(states)
