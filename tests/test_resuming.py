@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from cplc.caching.section_file import opened
+from cplc.caching.section_file import open_verified
 
 _ROOT: Final = Path(__file__).parents[1]
 _LONG: Final = 240
@@ -25,7 +25,7 @@ from cplc.cli import checkpointing as cli
 from cplc.engines.explicit import graph, synchronous_graph
 from cplc.runtime import checkpointing
 graph._SAMPLE_STATES, synchronous_graph._OFTEN = 64, 8
-cli._MORE_PATIENCE = 200.0
+cli._SAFEPOINT_GRACE_SECONDS = 200.0
 moment, number, stay_at = checkpointing.safepoint, 0, int(os.environ["STAY_AT"])
 def counted():
     global number
@@ -107,11 +107,11 @@ class _Runs:
 
     def searches(self) -> dict[str, str]:
         try:
-            searches = opened(self.file).about["searches"]
+            found = open_verified(self.file).about["searches"]
         except FileNotFoundError:
             return {}
-        assert isinstance(searches, dict)
-        return searches
+        assert isinstance(found, dict)
+        return found
 
 
 def _said(document: dict[str, Any]) -> dict[str, Any]:
@@ -153,10 +153,10 @@ def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tm
     assert 0 < runs.count < all_moments - moment // 2, "what was found before is not searched for again"
     assert runs.searches() == {}, "there is nothing left to be found"
 
-    finished = runs.ended(runs.started("--checkpoint", str(runs.file)))
+    known = runs.ended(runs.started("--checkpoint", str(runs.file)))
     assert runs.count == 0
-    assert all(result["cached"] for result in finished["results"])
-    assert _said(finished) == whole
+    assert all(result["cached"] for result in known["results"])
+    assert _said(known) == whole
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
@@ -166,4 +166,4 @@ def test_a_run_that_is_stopped_keeps_what_it_has_found(number: signal.Signals, t
     runs.wait_until_there(3)
     stopped.send_signal(number)
     assert runs.ended(stopped)["exit"] == 3
-    assert [progress.endswith(" states") for progress in runs.searches().values()] == [True]
+    assert [said.endswith(" states") for said in runs.searches().values()] == [True]

@@ -21,7 +21,7 @@ from tests.fuzz.mutations import ODD, Material, mutated
 from tests.fuzz.targets import lamp, number_of, shop, text_of
 
 from cplc.caching import section_file
-from cplc.caching.section_file import Container, opened, written
+from cplc.caching.section_file import SectionFile, open_verified, replace_file
 from cplc.cli import monitor_state
 from cplc.logs.events import Event
 from cplc.logs.file_following import Head
@@ -37,7 +37,7 @@ from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary, summary_text
 from cplc.report.json_data import run_data
 from cplc.report.run_report import run_text
-from cplc.run_replay import replayed_on
+from cplc.run_replay import replay_recorded
 from cplc.simulation.interactive_session import begin
 from cplc.simulation.recorded_runs import Unreadable, recording
 from cplc.simulation.rng import RandomSource
@@ -54,13 +54,13 @@ def words() -> Vocabulary:
 def events() -> list[Event]:
     """Return what happened in a few cases, not all of it allowed."""
     messages = ("order", "offer", "pay", "ship", "cancel", "order", "pay")
-    logged_events = []
+    found = []
     for number in range(18):
         message = messages[number % len(messages)]
         values = {"amount": 1 + number % 3, "kind": "new"} if message == "order" else {}
         sender, receiver = ("Buyer[1]", "Seller") if message in ("order", "pay") else ("Seller", "Buyer[1]")
-        logged_events.append(Event("", str(number % 3), message, sender, (receiver,), {}, values, number * _HOUR))
-    return logged_events
+        found.append(Event("", str(number % 3), message, sender, (receiver,), {}, values, number * _HOUR))
+    return found
 
 
 # --- logs
@@ -144,7 +144,7 @@ _ORIGIN = monitor_state.Origin("Shop", "shop.cpl", {}, {})
 
 def _states() -> Material:
     """Return files as they are written and, for what no checksum keeps out, the documents inside them."""
-    states = []
+    found = []
     for count in (4, 9, 18):
         monitor = Monitor(shop())
         for event in events()[:count]:
@@ -154,11 +154,11 @@ def _states() -> Material:
         with tempfile.TemporaryDirectory(prefix="cplc-fuzz-") as folder:
             path = Path(folder) / "state"
             monitor_state.save(path, _ORIGIN, progress)
-            states.append(path.read_bytes())
-            section = opened(path, "state").read("state")
+            found.append(path.read_bytes())
+            section = open_verified(path, "state").read("state")
             assert section is not None
-            states += [section] * 3
-    return Material(states, [b'"', b"{", b"}", b"[", b"]", b"null", b"-1", b"monitor", b"cases", b"1e5", b"true"])
+            found += [section] * 3
+    return Material(found, [b'"', b"{", b"}", b"[", b"]", b"null", b"-1", b"monitor", b"cases", b"1e5", b"true"])
 
 
 def damaged_state(random: Random, material: Material) -> bytes:
@@ -176,7 +176,7 @@ def run_state(data: bytes) -> None:
         path = Path(folder) / "state"
         if data.startswith(b"{"):
             monitor_state.save(path, _ORIGIN, monitor_state.Progress({}))
-            written(Container(path), opened(path, "state").about, {"state": lambda: [data]}, ())
+            replace_file(SectionFile(path), open_verified(path, "state").about, {"state": lambda: [data]}, ())
         else:
             path.write_bytes(data)
         monitor = Monitor(shop())
@@ -195,7 +195,7 @@ def run_state(data: bytes) -> None:
 
 
 def _runs() -> Material:
-    runs: list[dict[str, Any]] = [
+    found: list[dict[str, Any]] = [
         {"steps": ["order[1]", "receive order[1]", {"step": "offer[1]", "writes": {"x": 1}}], "start": {}},
         {"states": [{"x": {"#bigint": "3"}}, {"x": 1}], "#meta": {"steps": ["order[1]"]}, "vars": ["x"], "loop": 0},
         {
@@ -206,22 +206,22 @@ def _runs() -> Material:
     for seed in range(4):
         dice = RandomSource(seed)
         run = begin(shop().system, dice).at_random(dice, 3 + 3 * seed).run
-        runs.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
+        found.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
     start = {variable.name: variable.initial[0] for variable in lamp().system.variables}
     acting = {"actions": {"Lamp": "press", "Man": "rest"}, "writes": {**start, "Man.y": True}}
-    runs.append({"start": start, "steps": [acting, {"step": "wait, rest"}, "idle"], "file": "lamp.ispl"})
-    return Material([json.dumps(one).encode() for one in runs], [b'"', b"{", b"}", b"loop", b"steps", b"null", b"1e9"])
+    found.append({"start": start, "steps": [acting, {"step": "wait, rest"}, "idle"], "file": "lamp.ispl"})
+    return Material([json.dumps(one).encode() for one in found], [b'"', b"{", b"}", b"loop", b"steps", b"null", b"1e9"])
 
 
 def run_recording(data: bytes) -> None:
     """Read recorded runs and take them again."""
     try:
-        recorded = recording(text_of(data))
+        found = recording(text_of(data))
     except Unreadable:
         return
-    for one in recorded.runs[:3]:
+    for one in found.runs[:3]:
         for model in (shop(), lamp()):
-            system, replayed = replayed_on(model, one)
+            system, replayed = replay_recorded(model, one)
             if replayed.run is not None:
                 list(run_text(system, replayed.run))
 
@@ -237,8 +237,8 @@ def _checkpoint() -> bytes:
             "verdict a": lambda: [b"yes"],
             "search b": lambda: [b"x" * 99],
         }
-        section_file.written(
-            section_file.Container(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
+        section_file.replace_file(
+            section_file.SectionFile(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
         )
         return path.read_bytes()
 
@@ -261,9 +261,9 @@ def run_checkpoint(data: bytes) -> None:
         path = Path(folder) / "checkpoint"
         path.write_bytes(data)
         with suppress(section_file.Unusable):
-            sections = section_file.opened(path)
-            for name in sections.sections:
-                sections.read(name)
+            found = section_file.open_verified(path)
+            for name in found.sections:
+                found.read(name)
 
 
 TARGETS: Final = (

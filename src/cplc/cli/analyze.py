@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli.analyze_run import Analyzing, Event, Finding, Guess, Pair
+from cplc.cli.analyze_run import AnalyzeRun, EstimateFinding, Event, Finding, FindingPair
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, followed
+from cplc.cli.load import Channels, compile_protocol, consume_events
 from cplc.cli.options import colour_option, definition, files, model_options, report_format_option, resource_options
 from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import did_you_mean
@@ -149,18 +149,18 @@ def command(
             began = perf_counter()
             if runs is not None:
                 guess = estimated(one, Sampling(runs, seed, scheduler, confidence))
-                yield Guess(one, guess, perf_counter() - began)
+                yield EstimateFinding(one, guess, perf_counter() - began)
                 continue
             finding = Finding(one, analysed(one, options), perf_counter() - began)
             if beside is None:
                 yield finding
             else:
                 again = next(it for it in beside if it.participant.name == one.participant.name)
-                yield Pair(finding, Finding(again, analysed(again, options)))
+                yield FindingPair(finding, Finding(again, analysed(again, options)))
 
     labels = _labels(file, definitions, other or "", other_definitions)
-    run = Analyzing(file, dict(definitions), form, colour, labels)
-    run.interrupted = followed(work(), Limits(timeout, memory), run.doing, run.take)
+    run = AnalyzeRun(file, dict(definitions), form, colour, labels)
+    run.interrupted = consume_events(work(), Limits(timeout, memory), run.doing, run.take)
     if charts is not None:
         run.write_charts(charts)
     run.finish()
@@ -175,7 +175,7 @@ def _asked(
     agents: Sequence[str],
 ) -> Generator[Event, None, tuple[AskedParticipant, ...]]:
     """Yield what is to be said of the file; return the participants, none if it is wrong."""
-    compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+    compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
     yield diagnostics
     if compilation is None:
         return ()

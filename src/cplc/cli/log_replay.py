@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from cplc.mining.observed_choices import Choices
     from cplc.monitoring.monitor import Monitor
 
-_LARGEST = 1_000_000
-_SHOWN = 5
+_MAX_MAPPING_BYTES = 1_000_000
+_MAX_EXAMPLES = 5
 
 
 @dataclass
@@ -63,9 +63,9 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
         return LogMapping(vocabulary=vocabulary), ()
     nowhere = Span(Source(path, ""), 0, 0)
     try:
-        text = read_bytes(path, _LARGEST, or_pipe=True).decode("utf-8-sig")
+        text = read_bytes(path, _MAX_MAPPING_BYTES, or_pipe=True).decode("utf-8-sig")
     except TooManyBytes:
-        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_LARGEST:,} bytes"),)
+        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_MAX_MAPPING_BYTES:,} bytes"),)
     except OSError as problem:
         return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"cannot read the file: {problem.strerror}"),)
     except UnicodeDecodeError as problem:
@@ -73,7 +73,7 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
     return parse_mapping(Source(path, text), vocabulary)
 
 
-def observe(
+def replay_logs(
     compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
 ) -> Iterator[Observed]:
     """Yield what the logs have come to, now and then, and at the end."""
@@ -123,11 +123,11 @@ def observe(
 
 def _note(observed: Observed, kind: str, shown: list[str], text: str) -> None:
     observed.counts[kind] += 1
-    if len(shown) < _SHOWN:
+    if len(shown) < _MAX_EXAMPLES:
         shown.append(text)
 
 
-def tell_what_is_left_out(observed: Observed) -> None:
+def report_skipped(observed: Observed) -> None:
     """Say on standard error which records do not count, and why."""
     for kind, shown, text in (
         ("unread", observed.unread, "could not be read"),

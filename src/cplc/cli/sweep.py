@@ -15,7 +15,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.sweep_run import Sweeping
+from cplc.cli.sweep_run import SweepRun
 from cplc.runtime.limits import default_memory
 from cplc.sweeps.belief_variants import BadBelief, parts, probability
 from cplc.sweeps.executors import NoCluster, place
@@ -213,7 +213,7 @@ def command(
     most = memory
     if most is None and scheduler is None:
         most = (default_memory() or 0) // count or None
-    sweeping = Sweeping(wish, form, colour, earlier_rows, table, written)
+    sweeping = SweepRun(wish, form, colour, earlier_rows, table, written)
     with sweeping.reported(heat, axes):
         try:
             sweeping.answer(place(scheduler, count), items(wish, read), Limits(timeout, most))

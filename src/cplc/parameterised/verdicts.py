@@ -24,7 +24,7 @@ from cplc.parameterised.view_abstraction_proof import Induction
 from cplc.questions import BoundQuestion, EngineName
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import Budget, limited_by
+from cplc.runtime.work_budget import Budget, use_budget
 from cplc.semantics.data_independence import NotUniform
 
 DEFAULT_WORK = 1_000_000
@@ -95,7 +95,7 @@ class EverySize:
             greatest = min(greatest, max(least, uniformity.simultaneous_members + 2))
         questions = {one.question.name: one for one in asked}
         try:
-            with limited_by(self.allowance(len(asked) + 1)):
+            with use_budget(self.allowance(len(asked) + 1)):
                 for size in range(least, greatest + 1):
                     for one in self.sizes.questions(size):
                         if one.question.kind == "model" or not self.compilation.model.thresholds:
@@ -178,7 +178,7 @@ class _Verification:
         """Return the answer at one size, and why it is unknown; a size without the question refutes nothing."""
         coverage = self._coverage
         try:
-            with limited_by(self._budget):
+            with use_budget(self._budget):
                 asked = self._sizes.asked(self._question, size)
         except ResourceExhausted as limit:
             return "unknown", self._limit(size, str(limit))
@@ -189,7 +189,7 @@ class _Verification:
                 self._coverage = replace(coverage, undefined=(*coverage.undefined, (size, asked.message)))
             return "holds", None
         verifier = Verifier(asked.system, self._engine)
-        with limited_by(self._budget):
+        with use_budget(self._budget):
             answer = verifier.decide(asked.question)
             reason = None
             if answer == "unknown" and not self._budget.is_exhausted:
@@ -199,7 +199,7 @@ class _Verification:
             return answer, self._limit(size, reason)
         self._last = verifier, asked.question
         if not self._excluding:
-            with limited_by(self._budget):
+            with use_budget(self._budget):
                 remarks = verifier.excluding(asked.question)
             where = f"for {self._sizes.parameter} = {size}, "
             self._excluding = tuple(replace(one, message=where + one.message) for one in remarks)
@@ -225,14 +225,14 @@ class _Verification:
 
     def _cutoff(self) -> Proof | NotUniform:
         try:
-            with limited_by(self._budget.part(_ASIDE)):
+            with use_budget(self._budget.part(_ASIDE)):
                 return cutoff(self._sizes, self._question)
         except ResourceExhausted as limit:
             return NotUniform(str(limit), self._sizes.place)
 
     def _by_views(self, size: int) -> Proof | None:
         try:
-            with limited_by(self._budget.part(_ASIDE)):
+            with use_budget(self._budget.part(_ASIDE)):
                 return self._induction.proof(self._question, size)
         except (ResourceExhausted, MemoryError):
             return None
@@ -259,7 +259,7 @@ class _Verification:
         if self._last is None:  # no size asks it
             return replace(self._unknown(None), answer="holds")
         verifier, question = self._last
-        with limited_by(self._allowance()):
+        with use_budget(self._allowance()):
             result = verifier.answer(question, vacuity=self._every.vacuity)
         if result.answer == "unknown":
             return self._unknown(result.reason)

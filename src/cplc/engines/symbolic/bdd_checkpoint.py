@@ -16,7 +16,7 @@ from hashlib import sha256
 from cplc.engines.symbolic.bdd import Diagrams, Node, Substitution
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.runtime import checkpointing
-from cplc.runtime.limits import make_room
+from cplc.runtime.limits import require_memory
 from cplc.system.fingerprint import fingerprint
 
 _HEAD = struct.Struct("<II")
@@ -74,7 +74,7 @@ class ReachabilityCheckpoint:
 
     def _written(self) -> Iterator[checkpointing.Buffer]:
         size = sum(map(self._diagrams.size, self._known_states()))
-        make_room(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
+        require_memory(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
         yield _written(self._diagrams, self._states)
 
     def _said(self) -> str:
@@ -117,7 +117,7 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
     roots, count = _HEAD.unpack_from(content)
     if len(content) != _HEAD.size + 4 * roots + 12 * count:
         return None
-    make_room(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
+    require_memory(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
     numbers = array("I")
     numbers.frombytes(content[_HEAD.size :])
     root_positions, parts = numbers[:roots], iter(numbers[roots:])
