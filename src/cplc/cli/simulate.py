@@ -208,7 +208,7 @@ def _work(wish: _Wish, found: _Found) -> Iterator[tuple[Diagnostic, ...]]:
     def events() -> Iterator[Event]:
         """Draw; yield what a log says of it."""
         for drawn, statistics in draw(
-            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, told=told
+            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, on_step=told
         ):
             found.statistics = statistics
             if drawn is not None:

@@ -39,25 +39,25 @@ def cutoff(sizes: Sizes, question: Question) -> Proof | Obstacle:
     size = max(2, least, members)
     if size + 1 > greatest:
         return Obstacle(f"`{sizes.parameter}` ends at {greatest}", sizes.place)
-    asked, more = sizes.asked(question, size), sizes.asked(question, size + 1)
-    if isinstance(asked, Obstacle):
-        return asked
+    smaller, more = sizes.asked(question, size), sizes.asked(question, size + 1)
+    if isinstance(smaller, Obstacle):
+        return smaller
     if isinstance(more, Obstacle):
         return more
     later = _parts(more)
-    if all(part in later for part in _parts(asked)):
+    if all(part in later for part in _parts(smaller)):
         return Proof(size, "a cutoff: further members change nothing that it depends on")
     return Obstacle("what it depends on grows with every member", question.span or sizes.place)
 
 
-def _parts(asked: BoundQuestion) -> list[_Part]:
+def _parts(question: BoundQuestion) -> list[_Part]:
     """Return what the question comes down to."""
-    slices = Slices(asked.question.system or asked.system)
+    slices = Slices(question.question.system or question.system)
 
     def part(formula: Formula) -> _Part:
         system = slices.of(slices.relevant(formula))
         acting = {justice.role for justice in system.justice}
         agents = tuple(agent for agent in system.agents if agent.local)
-        return formula, replace(system, header=(), agents=agents), asked.question.assuming & acting
+        return formula, replace(system, header=(), agents=agents), question.question.assuming & acting
 
-    return [part(formula) for formula in separate(asked.question.formula)]
+    return [part(formula) for formula in separate(question.question.formula)]
