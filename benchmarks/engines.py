@@ -18,7 +18,7 @@ from time import perf_counter
 from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
 
 from cplc.engines.symbolic.engine import SymbolicEngine
-from cplc.reductions.components import Slices, separate
+from cplc.reductions.components import IndependentComponents, conjuncts_of
 from cplc.runtime.limits import ResourceExhausted
 
 _STACK = 64 << 20
@@ -62,11 +62,11 @@ def measured(case: Case, backend: str) -> Figures:
 
 
 def _sliced(case: Case, backend: str) -> Iterator[bool]:
-    slices = Slices(case.system)
+    slices = IndependentComponents(case.system)
     engines: dict[frozenset[str], SymbolicEngine] = {}
     for _, formula, assuming in case.questions:
         holds = True
-        for part in separate(formula):
+        for part in conjuncts_of(formula):
             variables = slices.relevant(part)
             if variables not in engines:
                 engines[variables] = SymbolicEngine(slices.of(variables), backend)

@@ -1,4 +1,4 @@
-"""A keeper of searches that ends them in the middle, and hands on what they have found."""
+"""A store of searches that ends them in the middle, and hands on what they have found."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class Keeping:
     """How far each search had come when it began here."""
     refused: list[str] = field(default_factory=list)
 
-    def found(self, name: str) -> bytes | None:
+    def load(self, name: str) -> bytes | None:
         return self.content.get(name)
 
-    def useless(self, name: str) -> None:
+    def discard(self, name: str) -> None:
         self.refused.append(name)
 
-    def hold(self, search: Search) -> None:
+    def register(self, search: Search) -> None:
         self.searches[search.name] = search
-        self.begun_at[search.name] = search.far()
+        self.begun_at[search.name] = search.progress()
 
-    def release(self, name: str) -> None:
+    def unregister(self, name: str) -> None:
         self.searches.pop(name, None)
 
-    def suspend(self, name: str) -> None:
+    def detach(self, name: str) -> None:
         self.searches.pop(name, None)
 
-    def moment(self) -> None:
+    def safepoint(self) -> None:
         self.moments += 1
         if self.moments == self.end_at:
             self.write()
@@ -50,16 +50,16 @@ class Keeping:
 
     def write(self) -> None:
         for name, search in self.searches.items():
-            self.content[name] = b"".join(map(bytes, search.written()))
+            self.content[name] = b"".join(map(bytes, search.serialize()))
 
 
 @contextmanager
 def kept_by(keeping: Keeping) -> Iterator[None]:
     """Let searches be kept, until this comes to its end or they are ended."""
-    checkpointing.keep_with(keeping)
+    checkpointing.set_store(keeping)
     try:
         yield
     except Ended:
         pass
     finally:
-        checkpointing.keep_with(None)
+        checkpointing.set_store(None)

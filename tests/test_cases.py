@@ -48,7 +48,7 @@ def test_file_names_the_version_that_it_means(path: Path) -> None:
 def test_every_engine_gives_the_verdicts_of_the_case(
     case: Case, engine: Literal["explicit", "symbolic", "reduced"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_selector, "FEW", 0)  # or all of them would be met
+    monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)  # or all of them would be met
     compilation = compiled(case)
     asked = compilation.questions([f"case{number}" for number in range(len(case.verdicts))])
     results = list(compilation.verify(asked, engine))

@@ -21,12 +21,12 @@ _LONG: Final = 240
 """After so many seconds something is wrong, however busy the machine is."""
 _STAYING: Final = """
 import os, time
-from cplc.cli import checkpointing
-from cplc.engines import explicit_graph, explicit_rounds
-from cplc.system import unfinished
-explicit_graph._SAMPLE, explicit_rounds._OFTEN = 64, 8
-checkpointing._MORE_PATIENCE = 200.0
-moment, number, stay_at = unfinished.moment, 0, int(os.environ["STAY_AT"])
+from cplc.cli import checkpointing as cli
+from cplc.engines.explicit import graph, synchronous_graph
+from cplc.runtime import checkpointing
+graph._SAMPLE_STATES, synchronous_graph._OFTEN = 64, 8
+cli._MORE_PATIENCE = 200.0
+moment, number, stay_at = checkpointing.safepoint, 0, int(os.environ["STAY_AT"])
 def counted():
     global number
     number += 1
@@ -36,7 +36,7 @@ def counted():
     while number == stay_at:
         time.sleep(0.01)
         moment()
-unfinished.moment = counted
+checkpointing.safepoint = counted
 """
 """Counts the moments of a search in a file, and stays at one of them until somebody ends the process."""
 _NETBILL: Final = ["examples/netbill.cpl", "-D", "customers=3", "--property", "served", "--property", "trusting"]

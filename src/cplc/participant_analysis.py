@@ -46,12 +46,12 @@ class Options:
 def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[AskedParticipant, ...]:
     """Return the participants of these names; else those of whom something is asked or, failing that, all."""
     model = compilation.model
-    known = {participant.name: participant for participant in model.participants}
+    declared = {participant.name: participant for participant in model.participants}
     for name in names:
-        if name not in known:
-            raise UnknownQuestion(name, list(known))
-    wanted = set(names) or {threshold.participant for threshold in model.thresholds} or set(known)
-    return tuple(_over_a_system(compilation, known[name]) for name in known if name in wanted)
+        if name not in declared:
+            raise UnknownQuestion(name, list(declared))
+    selected = set(names) or {threshold.participant for threshold in model.thresholds} or set(declared)
+    return tuple(_over_a_system(compilation, declared[name]) for name in declared if name in selected)
 
 
 def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedParticipant:
@@ -64,28 +64,28 @@ def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedPa
 _DEFAULTS = Options()
 
 
-def analysed(asked: AskedParticipant, options: Options = _DEFAULTS) -> Analysis:
+def analysed(query: AskedParticipant, options: Options = _DEFAULTS) -> Analysis:
     """Return what the participant can count on."""
-    found = analyse(
-        asked.system, asked.participant, tuple(map(limit, asked.thresholds)),
+    analysis = analyse(
+        query.system, query.participant, tuple(map(limit, query.thresholds)),
         exact=options.exact, fairness=options.fairness, reduction=options.reduction, sensitivity=options.sensitivity,
     )  # fmt: skip
-    known = {figure.aspect for figure in found.figures}
-    missing = [figure for figure in _PLAIN if figure.aspect not in known]
-    missing = [figure for figure in missing if any(one.aspect == figure.aspect for one in asked.thresholds)]
-    return replace(found, figures=(*found.figures, *missing)) if missing else found
+    aspects = {figure.aspect for figure in analysis.figures}
+    missing = [figure for figure in _PLAIN if figure.aspect not in aspects]
+    missing = [figure for figure in missing if any(one.aspect == figure.aspect for one in query.thresholds)]
+    return replace(analysis, figures=(*analysis.figures, *missing)) if missing else analysis
 
 
-def estimated(asked: AskedParticipant, sampling: Sampling) -> Estimate:
+def estimated(query: AskedParticipant, sampling: Sampling) -> Estimate:
     """Return what runs by chance say of it."""
-    found = estimate(asked.system, asked.participant, sampling)
-    missing = {one.aspect for one in asked.thresholds} - {figure.aspect for figure in found.figures}
+    result = estimate(query.system, query.participant, sampling)
+    missing = {one.aspect for one in query.thresholds} - {figure.aspect for figure in result.figures}
     plain = tuple(
         Estimated(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
         for figure in _PLAIN
         if figure.aspect in missing
     )
-    return replace(found, figures=(*found.figures, *plain))
+    return replace(result, figures=(*result.figures, *plain))
 
 
 _ALWAYS = Bounds(Fraction(1), Fraction(1))
@@ -101,11 +101,11 @@ def limit(threshold: m.Threshold) -> Threshold:
 
 def threshold_questions(compilation: Compilation) -> tuple[BoundQuestion, ...]:
     """Return what the file asks of participants, as questions named like ``Alice.benefit``."""
-    asked = {one.participant.name: one for one in participants(compilation)}
+    queries = {one.participant.name: one for one in participants(compilation)}
     return tuple(
         BoundQuestion(
-            threshold_question(threshold, asked[threshold.participant].participant),
-            asked[threshold.participant].system,
+            threshold_question(threshold, queries[threshold.participant].participant),
+            queries[threshold.participant].system,
         )
         for threshold in compilation.model.thresholds
     )
@@ -115,15 +115,15 @@ def threshold_question(threshold: m.Threshold, participant: Participant) -> Ques
     """Return the question; its formula is what is wanted when all is over, which values add up to for a benefit."""
     match threshold.aspect:
         case "conformance":
-            wanted = participant.conforming
+            goal_condition = participant.conforming
         case "achievement":
-            wanted = e.conj(goal.condition for goal in participant.goals)
+            goal_condition = e.conj(goal.condition for goal in participant.goals)
         case "benefit":
-            wanted = e.TRUE
+            goal_condition = e.TRUE
     return Question(
         name=f"{threshold.participant}.{threshold.aspect}",
         kind="analysis",
-        formula=f.Atom(wanted, threshold.text),
+        formula=f.Atom(goal_condition, threshold.text),
         text=threshold.text,
         expected="holds" if threshold.expect_holds else "fails",
         span=threshold.span,
@@ -132,7 +132,7 @@ def threshold_question(threshold: m.Threshold, participant: Participant) -> Ques
 
 def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, seconds: float) -> Result:
     """Return the verdict with the figures that it is about."""
-    said = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+    finding = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
     return Result(
         one.question,
         verdict,
@@ -140,15 +140,15 @@ def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, secon
         seconds,
         one.system,
         reason=figure.unsolved or None,
-        findings=() if figure.unsolved else (said,),
+        findings=() if figure.unsolved else (finding,),
     )
 
 
-def guessed_result(one: BoundQuestion, found: Estimate, aspect: Aspect, seconds: float) -> Result:
+def guessed_result(one: BoundQuestion, result: Estimate, aspect: Aspect, seconds: float) -> Result:
     """Return that the verdict is not known, with the estimate."""
-    figure = next(figure for figure in found.figures if figure.aspect == aspect)
-    said = sentence(figure, found)
-    return Result(one.question, "unknown", "", seconds, one.system, reason=f"{said}: an estimate is no proof")
+    figure = next(figure for figure in result.figures if figure.aspect == aspect)
+    finding = sentence(figure, result)
+    return Result(one.question, "unknown", "", seconds, one.system, reason=f"{finding}: an estimate is no proof")
 
 
 @dataclass
@@ -158,9 +158,9 @@ class Judge:
     compilation: Compilation
     _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
 
-    def answers(self, asked: Sequence[BoundQuestion]) -> Iterator[Result]:
+    def answers(self, questions: Sequence[BoundQuestion]) -> Iterator[Result]:
         """Yield a result for each question of `threshold_questions`."""
-        for one in asked:
+        for one in questions:
             began = perf_counter()
             threshold = next(it for it in self.compilation.model.thresholds if it.span is one.question.span)
             analysis = self._analysis(threshold.participant, exact=False)
@@ -173,6 +173,6 @@ class Judge:
 
     def _analysis(self, name: str, *, exact: bool) -> Analysis:
         if (name, exact) not in self._found:
-            (asked,) = participants(self.compilation, [name])
-            self._found[name, exact] = analysed(asked, Options(exact=exact, sensitivity=False))
+            (query,) = participants(self.compilation, [name])
+            self._found[name, exact] = analysed(query, Options(exact=exact, sensitivity=False))
         return self._found[name, exact]

@@ -47,7 +47,7 @@ class QuestionAnswering:
         engine: EngineName = "auto",
         *,
         vacuity: bool = False,
-        settled: AnswerListener = lambda *_: None,
+        on_answer: AnswerListener = lambda *_: None,
     ) -> Iterator[Result]:
         """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
         from cplc.checking.verify import Verifier
@@ -55,7 +55,7 @@ class QuestionAnswering:
         verifiers: dict[int, Verifier] = {}
         for one in asked:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
-            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
+            yield verifier.answer(one.question, vacuity=vacuity, on_answer=on_answer)
 
 
 def select_questions(asked: tuple[BoundQuestion, ...], names: Sequence[str]) -> tuple[BoundQuestion, ...]:

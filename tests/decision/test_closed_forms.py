@@ -64,7 +64,7 @@ def test_component_order_needs_fewer_states_for_the_same_figure(copies: int, sta
 
 def _masks(given: System, who: Participant) -> list[int]:
     packing = explore(given, who, 100_000).packing
-    return [packing.mask(part.order) for part in ComponentPartition(given, who).parts(())]
+    return [packing.mask(part.order) for part in ComponentPartition(given, who).components(())]
 
 
 @pytest.mark.parametrize("reduction", [True, False])
@@ -182,7 +182,7 @@ def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
     """The reason why sums are never looked at that way: what is open is decided before it is known what was made."""
     given, who = _coins()
     found = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
-    summed = with_accumulated_reward(OrderedMdp(found.model), step_rewards(rewards_by_step(who)).of, 100)
+    summed = with_accumulated_reward(OrderedMdp(found.model), step_rewards(rewards_by_step(who)).by_step, 100)
     values = solve(OrderedMdp(summed.model), ReachabilityObjective(summed.wanted, True, True, True))
     assert values.bounds([0], True) == _exactly("0.5")
 

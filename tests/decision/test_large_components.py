@@ -124,7 +124,7 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
         name = f"at{n}"
         variables.append(own(name, range(places), "A"))
         for index, one in enumerate(base.steps):
-            guard = [e.replaced(one.guard, {"at": e.Read(name)})]
+            guard = [e.substitute(one.guard, {"at": e.Read(name)})]
             updates = [(name, to) for _, to in one.updates]
             if index in takes:
                 guard.append(e.less(e.Const(0), left))
@@ -138,12 +138,12 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
                 amounts[first + index] = str(worth[index])
         for hope in template.beliefs:
             events = tuple(replace(one, steps=tuple(first + inside for inside in one.steps)) for one in hope.events)
-            condition = e.replaced(hope.condition, {"at": e.Read(name)})
+            condition = e.substitute(hope.condition, {"at": e.Read(name)})
             beliefs.append(replace(hope, condition=condition, events=events))
-    conforming = e.conj(e.replaced(template.conforming, {"at": e.Read(f"at{n}")}) for n in range(copies))
+    conforming = e.conj(e.substitute(template.conforming, {"at": e.Read(f"at{n}")}) for n in range(copies))
     goals = [
         draw(st.sampled_from((e.conj, e.disj)))(
-            e.replaced(goal.condition, {"at": e.Read(f"at{n}")}) for n in range(copies)
+            e.substitute(goal.condition, {"at": e.Read(f"at{n}")}) for n in range(copies)
         )
         for goal in template.goals
     ]

@@ -26,13 +26,13 @@ from cplc.system.trace import Evidence, Move, Run
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-@pytest.mark.parametrize("many", [0, shortest_paths.MANY])
+@pytest.mark.parametrize("many", [0, shortest_paths.MAX_STATES_FOR_SHORTEST])
 @given(data=st.data())
 def test_what_engines_claim_can_be_shown(engine: str, many: int, data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortest_paths, "MANY", many)
+        patch.setattr(shortest_paths, "MAX_STATES_FOR_SHORTEST", many)
         if engine == "explicit":
             evidence = explain_initial(ExplicitEngine(system), formula, assuming)
         else:

@@ -19,7 +19,7 @@ from tests.strategies import (
     some_channels,
     systems,
 )
-from tests.unit.test_automaton import combinations
+from tests.unit.test_path_automaton import combinations
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f

@@ -94,7 +94,7 @@ def test_large_diagram_gets_an_auxiliary_variable_and_stays_equal(first: Expr, c
 
 def test_auxiliary_variables_are_substituted() -> None:
     definitions = {"?0": e.And((e.Read("a"), e.Read("b")))}
-    assert e.replaced(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), definitions) == e.Ite(
+    assert e.substitute(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), definitions) == e.Ite(
         definitions["?0"], e.Const("x"), e.Read("c")
     )
 

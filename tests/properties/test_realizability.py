@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.naive import Frozen, Naive, States
 from tests.naive_rounds import NaiveRounds
+from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
-from tests.properties.test_slicing import beside
 from tests.strategies import atoms, conditions_over, formulas, roles, systems
 from tests.strategies_rounds import synchronous_systems
 
@@ -112,7 +112,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     formula = f.OnPaths("A", f.Globally(data.draw(atoms(system))))
     oracle = Naive(system)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
         result = Verifier(system, "symbolic").answer(asked(formula))
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 

@@ -12,7 +12,7 @@ from tests.strategies import atoms, formulas, roles, systems
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula, Not, OnPaths, Taken
-from cplc.logic.nnf import is_lasting, normal
+from cplc.logic.nnf import is_prefix_independent, to_nnf
 from cplc.system.model import System
 
 
@@ -128,7 +128,7 @@ def test_normal_forms_say_the_same(data: st.DataObject) -> None:
     system = data.draw(systems())
     path = data.draw(paths(system))
     oracle = Naive(system)
-    for one, other in ((path, normal(path)), (Not(path), normal(Not(path)))):
+    for one, other in ((path, to_nnf(path)), (Not(path), to_nnf(Not(path)))):
         assert oracle.by_tableau(OnPaths("E", one)) == oracle.by_tableau(OnPaths("E", other))
-    if is_lasting(path):
+    if is_prefix_independent(path):
         assert oracle.by_tableau(OnPaths("E", f.Next(path))) == oracle.by_tableau(OnPaths("E", path))

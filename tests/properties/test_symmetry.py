@@ -30,8 +30,12 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
 from cplc.reductions import symmetry, symmetry_quotient
-from cplc.reductions.symmetry import Kin, Symmetry, renamed_formula
-from cplc.reductions.symmetry_quotient import arranged, canonical, exchangeable
+from cplc.reductions.symmetry import Symmetry, SymmetryGroup, renamed_formula
+from cplc.reductions.symmetry_quotient import (
+    canonical_representative,
+    interchangeable_instances,
+    with_adjacent_instances,
+)
 from cplc.source import Source
 from cplc.statespace.packing import Packing
 from cplc.system.model import System
@@ -40,7 +44,7 @@ from cplc.system.printer import formula_text
 Example = tuple[System, Formula, Formula, frozenset[str]]
 
 
-def moved(kin: Kin, order: list[int]) -> dict[int, int]:
+def moved(kin: SymmetryGroup, order: list[int]) -> dict[int, int]:
     return dict(zip(kin.indices, order, strict=True))
 
 
@@ -49,7 +53,7 @@ def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
     """A formula, another one about other members, and who keeps going."""
     system = draw(systems)
     members = [int(agent.name[4:-1]) for agent in system.agents if agent.family == "Cus"]
-    kin = Kin(frozenset({"Cus"}), frozenset({("x", 0), ("y", 0), ("Cus", 0)}), tuple(members))
+    kin = SymmetryGroup(frozenset({"Cus"}), frozenset({("x", 0), ("y", 0), ("Cus", 0)}), tuple(members))
     formula = draw(branching(system) | formulas(system))
     order = draw(st.permutations(members))
     return system, formula, renamed_formula(formula, kin.renaming(moved(kin, order))), draw(roles(system))
@@ -148,7 +152,7 @@ NOT_ALIKE: dict[str, tuple[Example, Callable[[pytest.MonkeyPatch], None]]] = {
             f.OnPaths("A", f.Finally(is_at(2, 2))),
             frozenset({"Cus[1]"}),
         ),
-        lambda patch: patch.setattr(symmetry, "in_order", _nobody_is_assumed(symmetry.in_order)),
+        lambda patch: patch.setattr(symmetry, "canonical_numbering", _nobody_is_assumed(symmetry.canonical_numbering)),
     ),
 }
 
@@ -198,9 +202,9 @@ def test_the_images_are_states_of_the_system(data: st.DataObject) -> None:
     """An image is the state of an exchange, and images of exchanged states are the same."""
     system = data.draw(crowds())
     (kin,) = Symmetry(system).kin
-    members = exchangeable(system, (kin,), ())
-    packing = Packing(arranged(system, members))
-    image = canonical(packing, members)
+    members = interchangeable_instances(system, (kin,), ())
+    packing = Packing(with_adjacent_instances(system, members))
+    image = canonical_representative(packing, members)
     renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
     for packed in ExplicitEngine(system)._graph.states[:50]:
         state = Packing(system).unpack(packed)
@@ -265,7 +269,7 @@ def test_questions_about_all_members(data: st.DataObject) -> None:
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "FEW", 0)
+        patched.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
         expected, *found = [next(verify(system, [question], method)) for method in methods]
     for result in found:
         assert result.answer == expected.answer, result.reason
@@ -294,7 +298,7 @@ def test_with_others_who_keep_going_it_is_another_question() -> None:
 def test_the_failure_of_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = f.And(tuple(f.OnPaths("A", f.Globally(f.Not(is_at(member, 2)))) for member in (1, 2, 3)))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
-    monkeypatch.setattr(engine_selector, "FEW", 0)
+    monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
     for method in methods:
         (result,) = verify(queue(1, 2, 3), [Question("q", "formula", everybody, "q")], method)
         assert result.evidence is not None
@@ -323,7 +327,7 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "FEW", 0)
+        patched.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
         (few,) = verify(system, [question], "reduced")
     (whole,) = verify(system, [question], "explicit")
     assert few.answer == whole.answer, few.reason
@@ -331,7 +335,7 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
 
 
 def test_it_is_said_what_was_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_selector, "FEW", 0)
+    monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
     question = Question("q", "formula", f.Not(SERVED_BEFORE), "q")
     (result,) = verify(queue(1, 2, 3), [question], "reduced")
     assert (result.answer, result.engine) == ("holds", "reduced")

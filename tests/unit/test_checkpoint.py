@@ -229,21 +229,21 @@ def test_a_search_is_written_when_it_is_time(tmp_path: Path) -> None:
     store = Checkpoint(tmp_path / "kept", 0.0)
     store.open(_netbill())
     one = _Search("states one")
-    store.hold(one.search)
+    store.register(one.search)
     one.count = 7
     store._next = time.monotonic() - 1
-    store.moment()
-    assert _again(store).found("states one") == b"states"
+    store.safepoint()
+    assert _again(store).load("states one") == b"states"
     store._next = time.monotonic() + 1000
     one.content = b"more"
-    store.moment()
-    assert _again(store).found("states one") == b"states", "it is not time yet"
+    store.safepoint()
+    assert _again(store).load("states one") == b"states", "it is not time yet"
     store._next = time.monotonic() - 1
-    store.moment()
-    assert _again(store).found("states one") == b"states", "it has come no further"
+    store.safepoint()
+    assert _again(store).load("states one") == b"states", "it has come no further"
     store._next, one.count = time.monotonic() - 1, 8
-    store.moment()
-    assert _again(store).found("states one") == b"more"
+    store.safepoint()
+    assert _again(store).load("states one") == b"more"
 
 
 def test_writing_takes_a_small_part_of_the_time(store: Checkpoint) -> None:
@@ -262,14 +262,14 @@ def test_a_limit_that_is_near_is_met_once(tmp_path: Path) -> None:
     store = Checkpoint(tmp_path / "kept", 1000, lambda effort: near[0])
     store.open(_netbill())
     one = _Search("states one")
-    store.hold(one.search)
+    store.register(one.search)
 
     def moment(limit: str | None) -> bytes | None:
         near[0], store._glance = limit, 0.0
         one.count += 1
         one.content = str(one.count).encode()
-        store.moment()
-        return _again(store).found("states one")
+        store.safepoint()
+        return _again(store).load("states one")
 
     assert [moment(limit) for limit in (None, "memory", "memory", "time", "memory")] == [None, b"2", b"2", b"4", b"4"]
 
@@ -287,31 +287,31 @@ def test_a_limit_is_near_while_there_is_still_time_to_write(tmp_path: Path, monk
 
 
 def test_what_is_useless_or_little_is_not_kept(store: Checkpoint) -> None:
-    store.hold(_Search("states one").search)
-    store.hold(_Search("states two").search)
+    store.register(_Search("states one").search)
+    store.register(_Search("states two").search)
     store.put("a", b"answer")
     again = _again(store)
-    assert again.found("states one") is not None
-    again.useless("states one")
-    again.release("states two")
-    assert again.found("states one") is again.found("states two") is None
+    assert again.load("states one") is not None
+    again.discard("states one")
+    again.unregister("states two")
+    assert again.load("states one") is again.load("states two") is None
     again.put("b", b"other")
     assert set(_again(store)._file.sections) == {"verdict a", "verdict b"}
 
 
 def test_what_is_found_anew_is_kept_in_its_place(store: Checkpoint) -> None:
-    store.hold(_Search("states one", b"wrong").search)
+    store.register(_Search("states one", b"wrong").search)
     store.put("a", b"answer")
     again = _again(store)
-    again.useless("states one")
-    again.hold(_Search("states one", b"right").search)
+    again.discard("states one")
+    again.register(_Search("states one", b"right").search)
     for _ in range(3):
         again.ended(is_complete=False)
-        assert again.found("states one") == _again(store).found("states one") == b"right"
+        assert again.load("states one") == _again(store).load("states one") == b"right"
 
 
 def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
-    store.hold(_Search("states one").search)
+    store.register(_Search("states one").search)
     store.put("a", b"answer")
     store.ended(is_complete=False)
     kept = _again(store).open(_netbill())
@@ -325,19 +325,19 @@ def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
 
 def test_two_runs_do_each_other_no_harm(store: Checkpoint) -> None:
     one, other = _Search("states one", b"1"), _Search("states two", b"2")
-    store.hold(one.search)
+    store.register(one.search)
     store.put("a", b"answer")
     second = _again(store)
-    second.hold(other.search)
+    second.register(other.search)
     second.put("b", b"other")
     assert set(_again(store)._file.sections) == {"verdict a", "verdict b", "states one", "states two"}
     one.count = 3
     store.ended(is_complete=False)
-    assert (store.problem, _again(store).get("a"), _again(store).found("states one")) == (None, b"answer", b"1")
+    assert (store.problem, _again(store).get("a"), _again(store).load("states one")) == (None, b"answer", b"1")
     second.ended(is_complete=False)
-    assert (second.problem, _again(store).get("b"), _again(store).found("states two")) == (None, b"other", b"2")
+    assert (second.problem, _again(store).get("b"), _again(store).load("states two")) == (None, b"other", b"2")
     store.path.unlink()
-    assert second.found("states two") is None
+    assert second.load("states two") is None
     second.ended(is_complete=False)
     assert (second.problem, _again(store).get("b")) == (None, b"other")
 
@@ -347,7 +347,7 @@ def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeyp
         raise OSError(28, "No space left on device")
 
     one = _Search("states one")
-    store.hold(one.search)
+    store.register(one.search)
     with monkeypatch.context() as changed:
         changed.setattr("cplc.caching.section_file.os.fsync", full)
         store.put("a", b"answer")
@@ -360,10 +360,10 @@ def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeyp
     def too_large() -> list[bytes]:
         raise TooLarge("writing it takes more memory than is left")
 
-    store.hold(replace(one.search, far=lambda: 99, written=too_large))
+    store.register(replace(one.search, progress=lambda: 99, serialize=too_large))
     store.ended(is_complete=False)
     assert store.problem == "writing it takes more memory than is left"
-    assert _again(store).found("states one") == b"states", "what was found before is still there"
+    assert _again(store).load("states one") == b"states", "what was found before is still there"
 
 
 # --- the end, which another thread sees to
@@ -371,7 +371,7 @@ def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeyp
 
 def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
     one = _Search("states one")
-    store.hold(one.search)
+    store.register(one.search)
     ended, slow = threading.Event(), threading.Event()
 
     def written() -> Iterator[bytes]:
@@ -380,10 +380,10 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
 
     def work() -> None:
         while not ended.is_set():
-            store.moment()
+            store.safepoint()
             time.sleep(0.001)
 
-    store.hold(replace(one.search, written=written))
+    store.register(replace(one.search, serialize=written))
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
     try:
@@ -391,12 +391,12 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
     finally:
         ended.set()
     assert kept.text() == "a search with 0 states"
-    assert _again(store).found("states one") == b"all"
+    assert _again(store).load("states one") == b"all"
 
 
 def test_who_does_not_wait_has_the_answers(store: Checkpoint) -> None:
     """The work is in the middle of something, and comes by no moment."""
-    store.hold(_Search("states one").search)
+    store.register(_Search("states one").search)
     store.last = time.monotonic()
     store.put("a", b"answer")
     assert not store.path.exists()

@@ -120,14 +120,14 @@ def test_flaws_of_more_than_are_tried(asked: str, given: str) -> None:
 
 
 def _nothing_forgotten(self: ViewAbstraction) -> object:
-    return self._closed(self._encoding.beginning(frozenset(self._system.variable)))
+    return self._closed(self._encoding.initial_states(frozenset(self._system.variable)))
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "wrong"),
     [
         (ViewAbstraction, "invariant", property(_nothing_forgotten)),
-        (projection, "stronger", projection.weaker),
+        (projection, "forall_hidden", projection.exists_hidden),
     ],
 )
 def test_wrong_reasons_are_noticed(

@@ -90,7 +90,7 @@ def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event)
 def test_only_what_is_abandoned_rests(release: threading.Event) -> None:
     with pytest.raises(Interrupted):
         list(supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
-    other = threading.Thread(target=checkpointing.moment, daemon=True)
+    other = threading.Thread(target=checkpointing.safepoint, daemon=True)
     other.start()
     other.join(20)
     assert not other.is_alive()
@@ -102,7 +102,7 @@ def test_what_is_abandoned_rests() -> None:
     def work() -> Iterator[int]:
         while not ended.is_set():
             moments[0] += 1
-            checkpointing.moment()
+            checkpointing.safepoint()
             time.sleep(0.001)
         yield 1
 

@@ -20,9 +20,9 @@ _EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
 
 @pytest.fixture(autouse=True)
 def nothing_said() -> Iterator[None]:
-    progress.say(None)
+    progress.report(None)
     yield
-    progress.say(None)
+    progress.report(None)
     allow(None)
 
 
@@ -35,15 +35,15 @@ def _compilation() -> Compilation:
 def test_an_exploration_says_how_many_states_there_are() -> None:
     engine = ExplicitEngine(_compilation().system)
     count = engine.count(engine.reachable)
-    assert progress.text() == f"{count:,} states, 0 of them to be looked at"
+    assert progress.text() == f"{count:,} states, 0 of them unexplored"
     assert with_progress("counting") == f"counting: {progress.text()}"
 
 
 def test_passes_are_counted_until_something_else_begins() -> None:
-    progress.swept(10)
-    progress.swept(2000)
-    assert progress.text() == "pass 2, 2,000 nodes"
-    progress.say(None)
+    progress.report_iteration(10)
+    progress.report_iteration(2000)
+    assert progress.text() == "iteration 2, 2,000 nodes"
+    progress.report(None)
     assert with_progress("verifying") == "verifying"
 
 

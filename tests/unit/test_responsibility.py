@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from cplc.checking.responsibility import MOST_ASKED, coalitions
+from cplc.checking.responsibility import MAX_TRIED_COALITIONS, coalitions
 from cplc.checking.results import Responsibility, Result
 from cplc.compilation import Compilation
 from cplc.report.failure_explanation import blame_sentences, violation_sentences, violations_of
@@ -202,7 +202,7 @@ def test_many_roles_are_reduced_instead_of_tried() -> None:
     )
     system: System = compilation.system
     assert coalitions(system, frozenset(), valid) == (("R2", "R5", "R6", "R7"),)
-    assert len(asked) < MOST_ASKED + 2 + len(list(combinations(names, 2)))
+    assert len(asked) < MAX_TRIED_COALITIONS + 2 + len(list(combinations(names, 2)))
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])

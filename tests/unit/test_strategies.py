@@ -195,7 +195,7 @@ def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch
 
 
 def test_too_many_situations_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategy_play, "MET", 3)
+    monkeypatch.setattr(strategy_play, "MAX_STATES", 3)
     (served,) = _results("full", "served")
     evidence = _evidence(served)
     assert evidence.exhaustive

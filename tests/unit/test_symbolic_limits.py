@@ -11,7 +11,7 @@ from cplc.checking.engine_selector import EngineSelector
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
 from cplc.engines.symbolic.engine import SymbolicEngine
-from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Atom, Finally, OnPaths
 from cplc.runtime.limits import ResourceExhausted, allow
@@ -89,7 +89,7 @@ def test_reachable_states_that_do_not_fit_computed_once(monkeypatch: pytest.Monk
     engine = SymbolicEngine(shared_stock(8).system, node_limit=1000)
     with pytest.raises(ResourceExhausted, match="1,000 nodes"):
         _ = engine.reachable
-    monkeypatch.setattr(Sweeps, "reachable", property(lambda _: pytest.fail("computed again")))
+    monkeypatch.setattr(ChainedFixpoints, "reachable", property(lambda _: pytest.fail("computed again")))
     with pytest.raises(ResourceExhausted, match="1,000 nodes"):
         _ = engine.initial
     assert not engine.is_out_of_memory

@@ -109,7 +109,7 @@ def _conjoined(one: Clause, other: Clause) -> Clause:
     return frozenset(strongest.values())
 
 
-class Expansion:
+class FormulaProgression:
     """What remains of formulas after a letter, computed once for each."""
 
     def __init__(self, *, bounds: bool) -> None:
@@ -182,7 +182,9 @@ def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_t
     return frozenset({frozenset({type(formula)(formula.left, formula.right, bound - 1)})})
 
 
-def graph(expansion: Expansion, start: Iterable[Clause], letters: Iterable[Letter]) -> dict[Clause, set[Clause]]:
+def graph(
+    expansion: FormulaProgression, start: Iterable[Clause], letters: Iterable[Letter]
+) -> dict[Clause, set[Clause]]:
     """Return the clauses that can be reached by these letters, each with its successors."""
     alphabet = tuple(letters)
     successors: dict[Clause, set[Clause]] = {}

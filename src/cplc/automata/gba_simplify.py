@@ -9,7 +9,7 @@ from cplc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Arc:
+class Edge:
     """An edge of an automaton; literals and marks are bit masks."""
 
     target: int
@@ -18,15 +18,15 @@ class Arc:
 
 
 @dataclass(frozen=True, slots=True)
-class Arcs:
+class BuchiAutomaton:
     """An automaton that accepts by seeing all marks again and again."""
 
     initial: tuple[int, ...]
-    leaving: Sequence[Sequence[Arc]]
+    leaving: Sequence[Sequence[Edge]]
     marks: int
 
 
-def shrunk(arcs: Arcs) -> Arcs:
+def simplify(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Return an automaton that accepts the same: each way to shrink it may open up another."""
     while True:
         size = _size(arcs)
@@ -35,15 +35,15 @@ def shrunk(arcs: Arcs) -> Arcs:
             return arcs
 
 
-def _size(arcs: Arcs) -> tuple[int, int, int, int]:
+def _size(arcs: BuchiAutomaton) -> tuple[int, int, int, int]:
     return len(arcs.initial), len(arcs.leaving), sum(map(len, arcs.leaving)), arcs.marks.bit_count()
 
 
-def _inner(arcs: Arcs, part: Collection[int]) -> list[Arc]:
+def _inner(arcs: BuchiAutomaton, part: Collection[int]) -> list[Edge]:
     return [arc for state in part for arc in arcs.leaving[state] if arc.target in part]
 
 
-def _accepts(inner: Sequence[Arc], marks: int) -> bool:
+def _accepts(inner: Sequence[Edge], marks: int) -> bool:
     """Whether a run may stay among these arcs, all of one component, and be accepted."""
     seen = 0
     for arc in inner:
@@ -51,7 +51,7 @@ def _accepts(inner: Sequence[Arc], marks: int) -> bool:
     return bool(inner) and seen == marks
 
 
-def _without_dead_ends(arcs: Arcs) -> Arcs:
+def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Leave out the states from which no run is accepted, and those that no run comes to."""
     alive = set[int]()
     for part in _components(arcs):
@@ -61,7 +61,7 @@ def _without_dead_ends(arcs: Arcs) -> Arcs:
     return _renumbered(arcs, {state: state for state in alive})
 
 
-def _with_few_marks(arcs: Arcs) -> Arcs:
+def _with_few_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Number the marks anew, within each component those alone that matter there.
 
     No run leaves a component twice, so marks on an arc between components do not matter. Where a component accepts,
@@ -76,16 +76,16 @@ def _with_few_marks(arcs: Arcs) -> Arcs:
     for (part, inner), needed in zip(parts, kept, strict=True):
         rest = every & ~((1 << len(needed)) - 1) if _accepts(inner, arcs.marks) else 0
 
-        def anew(arc: Arc, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Arc:
+        def anew(arc: Edge, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Edge:
             marks = sum(1 << index for index, mark in enumerate(needed) if arc.marks >> mark & 1)
             return replace(arc, marks=rest | marks if arc.target in part else 0)
 
         for state in part:
             leaving[state] = list(dict.fromkeys(map(anew, arcs.leaving[state])))
-    return Arcs(arcs.initial, leaving, every)
+    return BuchiAutomaton(arcs.initial, leaving, every)
 
 
-def _needed(inner: Sequence[Arc], marks: int) -> list[int]:
+def _needed(inner: Sequence[Edge], marks: int) -> list[int]:
     """Return the marks that no other mark brings with it on these arcs."""
     masks = {arc.marks for arc in inner}
     every = [mark for mark in range(marks.bit_length()) if marks >> mark & 1]
@@ -97,12 +97,12 @@ def _needed(inner: Sequence[Arc], marks: int) -> list[int]:
     return found
 
 
-def _without_needless(arcs: Arcs) -> Arcs:
+def _without_needless(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Leave out an arc if others to the same state ask no more and have all of its marks between them.
 
     A run that would take it again and again takes those in turn.
     """
-    leaving: list[list[Arc]] = []
+    leaving: list[list[Edge]] = []
     for some in arcs.leaving:
         kept = [*some]
         for arc in sorted(some, key=lambda arc: -arc.literals.bit_count()):
@@ -116,14 +116,14 @@ def _without_needless(arcs: Arcs) -> Arcs:
     return replace(arcs, leaving=leaving)
 
 
-def _without_equals(arcs: Arcs) -> Arcs:
+def _without_equals(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Make one state of several whose arcs are the same, one that leads to itself like another that does so.
 
     Marks on the arcs of a state to which no run comes back do not matter.
     """
     same: dict[int, int] = {}
-    marked: dict[frozenset[Arc], int] = {}
-    plain: dict[frozenset[Arc], int] = {}
+    marked: dict[frozenset[Edge], int] = {}
+    plain: dict[frozenset[Edge], int] = {}
     for part in _components(arcs):
         comes_back = bool(_inner(arcs, part))
         for state in part:
@@ -138,7 +138,7 @@ def _without_equals(arcs: Arcs) -> Arcs:
     return _renumbered(arcs, same)
 
 
-def _renumbered(arcs: Arcs, same: dict[int, int]) -> Arcs:
+def _renumbered(arcs: BuchiAutomaton, same: dict[int, int]) -> BuchiAutomaton:
     """Return it with each state for another one, or for none; those that are left in the order they are met in."""
     number: dict[int, int] = {}
     waiting: list[int] = []
@@ -150,14 +150,14 @@ def _renumbered(arcs: Arcs, same: dict[int, int]) -> Arcs:
         return number[same[state]]
 
     initial = tuple(dict.fromkeys(numbered(state) for state in arcs.initial if state in same))
-    leaving: list[list[Arc]] = []
+    leaving: list[list[Edge]] = []
     for state in waiting:  # grows
         kept = (replace(arc, target=numbered(arc.target)) for arc in arcs.leaving[state] if arc.target in same)
         leaving.append(list(dict.fromkeys(kept)))
-    return Arcs(initial, leaving, arcs.marks)
+    return BuchiAutomaton(initial, leaving, arcs.marks)
 
 
-def _components(arcs: Arcs) -> Iterator[set[int]]:
+def _components(arcs: BuchiAutomaton) -> Iterator[set[int]]:
     """Yield the strongly connected components, those first that lead to no others (Tarjan 1972)."""
     visited: dict[int, int] = {}
     lowest: dict[int, int] = {}

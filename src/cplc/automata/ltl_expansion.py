@@ -40,19 +40,19 @@ from cplc.runtime.limits import ResourceExhausted
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Disjunct:
     """One way to meet an obligation."""
 
     now: tuple[int, ...] = ()
     """What else must hold at present."""
     after: tuple[int, ...] = ()
     """What must hold after the next step."""
-    postponed: bool = False
+    pending_acceptance: bool = False
     """What was promised for some time is left for later; not for ever, or the promise is broken."""
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class GbaState:
     """What must hold from here on, none of it implied by the rest, and what was so one step before."""
 
     obligations: int
@@ -60,18 +60,18 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class GbaTransition:
     """A way to meet all obligations at once."""
 
     literals: int
     """What must hold of the present state, and of the step that is taken next."""
-    after: Position
+    after: GbaState
     implied: int
     """Everything that ``after`` implies by being met itself."""
-    postponed: int
+    pending_acceptance: int
 
 
-class Obligations:
+class Expansion:
     """The obligations of one path formula, numbered as they turn up. No more than ``limit`` ways are looked at."""
 
     def __init__(self, limit: int) -> None:
@@ -79,7 +79,7 @@ class Obligations:
         self._tried = 0
         self._number: dict[Formula, int] = {}
         self._formulas: list[Formula] = []
-        self._ways: dict[tuple[int, bool], tuple[Way, ...]] = {}
+        self._ways: dict[tuple[int, bool], tuple[Disjunct, ...]] = {}
         self._relevant: dict[int, int] = {}
         self.is_literal = cache(self._is_literal)
         self._always = cache(self._what_always)
@@ -100,15 +100,15 @@ class Obligations:
 
     # --- positions
 
-    def start(self, path: Formula) -> list[Position]:
+    def start(self, path: Formula) -> list[GbaState]:
         """Return where a path may begin: one position for each alternative, nothing before it."""
-        ways = [Way((self.number(path),))]
+        ways = [Disjunct((self.number(path),))]
         while len(ways) == 1 and len(ways[0].now) == 1 and self._is_boolean(ways[0].now[0]):
             ways = list(self._ways_of(ways[0].now[0], 0))
         positions = (self._position(way.now, frozenset()) for way in ways)
         return [position for position, _ in filter(None, positions)]
 
-    def _position(self, obligations: Iterable[int], before: frozenset[int]) -> tuple[Position, int] | None:
+    def _position(self, obligations: Iterable[int], before: frozenset[int]) -> tuple[GbaState, int] | None:
         """Return the obligations without those that others imply, and all they imply; None if they contradict."""
         asked = {part for obligation in obligations for part in self._conjuncts(obligation)}
         implied = set[int]()
@@ -122,7 +122,7 @@ class Obligations:
             return None
         kept = self._tightest(asked - implied)
         mask = _mask(kept)
-        return Position(mask, _mask(before) & self.relevant(mask)), _mask(asked | implied)
+        return GbaState(mask, _mask(before) & self.relevant(mask)), _mask(asked | implied)
 
     def _all_conjuncts(self, obligation: int) -> frozenset[int]:
         parts = self._always(obligation)
@@ -214,7 +214,7 @@ class Obligations:
 
     # --- ways to go on
 
-    def moves(self, position: Position) -> Iterator[Move]:
+    def moves(self, position: GbaState) -> Iterator[GbaTransition]:
         """Yield every way to meet the obligations of a position, many of them better than others.
 
         Whatever will be looked up one step later is decided, one way or the other. Of what recurs, at most one thing
@@ -242,7 +242,7 @@ class Obligations:
                 continue
             literals = _mask(one for one in numbers(branch.done) if self.is_literal(one))
             if self._can_be_taken(literals):
-                yield Move(literals, after, implied, branch.postponed)
+                yield GbaTransition(literals, after, implied, branch.pending_acceptance)
 
     def _close(self, branch: _Branch, before: int, pending: list[_Branch]) -> bool:
         """Meet what is to do in the first way there is, leave the others for later; return whether there is one."""
@@ -268,10 +268,10 @@ class Obligations:
     def _choices(self, branch: _Branch) -> Iterator[_Branch]:
         recurring = [found for one in numbers(branch.done) if (found := self._recurring(one))]
         promises = _mask(promise for promise, _ in recurring)
-        yield replace(branch, todo=[], postponed=branch.postponed | promises, chosen=True)
+        yield replace(branch, todo=[], pending_acceptance=branch.pending_acceptance | promises, chosen=True)
         for promise, goal in recurring:
-            left = branch.postponed | promises & ~(1 << promise)
-            yield replace(branch, todo=[goal], postponed=left, chosen=True)
+            left = branch.pending_acceptance | promises & ~(1 << promise)
+            yield replace(branch, todo=[goal], pending_acceptance=left, chosen=True)
 
     def _can_be_taken(self, literals: int) -> bool:
         """Whether some step, or idling, is all that the next step must be and nothing that it must not."""
@@ -291,7 +291,7 @@ class Obligations:
         formula, _ = self.formula(obligation)
         return isinstance(formula, Taken) or (is_state_formula(formula) and not _constant(formula))
 
-    def _ways_of(self, obligation: int, before: int) -> tuple[Way, ...]:
+    def _ways_of(self, obligation: int, before: int) -> tuple[Disjunct, ...]:
         formula, holds = self.formula(obligation)
         looked_up = self._looked_up(formula)
         was = looked_up is not None and before >> looked_up & 1 == 1
@@ -300,60 +300,62 @@ class Obligations:
             known = self._ways[obligation, was] = tuple(self._expanded(formula, holds, obligation, was))
         return known
 
-    def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Way]:
+    def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
         """Yield the ways by the laws of expansion; ``was`` tells what operators of the past look up."""
         match formula:
             case And(operands) | Or(operands):
                 parts = tuple(self.number(operand, holds) for operand in operands)
-                yield from [Way(parts)] if isinstance(formula, And) is holds else [Way((part,)) for part in parts]
+                yield from (
+                    [Disjunct(parts)] if isinstance(formula, And) is holds else [Disjunct((part,)) for part in parts]
+                )
             case Implies(left, right):
                 no, yes = self.number(left, not holds), self.number(right, holds)
-                yield from [Way((no,)), Way((yes,))] if holds else [Way((no, yes))]
+                yield from [Disjunct((no,)), Disjunct((yes,))] if holds else [Disjunct((no, yes))]
             case Iff(left, right):
                 for side in (True, False):
-                    yield Way((self.number(left, side), self.number(right, side is holds)))
+                    yield Disjunct((self.number(left, side), self.number(right, side is holds)))
             case Atom(Const(value)):
-                yield from [Way()] if bool(value) is holds else []
+                yield from [Disjunct()] if bool(value) is holds else []
             case Shorthand(operand):
-                yield Way((self.number(operand, holds),))
+                yield Disjunct((self.number(operand, holds),))
             case Next(operand):
-                yield Way(after=(self.number(operand, holds),))
+                yield Disjunct(after=(self.number(operand, holds),))
             case Finally(operand, bound) | Globally(operand, bound):
                 one, later = self.number(operand, holds), self._later(formula, holds)
                 if isinstance(formula, Globally) is holds:
-                    yield Way((one,), later)
+                    yield Disjunct((one,), later)
                 else:
-                    yield Way((one,))
-                    yield from [Way((), later, bound is None)] if later else []
+                    yield Disjunct((one,))
+                    yield from [Disjunct((), later, bound is None)] if later else []
             case Until(left, right, bound):
                 one, other, later = self.number(left, holds), self.number(right, holds), self._later(formula, holds)
                 if holds:
-                    yield Way((other,))
-                    yield from [Way((one,), later, bound is None)] if later else []
+                    yield Disjunct((other,))
+                    yield from [Disjunct((one,), later, bound is None)] if later else []
                 else:
-                    yield from [Way((other, one)), Way((other,), later)] if later else [Way((other,))]
+                    yield from [Disjunct((other, one)), Disjunct((other,), later)] if later else [Disjunct((other,))]
             case WeakUntil(left, right):
                 one, other = self.number(left, holds), self.number(right, holds)
                 if holds:
-                    yield from (Way((other,)), Way((one,), (again,)))
+                    yield from (Disjunct((other,)), Disjunct((one,), (again,)))
                 else:
-                    yield from (Way((other, one)), Way((other,), (again,), True))
+                    yield from (Disjunct((other, one)), Disjunct((other,), (again,), True))
             case Release(left, right):
                 one, other = self.number(left, holds), self.number(right, holds)
                 if holds:
-                    yield from (Way((other, one)), Way((other,), (again,)))
+                    yield from (Disjunct((other, one)), Disjunct((other,), (again,)))
                 else:
-                    yield from (Way((other,)), Way((one,), (again,), True))
+                    yield from (Disjunct((other,)), Disjunct((one,), (again,), True))
             case Previous():
-                yield from [Way()] if was is holds else []
+                yield from [Disjunct()] if was is holds else []
             case Once(operand):
-                yield from [Way()] if was and holds else [] if was else [Way((self.number(operand, holds),))]
+                yield from [Disjunct()] if was and holds else [] if was else [Disjunct((self.number(operand, holds),))]
             case Since(left, right):
                 one, other = self.number(left, holds), self.number(right, holds)
                 if holds:
-                    yield from [Way((other,)), Way((one,))] if was else [Way((other,))]
+                    yield from [Disjunct((other,)), Disjunct((one,))] if was else [Disjunct((other,))]
                 else:
-                    yield Way((other, one) if was else (other,))
+                    yield Disjunct((other, one) if was else (other,))
             case _:
                 raise AssertionError(f"{formula} is no combination of others")
 
@@ -374,14 +376,14 @@ class _Branch:
     todo: list[int]
     done: int
     after: int
-    postponed: int
+    pending_acceptance: int
     chosen: bool
     """It is decided which of the things that recur is met now."""
 
-    def take(self, way: Way, obligation: int) -> _Branch:
+    def take(self, way: Disjunct, obligation: int) -> _Branch:
         self.todo += way.now
         self.after |= _mask(way.after)
-        self.postponed |= way.postponed << obligation
+        self.pending_acceptance |= way.pending_acceptance << obligation
         return self
 
 

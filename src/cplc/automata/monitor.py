@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from cplc.automata.buchi import Clause, Clauses, Expansion, TooManyStates, graph, satisfiable
+from cplc.automata.buchi import Clause, Clauses, FormulaProgression, TooManyStates, graph, satisfiable
 from cplc.automata.ltl import TICK, Letter, Ltl, atoms, negation
 from cplc.records import dataclass
 
@@ -77,12 +77,12 @@ def states_before_minimisation(formula: Ltl, holding: tuple[Letter, ...], steps:
     return len(_subsets(_expansion(formula), formula, holding, steps)[0])
 
 
-def _expansion(formula: Ltl) -> Expansion:
-    return Expansion(bounds=TICK in atoms(formula))
+def _expansion(formula: Ltl) -> FormulaProgression:
+    return FormulaProgression(bounds=TICK in atoms(formula))
 
 
 def _subsets(
-    expansion: Expansion, formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]
+    expansion: FormulaProgression, formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]
 ) -> tuple[list[_Subset], list[tuple[tuple[int, ...], ...]]]:
     """Return the states of the subset construction and the successors of each."""
     letters = {(h, s): holding[h] | steps[s] for h in range(len(holding)) for s in range(len(steps))}
@@ -114,7 +114,7 @@ def _subsets(
     return subsets, rows
 
 
-def _lasting(expansion: Expansion, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:
+def _lasting(expansion: FormulaProgression, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:
     """Return the clauses that are satisfied by this letter forever."""
     return satisfiable(graph(expansion, (clause for positive, _ in subsets for clause in positive), (letter,)))
 

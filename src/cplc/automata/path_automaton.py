@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.automata.gba_simplify import Arc, Arcs, shrunk
-from cplc.automata.ltl_expansion import Move, Obligations, Position, numbers
+from cplc.automata.gba_simplify import BuchiAutomaton, Edge, simplify
+from cplc.automata.ltl_expansion import Expansion, GbaState, GbaTransition, numbers
 from cplc.logic.formulas import Formula, Taken
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
@@ -22,7 +22,7 @@ _FOR_ONE_STATE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class LabelledEdge:
     """One way to go on, from the present state of the path to the next."""
 
     target: int
@@ -42,7 +42,7 @@ class Automaton:
     """
 
     initial: tuple[int, ...]
-    edges: tuple[tuple[Edge, ...], ...]
+    edges: tuple[tuple[LabelledEdge, ...], ...]
     """By the state they leave."""
     marks: int
     """How many there are; they are numbered from 0."""
@@ -64,36 +64,39 @@ class Automaton:
 
 def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
     """Return the automaton of a path formula; what a state decides in it is a label, whatever it is."""
-    obligations = Obligations(limit)
-    number: dict[Position, int] = {}
-    waiting: list[Position] = []
+    obligations = Expansion(limit)
+    number: dict[GbaState, int] = {}
+    waiting: list[GbaState] = []
 
-    def numbered(position: Position) -> int:
+    def numbered(position: GbaState) -> int:
         if position not in number:
             number[position] = len(number)
             waiting.append(position)
         return number[position]
 
     initial = tuple(map(numbered, obligations.start(path)))
-    moves: list[list[Move]] = []
+    moves: list[list[GbaTransition]] = []
     for position in waiting:  # grows
         moves.append(_best(obligations.moves(position), obligations, limit // _FOR_ONE_STATE))
         for move in moves[-1]:
             numbered(move.after)
     promises = 0
     for move in (move for several in moves for move in several):
-        promises |= move.postponed
-    arcs = [[Arc(number[move.after], move.literals, promises & ~move.postponed) for move in some] for some in moves]
-    return _written(shrunk(Arcs(initial, arcs, promises)), obligations)
+        promises |= move.pending_acceptance
+    arcs = [
+        [Edge(number[move.after], move.literals, promises & ~move.pending_acceptance) for move in some]
+        for some in moves
+    ]
+    return _written(simplify(BuchiAutomaton(initial, arcs, promises)), obligations)
 
 
-def _best(moves: Iterator[Move], obligations: Obligations, limit: int) -> list[Move]:
+def _best(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) -> list[GbaTransition]:
     """Return the moves without those that some other makes needless.
 
     One does if it asks less of the present and of the step, postpones no more, and leaves no more to do: from there on
     it can follow the other, step for step.
     """
-    kept: dict[Move, int] = {}
+    kept: dict[GbaTransition, int] = {}
     for move in moves:
         relevant = obligations.relevant(move.after.obligations)
         if any(_spares(other, of_other, move) for other, of_other in kept.items()):
@@ -106,22 +109,22 @@ def _best(moves: Iterator[Move], obligations: Obligations, limit: int) -> list[M
     return list(kept)
 
 
-def _spares(better: Move, relevant: int, worse: Move) -> bool:
+def _spares(better: GbaTransition, relevant: int, worse: GbaTransition) -> bool:
     return not (
         better.literals & ~worse.literals
-        or better.postponed & ~worse.postponed
+        or better.pending_acceptance & ~worse.pending_acceptance
         or better.after.obligations & ~worse.implied
         or better.after.before ^ worse.after.before & relevant
     )
 
 
-def _written(arcs: Arcs, obligations: Obligations) -> Automaton:
+def _written(arcs: BuchiAutomaton, obligations: Expansion) -> Automaton:
     """Return it with formulas for numbers, and marks numbered from 0."""
     mark = {one: index for index, one in enumerate(numbers(arcs.marks))}
 
-    def edge(arc: Arc) -> Edge:
+    def edge(arc: Edge) -> LabelledEdge:
         literals = [obligations.formula(one) for one in numbers(arc.literals)]
-        return Edge(
+        return LabelledEdge(
             arc.target,
             tuple((formula, holds) for formula, holds in literals if not isinstance(formula, Taken)),
             tuple((formula, holds) for formula, holds in literals if isinstance(formula, Taken)),

@@ -117,7 +117,7 @@ class Checkpoint:
     # --- answers
 
     def get(self, key: str) -> bytes | None:
-        return self._answers.get(key) or self.found(_VERDICT + key)
+        return self._answers.get(key) or self.load(_VERDICT + key)
 
     def put(self, key: str, content: bytes) -> None:
         self._answers[key] = content
@@ -129,7 +129,7 @@ class Checkpoint:
 
     # --- searches
 
-    def found(self, name: str) -> bytes | None:
+    def load(self, name: str) -> bytes | None:
         section = self._file.sections.get(name)
         if section is None or name in self._useless:
             return None
@@ -138,20 +138,20 @@ class Checkpoint:
             return self._file.read(name)
         return None
 
-    def useless(self, name: str) -> None:
+    def discard(self, name: str) -> None:
         self._useless.add(name)
 
-    def hold(self, search: Search) -> None:
+    def register(self, search: Search) -> None:
         self._searches[search.name] = search
 
-    def release(self, name: str) -> None:
+    def unregister(self, name: str) -> None:
         self._searches.pop(name, None)
         self._useless.add(name)
 
-    def suspend(self, name: str) -> None:
+    def detach(self, name: str) -> None:
         self._searches.pop(name, None)
 
-    def moment(self) -> None:
+    def safepoint(self) -> None:
         now, limit = time.monotonic(), None
         if now > self._glance:
             self._glance = now + _GLANCE
@@ -230,19 +230,19 @@ class Checkpoint:
         self._next = now + max(self._every, _SHARE * self._effort)
 
     def _replace(self, searches: Mapping[str, Search]) -> None:
-        far = {name: search.far() for name, search in searches.items()}
+        far = {name: search.progress() for name, search in searches.items()}
         changed = [
             search
             for name, search in searches.items()
             if self._far.get(name) != far[name] or name not in self._file.sections
         ]
         new: dict[str, Parts] = {_VERDICT + key: _single(content) for key, content in self._answers.copy().items()}
-        new |= {search.name: search.written for search in changed}
+        new |= {search.name: search.serialize for search in changed}
         kept = [name for name in self._file.sections if name not in new and name not in self._useless]
         before = self._file.about.get("searches")
         known = before if isinstance(before, dict) else {}
         said = {name: str(known[name]) for name in kept if name in known}
-        said |= {search.name: search.said() for search in changed}
+        said |= {search.name: search.describe() for search in changed}
         self._file = written(self._file, {**self._about, "searches": said}, new, kept)
         self._far |= far
         self._useless -= new.keys()

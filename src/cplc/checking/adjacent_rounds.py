@@ -12,7 +12,7 @@ from cplc.logic.formulas import Adjacent
 from cplc.system.model import State
 from cplc.system.trace import Run
 
-_MANY = 1_000
+MAX_SUCCESSORS = 1_000
 """More rounds than this are not gone through one by one."""
 
 
@@ -32,16 +32,16 @@ def none_leads(interpreter: Interpreter, formula: Adjacent, state: State) -> boo
 
     It is not where there are many, or where more than the variables decides the operand.
     """
-    if formula.back or prod(_allowed(interpreter, state)) > _MANY:
+    if formula.back or prod(_allowed(interpreter, state)) > MAX_SUCCESSORS:
         return False
     doers = [player.choice for player in interpreter.system.players]
-    seen = 0
+    tried = 0
     for actions in interpreter.rounds(state):
         if formula.choice is not None and actions[doers.index(formula.choice[0])] != formula.choice[1]:
             continue
-        for after in islice(interpreter.after_round(state, actions), _MANY):
-            seen += 1
-            if seen >= _MANY or (agree(formula, state, after) and _may_hold(interpreter, formula, after)):
+        for after in islice(interpreter.after_round(state, actions), MAX_SUCCESSORS):
+            tried += 1
+            if tried >= MAX_SUCCESSORS or (agree(formula, state, after) and _may_hold(interpreter, formula, after)):
                 return False
     return True
 

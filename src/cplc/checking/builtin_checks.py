@@ -24,7 +24,20 @@ from cplc.checking.debt_checks import OPEN, Listing, Part
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question
 from cplc.logic import expressions
-from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
+from cplc.logic.expressions import (
+    TRUE,
+    Const,
+    Equal,
+    Expr,
+    Read,
+    conj,
+    disj,
+    is_false,
+    negate,
+    one_of,
+    reads,
+    substitute,
+)
 from cplc.logic.formulas import (
     And,
     Atom,
@@ -42,13 +55,13 @@ from cplc.logic.formulas import (
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.debts import Debts
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Claim, Commitment, Step, System
 from cplc.system.printer import condition_text, expr_text
 from cplc.system.standings import standing_of
 from cplc.system.synchronous import out_of_range
 
-_MOST_CHOICES = 64
+MAX_JOINT_CHOICES = 64
 """With more ways to choose than this it is not worked out when an assignment is made."""
 
 
@@ -64,10 +77,10 @@ class _CheckParts:
 @dataclass(frozen=True)
 class Check:
     name: str
-    says: str
-    asks: Callable[[System, Debts], _CheckParts]
+    description: str
+    build: Callable[[System, Debts], _CheckParts]
     advisory: bool = False
-    uniformly: Callable[[System, Debts], _CheckParts] | None = None
+    build_uniform: Callable[[System, Debts], _CheckParts] | None = None
     """What it asks where everybody is to decide by what it sees itself."""
     subject: str = "commitments"
     """What there has to be in a protocol for the check to have something to check."""
@@ -86,20 +99,20 @@ def build_check(
 ) -> Question:
     """Return the question that a built-in check asks of the system."""
     check = CHECKS[name]
-    asked = (check.uniformly if uniform and check.uniformly else check.asks)(system, debts)
+    parts_of_check = (check.build_uniform if uniform and check.build_uniform else check.build)(system, debts)
     lacking = check.particular if check.particular and system.commitments else check.subject
     return Question(
         name=name,
         kind="check",
-        formula=And(tuple(formula for formula, _ in asked.parts)),
-        text=check.says if asked.parts else f"nothing to check, since there are no {lacking}",
+        formula=And(tuple(formula for formula, _ in parts_of_check.parts)),
+        text=check.description if parts_of_check.parts else f"nothing to check, since there are no {lacking}",
         expected=expected,
         advisory=check.advisory,
         span=span,
-        system=asked.system,
-        findings=tuple(meaning for _, meaning in asked.parts),
-        listings=asked.listings,
-        places=() if span is not None else asked.places or (None,) * len(asked.parts),
+        system=parts_of_check.system,
+        findings=tuple(meaning for _, meaning in parts_of_check.parts),
+        listings=parts_of_check.listings,
+        places=() if span is not None else parts_of_check.places or (None,) * len(parts_of_check.parts),
     )
 
 
@@ -145,11 +158,11 @@ def deadlock_question(system: System) -> Question:
         line = f" in line {span.position[0]}" if span is not None else ""
         parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
         places.append(span)
-    others = Atom(
+    elsewhere_in_range = Atom(
         negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
     )
     text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
-    parts.append((OnPaths("A", Globally(Not(And((stuck, others))))), text))
+    parts.append((OnPaths("A", Globally(Not(And((stuck, elsewhere_in_range))))), text))
     places.append(None)
     return Question(
         name="deadlock_free",
@@ -175,17 +188,17 @@ def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
 
 def _possible(system: System, guard: Expr) -> Expr:
     """Return where the players may choose such that the guard holds; everywhere, if there are many ways to choose."""
-    asked = [player for player in system.players if player.choice in reads(guard)]
-    if prod(len(player.actions) for player in asked) > _MOST_CHOICES:
+    choosers = [player for player in system.players if player.choice in reads(guard)]
+    if prod(len(player.actions) for player in choosers) > MAX_JOINT_CHOICES:
         return TRUE
     return disj(
         conj(
             (
                 *(action.allowed for action in actions),
-                replaced(guard, {p.choice: Const(action.name) for p, action in zip(asked, actions, strict=True)}),
+                substitute(guard, {p.choice: Const(action.name) for p, action in zip(choosers, actions, strict=True)}),
             )
         )
-        for actions in product(*(player.actions for player in asked))
+        for actions in product(*(player.actions for player in choosers))
     )
 
 
@@ -231,7 +244,7 @@ def _without_fairness(system: System) -> System | None:
     return _unrestricted(system) if system.fairness else None
 
 
-@kept_for_system
+@memoize_per_system
 def _unrestricted(system: System) -> System:
     """Return the system without conditions of fairness: one for all checks, so that it is explored once."""
     return system.without_conditions
@@ -356,14 +369,14 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
     parts: list[Part] = []
     lives: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
     for commitment in lives:
-        kept = {commitment.variable, *(variable for _, variable in commitment.views)}
-        kept |= {standing_of(variable) for variable in kept} & system.variable.keys()
-        events = {step.event for step in system.steps if step.writes & kept}
+        observed = {commitment.variable, *(variable for _, variable in commitment.views)}
+        observed |= {standing_of(variable) for variable in observed} & system.variable.keys()
+        events = {step.event for step in system.steps if step.writes & observed}
         pending = disj(message.in_flight for message in system.messages if message.name in events)
         quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
         for role, variable in commitment.views:
             same = [Equal(Read(variable), Read(commitment.variable))]
-            if standing_of(variable) in kept:
+            if standing_of(variable) in observed:
                 same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
             right = Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
@@ -492,7 +505,7 @@ CHECKS: dict[str, Check] = {
             "honourable",
             "whenever a commitment is active, its debtor can bring the consequent about, whatever others do",
             _honourable,
-            uniformly=partial(_honourable, uniform=True),
+            build_uniform=partial(_honourable, uniform=True),
         ),
     )
 }

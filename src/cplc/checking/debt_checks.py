@@ -25,10 +25,10 @@ from dataclasses import replace
 from cplc.checking.interpreter import Interpreter
 from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
-from cplc.reductions.components import Slices
+from cplc.reductions.components import IndependentComponents
 from cplc.source import Span
 from cplc.system.debts import Debts
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Commitment, Message, Step, System, terminal
 from cplc.system.trace import Evidence, Move
 
@@ -58,8 +58,10 @@ def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not owed at an end for ever, unless its creditor suspended it."""
     for one in system.commitments:
         debt = debts[one.name]
-        others = (conj((waits, debts[target].in_force)) for target, waits in debt.waits_for if target in debts)
-        stuck = conj((debt.owed, negate(debt.suspended), negate(disj(others))))
+        targets_in_force = (
+            conj((waits, debts[target].in_force)) for target, waits in debt.waits_for if target in debts
+        )
+        stuck = conj((debt.owed, negate(debt.suspended), negate(disj(targets_in_force))))
         if not is_false(stuck):
             finding = f"{_named(one)} is owed at an end, where nobody can act any more; {_help(system, one)}"
             is_active = stuck == _is(system, one, "active")
@@ -71,8 +73,8 @@ def left_open(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not open at an end for ever."""
     for one in system.commitments:
         waiting = debts[one.name].waits_for
-        others = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
-        dangling = conj((_open(system, one), negate(disj(others))))
+        targets_open = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
+        dangling = conj((_open(system, one), negate(disj(targets_open))))
         if not is_false(dangling):
             finding = f"{_named(one)} is open at an end, where nobody can act any more; {_help(system, one)}"
             never = _never_at_an_end(system, dangling, one, "open", has_formula=not waiting)
@@ -84,12 +86,12 @@ def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
     for one in system.commitments:
         debt, places = debts[one.name], []
         for step in _restarts_of(system, one):
-            others = (
+            targets_in_force = (
                 conj((waits, debts[target].in_force))
                 for target, waits in debt.waits_for
                 if system.commitment[target].variable in step.writes
             )
-            places.append(conj((step.guard, debt.owed, negate(disj(others)))))
+            places.append(conj((step.guard, debt.owed, negate(disj(targets_in_force)))))
         if not is_false(place := disj(places)):
             finding = f"{_named(one)} is owed when a new round takes it back; {_help(system, one)}"
             yield (_never(place, f"a restart takes back {one.name}, which is owed"), finding), one.span
@@ -139,11 +141,11 @@ def with_restart(system: System, evidence: Evidence) -> Evidence:
 # --- ends of runs
 
 
-@kept_for_system
+@memoize_per_system
 def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
     """Return each connected component, when no step of it but a tick is enabled, and whether ticks belong to it."""
     steps: dict[int, list[Step]] = {}
-    components = Slices(system).components
+    components = IndependentComponents(system).components
     position = {name: number for number, component in enumerate(components) for name in component}
     for step in system.steps:
         numbers = {position[name] for name in step.footprint}
@@ -173,8 +175,8 @@ def _never_at_an_end(
 
 def _leaves(condition: Atom, is_timed: bool) -> Formula:
     """Return that the condition does not hold for ever, where nothing but time can change it."""
-    left = Not(condition)
-    return OnPaths("A", Finally(left)) if is_timed else left
+    negation = Not(condition)
+    return OnPaths("A", Finally(negation)) if is_timed else negation
 
 
 def _never(condition: Expr, text: str) -> Formula:

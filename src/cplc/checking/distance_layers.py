@@ -46,14 +46,14 @@ def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, 
     while engine.is_empty(engine.intersection(ahead.last, behind.last)):
         with ahead if ahead.seconds <= behind.seconds else behind as front:
             if front is ahead:
-                found = engine.intersection(engine.predecessors(front.last), within)
+                layer_ahead = engine.intersection(engine.predecessors(front.last), within)
             else:
-                found = engine.successors(engine.intersection(front.last, within))
-            found = engine.difference(found, front.seen)
-            if engine.is_empty(found):
+                layer_ahead = engine.successors(engine.intersection(front.last, within))
+            layer_ahead = engine.difference(layer_ahead, front.seen)
+            if engine.is_empty(layer_ahead):
                 return None
-            front.layers.append(found)
-            front.seen = engine.union(front.seen, found)
+            front.layers.append(layer_ahead)
+            front.seen = engine.union(front.seen, layer_ahead)
     layers = ahead.layers
     for layer in reversed(behind.layers[:-1]):
         before = engine.intersection(engine.predecessors(layers[-1]), within)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
-from cplc.checking.results import QUICK
+from cplc.checking.results import QUICK_SEARCH
 from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
@@ -28,8 +28,8 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.records import dataclass
-from cplc.reductions.components import Slices, separate
-from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
+from cplc.reductions.components import IndependentComponents, conjuncts_of
+from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
 from cplc.reductions.symmetry import Symmetry
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -45,13 +45,13 @@ Method = Literal["symbolic", "explicit", "onthefly", "reduced"]
 """``explicit`` leaves nothing out, for it judges the others."""
 EngineName = Literal["auto"] | Method
 
-QUICK_EFFORT = 12_000
+QUICK_SEARCH_EFFORT = 12_000
 """How much a quick search may do before the decision diagrams are made: some tenths of a second."""
-FEW = 20_000
+MAX_EXPLICIT_STATES = 20_000
 """So many states are met one by one in no time, and are there for all questions then."""
-MANY_BITS = 64
+MIN_BITS_FOR_CONE = 64
 """From so many bits of a state on it matters who only looks on."""
-_LARGE = 128
+MIN_BITS_FOR_QUICK_SEARCH = 128
 """From so many bits of a state on, decision diagrams take long enough for a quick search to be worth its while."""
 
 
@@ -75,17 +75,17 @@ class EngineSelector:
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
         self.system = system
         self.method = method
-        self.slices = Slices(system)
+        self.slices = IndependentComponents(system)
         symmetry = Symmetry(system)
-        self._alike = UpToSymmetry(symmetry)
-        self._occurring = UpToSymmetry(symmetry)
+        self._validity_cache = UpToSymmetry(symmetry)
+        self._occurrence_cache = UpToSymmetry(symmetry)
         self._auto = auto
-        self._quick = auto and method == "symbolic" and not system.is_synchronous
+        self._has_quick_search = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
-        self._bystanders: dict[int, Bystanders] = {}
+        self._cones: dict[int, ConeOfInfluence] = {}
         """By the identity of the slice, which is kept as long as this."""
-        self._narrow: dict[int, System] = {}
-        self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
+        self._cone_systems: dict[int, System] = {}
+        self._quick_results: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
         self._reductions: dict[frozenset[str], ReducedEngines] = {}
         self._relevant: dict[Formula, frozenset[str]] = {}
@@ -94,11 +94,11 @@ class EngineSelector:
         """Return the engine that knows all that the formula depends on."""
         if self.method == "explicit":
             return self.engine_of(self.system)
-        return self.engine_of(self._narrowed(self._wide(formula), formula))
+        return self.engine_of(self._cone(self._component_union(formula), formula))
 
-    def wide_engine_for(self, formula: Formula) -> AnyEngine:
+    def unreduced_engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows those as well who only look on."""
-        return self.engine_of(self._wide(formula))
+        return self.engine_of(self._component_union(formula))
 
     def engine_of(self, system: System) -> AnyEngine:
         """Return the engine of a part of the system; each is made once."""
@@ -112,93 +112,93 @@ class EngineSelector:
             engine = self._engines[variables] = _engine(system, self.method)
         return engine
 
-    def _wide(self, formula: Formula) -> System:
+    def _component_union(self, formula: Formula) -> System:
         """Return the part of the system that the formula depends on, and all who are connected with it."""
         return self.slices.of(self.slices.relevant(formula))
 
-    def wide(self, engine: AnyEngine) -> System:
+    def unreduced(self, engine: AnyEngine) -> System:
         """Return the part of the system that the engine's is without those who only look on."""
         return self.slices.of(self.slices.closed(engine.system.variable))
 
-    def beside(self, part: System) -> tuple[System, ...]:
+    def other_components(self, part: System) -> tuple[System, ...]:
         """Return the independent components of the system that a union of components leaves out."""
         return tuple(self.slices.of(one) for one in self.slices.components if not one <= part.variable.keys())
 
-    def _narrowed(self, wide: System, formula: Formula) -> System:
+    def _cone(self, wide: System, formula: Formula) -> System:
         """Return the part without those who only look on, if it is large enough for that to matter.
 
         A second formula that needs others of them than the first is asked of all: what is found out once for all
         formulas would otherwise be found out again for each.
         """
-        if _bits(wide) < MANY_BITS:
+        if _bits(wide) < MIN_BITS_FOR_CONE:
             return wide
-        bystanders = self._bystanders.get(id(wide))
+        bystanders = self._cones.get(id(wide))
         if bystanders is None:
-            bystanders = self._bystanders[id(wide)] = Bystanders(wide)
-        kept = bystanders.needed(formula)
-        narrow = self._narrow.get(id(wide))
+            bystanders = self._cones[id(wide)] = ConeOfInfluence(wide)
+        relevant = bystanders.needed(formula)
+        narrow = self._cone_systems.get(id(wide))
         if narrow is None:
-            narrow = self._narrow[id(wide)] = (
-                without_bystanders(wide, kept) if len(kept) < len(wide.variables) else wide
+            narrow = self._cone_systems[id(wide)] = (
+                project_to_cone(wide, relevant) if len(relevant) < len(wide.variables) else wide
             )
-        return narrow if kept <= narrow.variable.keys() else wide
+        return narrow if relevant <= narrow.variable.keys() else wide
 
     def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
         """Return the engine that says whether the formula holds: one that knows less than all, if that is enough.
 
         How far such a one goes is counted in states and not in seconds, so it is the same engine every time.
         """
-        return self._quickly(formula, assuming) or self._by_few(formula) or self.engine_for(formula)
+        return self._quick_search(formula, assuming) or self._reduced_engine(formula) or self.engine_for(formula)
 
-    def _quickly(self, formula: Formula, assuming: frozenset[str]) -> OnTheFlyEngine | None:
+    def _quick_search(self, formula: Formula, assuming: frozenset[str]) -> OnTheFlyEngine | None:
         """Return a quick search that has come to an end.
 
         Where it gave up once it is not tried again: the decision diagrams are there for all further questions.
         """
-        if not self._quick or not _takes_one_run(formula):
+        if not self._has_quick_search or not _takes_one_run(formula):
             return None
         key = (formula, assuming)
-        if key not in self._settled:
-            part = self._narrowed(self._wide(formula), formula)
+        if key not in self._quick_results:
+            part = self._cone(self._component_union(formula), formula)
             variables = frozenset(part.variable)
-            worth_while = variables not in self._given_up and _bits(part) >= _LARGE
-            quick = _on_the_fly(part, QUICK_EFFORT) if worth_while else None
+            worth_while = variables not in self._given_up and _bits(part) >= MIN_BITS_FOR_QUICK_SEARCH
+            quick = _on_the_fly(part, QUICK_SEARCH_EFFORT) if worth_while else None
             try:
                 if quick is not None:
                     quick.decide(formula, assuming)
             except ResourceExhausted:
                 self._given_up.add(variables)
                 quick = None
-            self._settled[key] = quick
-        return self._settled[key]
+            self._quick_results[key] = quick
+        return self._quick_results[key]
 
-    def _by_few(self, formula: Formula) -> ReducedEngine | None:
+    def _reduced_engine(self, formula: Formula) -> ReducedEngine | None:
         """Return an engine for which some states are enough, where all of them are not met in no time."""
         if self.method != "reduced":
             return None
-        part = self._narrowed(self._wide(formula), formula)
+        part = self._cone(self._component_union(formula), formula)
         variables = frozenset(part.variable)
         reduction = self._reductions.get(variables)
         if reduction is None:
             from cplc.engines.explicit.por_symmetry import ReducedEngines
 
             reduction = self._reductions[variables] = ReducedEngines(part)
-            if (whole := reduction.whole(FEW)) is not None:
+            if (whole := reduction.whole(MAX_EXPLICIT_STATES)) is not None:
                 self._engines[variables] = whole
         return None if variables in self._engines else reduction.engine(formula)
 
-    def choice(self, engine: AnyEngine | None) -> tuple[Method, str]:
+    def engine_choice(self, engine: AnyEngine | None) -> tuple[Method, str]:
         """Return the engine that gives an answer, and why it was this one."""
-        asked = "" if self._auto else "as asked"
+        requested = "" if self._auto else "as asked"
         if engine is not None and not isinstance(engine, Engine):
-            return "onthefly", asked or QUICK
+            return "onthefly", requested or QUICK_SEARCH
         if self.method == "reduced":
-            why = asked or "no library for decision diagrams is installed"
+            why = requested or "no library for decision diagrams is installed"
             return "reduced", why if engine is None else f"{why}; {engine.extent}"
-        return self.method, asked or "decision diagrams know every state"
+        return self.method, requested or "decision diagrams know every state"
 
     @property
-    def _as_it_stands(self) -> bool:
+    def _is_indivisible(self) -> bool:
         """Whether everything is asked as it stands: of the explicit engine, which judges the others, and of rounds."""
         return self.method == "explicit" or self.system.is_synchronous
 
@@ -208,12 +208,12 @@ class EngineSelector:
         One of several conditions on independent slices always holds iff one of them always does: what can be reached
         in each of them can be reached in all of them at once.
         """
-        if self._as_it_stands:
+        if self._is_indivisible:
             return self._is_valid(formula, assuming)
         groups = self._alternatives(formula)
         if len(groups) > 1:
             return any(self.is_valid(_always_some(group), assuming) for group in groups)
-        return self._alike.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
+        return self._validity_cache.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
 
     def _is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
         """Whether the formula holds in every initial state.
@@ -235,9 +235,9 @@ class EngineSelector:
                     pass
         return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
 
-    def narrowest(self, formula: Formula) -> Formula:
+    def smallest_sufficient(self, formula: Formula) -> Formula:
         """Return what decides that one of several conditions on independent slices always holds: the first of them."""
-        groups = () if self._as_it_stands else self._alternatives(formula)
+        groups = () if self._is_indivisible else self._alternatives(formula)
         return _always_some(groups[0]) if groups else formula
 
     def _alternatives(self, formula: Formula) -> Sequence[tuple[Formula, ...]]:
@@ -257,26 +257,28 @@ class EngineSelector:
                 variables = self._relevant[formula] = self.slices.relevant(formula)
             members: tuple[Formula, ...] = (formula,)
             apart = []
-            for known, group in groups:
-                if known & variables:
-                    variables, members = known | variables, group + members
+            for group_variables, group in groups:
+                if group_variables & variables:
+                    variables, members = group_variables | variables, group + members
                 else:
-                    apart.append((known, group))
+                    apart.append((group_variables, group))
             groups = [*apart, (variables, members)]
         return [group for _, group in groups]
 
     def parts(self, formula: Formula) -> tuple[Part, ...]:
         """Return what holds together where the formula holds; each may depend on less."""
         operands = formula.operands if isinstance(formula, And) else (formula,)
-        if self._as_it_stands:
+        if self._is_indivisible:
             return tuple(Part(number, operand) for number, operand in enumerate(operands))
-        return tuple(Part(number, part) for number, operand in enumerate(operands) for part in separate(operand))
+        return tuple(Part(number, part) for number, operand in enumerate(operands) for part in conjuncts_of(operand))
 
     def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
         """Whether there is such an example; of formulas that differ in which members they name, found once."""
-        if self._as_it_stands:
+        if self._is_indivisible:
             return self.example(formula, deciding, assuming) is not None
-        return self._occurring.answer(formula, assuming, lambda: self.example(formula, deciding, assuming) is not None)
+        return self._occurrence_cache.answer(
+            formula, assuming, lambda: self.example(formula, deciding, assuming) is not None
+        )
 
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
         """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""
@@ -292,8 +294,8 @@ class EngineSelector:
                 engine = self.engine_for(deciding)
         if not isinstance(engine, Engine):
             return engine.example(formula, assuming)
-        found = engine.satisfying(formula, assuming)
-        return None if engine.is_empty(found) else engine.pick(found)
+        satisfying = engine.satisfying(formula, assuming)
+        return None if engine.is_empty(satisfying) else engine.pick(satisfying)
 
 
 def _always_some(group: tuple[Formula, ...]) -> Formula:

@@ -24,7 +24,7 @@ class EpistemicWitnesses(Generic[S]):
     def __init__(self, engine: Engine[S], paths: EngineRunSearch[S], lacking: Callable[[Formula], S]) -> None:
         self._engine = engine
         self._paths = paths
-        self._lacking = lacking
+        self._refuting = lacking
         self._expected: dict[_Pair, dict[Formula, None]] = {}
         self._runs: dict[_Pair, list[Run]] = {}
         self._alike: dict[_Pair, S] = {}
@@ -37,30 +37,30 @@ class EpistemicWitnesses(Generic[S]):
                 for group in (formula.agents,) if formula.mode == "together" else ((one,) for one in formula.agents):
                     self._expected.setdefault((group, here), {})[formula.operand] = None
 
-    def looking_like(self, agents: tuple[str, ...], state: State) -> S:
+    def indistinguishable_from(self, agents: tuple[str, ...], state: State) -> S:
         """Return the states that these agents together cannot tell from this one."""
         pair = agents, key(state)
         if pair not in self._alike:
             self._alike[pair] = self._engine.indistinguishable(agents, self._engine.singleton(state))
         return self._alike[pair]
 
-    def run(self, agents: tuple[str, ...], state: State, others: S) -> Run:
+    def run(self, agents: tuple[str, ...], state: State, targets: S) -> Run:
         """Return a run to one of these states, which the agents may take this one for: to itself if it is there."""
         pair = agents, key(state)
         runs = self._runs.setdefault(pair, [])
-        if self._paths.contains(others, state):
+        if self._paths.contains(targets, state):
             return next((run for run in runs if run.states[-1] == state), None) or self._found(
                 runs, self._engine.singleton(state)
             )
         for run in runs:
-            if self._paths.contains(others, run.states[-1]):
+            if self._paths.contains(targets, run.states[-1]):
                 return run
         for operand in self._expected.get(pair, ()):
-            fewer = self._engine.intersection(others, self._lacking(operand))
+            fewer = self._engine.intersection(targets, self._refuting(operand))
             if not self._engine.is_empty(fewer):
-                others = fewer
-        return self._found(runs, others)
+                targets = fewer
+        return self._found(runs, targets)
 
-    def _found(self, runs: list[Run], others: S) -> Run:
-        runs.append(self._paths.from_initial(others))
+    def _found(self, runs: list[Run], targets: S) -> Run:
+        runs.append(self._paths.from_initial(targets))
         return runs[-1]

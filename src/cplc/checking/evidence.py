@@ -21,11 +21,11 @@ from cplc.checking.minimal_evidence import (
     minimise_claims,
     non_propositional_parts,
 )
-from cplc.checking.path_goals import Claim, Once, Reach, Stay, shapes
+from cplc.checking.path_goals import Claim, Invariant, NextStep, Reach, path_goals
 from cplc.checking.path_search import PathQuery, ProductRunSearch
 from cplc.checking.replay import EvidenceError, excludes_unfair_states, needs_fair_continuation, some_fair_run
 from cplc.checking.shortest_paths import EngineRunSearch
-from cplc.checking.strategy_tables import enforced
+from cplc.checking.strategy_tables import strategy_evidence
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Const, Read, conj, equal
@@ -84,9 +84,9 @@ class _Explainer(Generic[S]):
         self._some_do_not_count = excludes_unfair_states(engine.system)
         self.considered = self.fair if self._some_do_not_count else engine.reachable
         """What knowledge and commitments are about."""
-        self.elsewhere: EpistemicWitnesses[S] = EpistemicWitnesses(engine, self.paths, self._lacking)
-        self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
-        self._watching: dict[PathQuery, ProductRunSearch[S]] = {}
+        self.elsewhere: EpistemicWitnesses[S] = EpistemicWitnesses(engine, self.paths, self._refuting)
+        self._cache: dict[tuple[Formula, bool, Key], Evidence] = {}
+        self._searches: dict[PathQuery, ProductRunSearch[S]] = {}
 
     # --- sets
     def where(self, claim: Claim) -> S:
@@ -100,11 +100,11 @@ class _Explainer(Generic[S]):
             states = self.engine.intersection(states, self.where(claim))
         return states
 
-    def _lacking(self, operand: Formula) -> S:
+    def _refuting(self, operand: Formula) -> S:
         """Return where what should be known or owed is not so."""
         return self.engine.intersection(self.where((operand, False)), self.considered)
 
-    def is_so(self, claim: Claim, state: State) -> bool:
+    def holds_in(self, claim: Claim, state: State) -> bool:
         return self.paths.contains(self.where(claim), state)
 
     def choice(self, formula: Formula, states: S, holds: bool) -> State:
@@ -123,11 +123,11 @@ class _Explainer(Generic[S]):
             case OnPaths(quantifier) if holds == (quantifier == "E"):
                 path = ctl_path(formula)
                 if path is None:
-                    return next(self._seen(formula, states, holds)).start
-                for shape in shapes(path, holds):
-                    if isinstance(shape, Reach):
-                        target = engine.intersection(self.where_all(shape.target), self.fair)
-                        run = self.paths.run_from(states, self.where_all(shape.along), target)
+                    return next(self._candidate_runs(formula, states, holds)).start
+                for path_goal in path_goals(path, holds):
+                    if isinstance(path_goal, Reach):
+                        target = engine.intersection(self.where_all(path_goal.target), self.fair)
+                        run = self.paths.run_from(states, self.where_all(path_goal.along), target)
                         if run is not None:
                             return run.start
             case _:
@@ -136,26 +136,26 @@ class _Explainer(Generic[S]):
 
     # --- evidence
     def evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
-        known = (formula, holds, key(state))
-        if known not in self._known:
-            self._known[known] = self._evidence(formula, state, holds)
-        return self._known[known]
+        claim_at = (formula, holds, key(state))
+        if claim_at not in self._cache:
+            self._cache[claim_at] = self._evidence(formula, state, holds)
+        return self._cache[claim_at]
 
     def _evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
         match formula:
             case OnPaths(quantifier) if holds == (quantifier == "E"):
                 path = ctl_path(formula)
                 if path is None:
-                    return self._watched(formula, state, holds)
+                    return self._path_evidence(formula, state, holds)
                 return self._on_path(formula, path, state, holds)
             case Knows(_, _, _) if not holds:
                 return self._ignorance(formula, state)
             case KnownFrom(observed, operand) if not holds:
                 alike = self.engine.agreeing(observed, self.engine.singleton(state))
-                others = self.engine.intersection(alike, self._lacking(operand))
-                return self._pair(formula, holds, state, others, (operand, False), ())
+                candidates = self.engine.intersection(alike, self._refuting(operand))
+                return self._pair_of_states(formula, holds, state, candidates, (operand, False), ())
             case Enforces() if holds:
-                return enforced(self.engine, formula, state, self.assuming)
+                return strategy_evidence(self.engine, formula, state, self.assuming)
             case Adjacent() if holds:
                 return self._round_before(formula, state) if formula.back else self._one_round(formula, state)
             case Adjacent() if none_leads(self.paths.interpreter, formula, state):
@@ -193,7 +193,7 @@ class _Explainer(Generic[S]):
             case Implies(left, right):
                 return self._needs((left, True), state) + self._needs((right, False), state)
             case Iff(left, right):
-                values = [(side, self.is_so((side, True), state)) for side in (left, right)]
+                values = [(side, self.holds_in((side, True), state)) for side in (left, right)]
                 return [need for value in values for need in self._needs(value, state)]
             case _:
                 return [claim]
@@ -201,43 +201,43 @@ class _Explainer(Generic[S]):
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
         """Return what one true claim among these needs: one of the state alone or, at least, not of everything."""
         for claim in sorted(claims, key=lambda claim: (not is_propositional(claim[0]), is_exhaustive(*claim))):
-            if self.is_so(claim, state):
+            if self.holds_in(claim, state):
                 return self._needs(claim, state)
         raise EvidenceError("a formula has a value that none of its parts gives it")
 
     # --- runs
     def _on_path(self, formula: Formula, path: Path, state: State, holds: bool) -> Evidence:
-        for shape in shapes(path, holds):
-            found = self._run(shape, state)
-            if found is not None:
-                run, parts = found
+        for path_goal in path_goals(path, holds):
+            run_and_parts = self._run(path_goal, state)
+            if run_and_parts is not None:
+                run, parts = run_and_parts
                 if run.loop is None and self.engine.system.conditions:
                     last = run.states[-1]
                     parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
                 return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
         raise EvidenceError("a run is said to exist and none can be found")
 
-    def _run(self, shape: Reach | Stay | Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
-        match shape:
+    def _run(self, path_goal: Reach | Invariant | NextStep, state: State) -> tuple[Run, tuple[Part, ...]] | None:
+        match path_goal:
             case Reach(along, target, bound):
                 goal = self.engine.intersection(self.where_all(target), self.fair)
-                moves = self.paths.way(state, self.where_all(along), goal, shortest=bound is not None)
+                moves = self.paths.moves_to(state, self.where_all(along), goal, shortest=bound is not None)
                 if moves is None or (bound is not None and len(moves) > bound):
                     return None
                 run = Run(state, moves)
                 return run, (*self._all_along(run.states[:-1], along), *self._parts(len(moves), run.states[-1], target))
-            case Once(target):
+            case NextStep(target):
                 goal = self.engine.intersection(self.where_all(target), self.fair)
-                run = Run(state, (self.paths.next_into(goal, state),))
+                run = Run(state, (self.paths.next_move_into(goal, state),))
                 return run, self._parts(1, run.states[1], target)
-            case Stay(along, None):
+            case Invariant(along, None):
                 always = OnPaths("E", Globally(_conjunction(along)))
                 staying = self.engine.satisfying(always, self.assuming)
                 if not self.paths.contains(staying, state):
                     return None
                 run = self.paths.lasso(state, staying)
                 return run, self._all_along(run.states[:-1], along)
-            case Stay(along, bound):
+            case Invariant(along, bound):
                 run = Run(state, (Move(None, state),) * (bound or 0))
                 return run, self._all_along(run.states, along)
 
@@ -248,8 +248,8 @@ class _Explainer(Generic[S]):
         """Yield what shows that a lasso meets the conditions of fairness that its variables do not decide."""
         loop = () if run.loop is None else range(run.loop, len(run.moves))
         for condition in self.engine.system.recurring if loop else ():
-            met = (position for position in loop if self.is_so((condition, True), run.states[position]))
-            position = next(met, None)
+            positions = (position for position in loop if self.holds_in((condition, True), run.states[position]))
+            position = next(positions, None)
             if position is None:
                 raise EvidenceError("a run is said to be fair and never meets a condition of fairness")
             yield position, self.evidence(condition, run.states[position], True)
@@ -286,16 +286,16 @@ class _Explainer(Generic[S]):
         while not engine.is_empty(begins):
             before = engine.pick(begins)
             if led_here(self.paths.interpreter, formula, before, state):
-                return self._pair(formula, True, state, engine.singleton(before), (formula.operand, True), ())
+                return self._pair_of_states(formula, True, state, engine.singleton(before), (formula.operand, True), ())
             begins = engine.difference(begins, engine.singleton(before))
         raise EvidenceError("a round is said to have led here and none can be found")
 
     # --- runs that an automaton watches
-    def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
+    def _path_evidence(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
         """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
-        for run in self._seen(formula, self.engine.singleton(state), holds):
+        for run in self._candidate_runs(formula, self.engine.singleton(state), holds):
             shown = [
-                (position, part, self.is_so((part, True), at))
+                (position, part, self.holds_in((part, True), at))
                 for position, part, at in non_propositional_parts(formula, run)
             ]
             shown.sort(key=lambda one: not is_exhaustive(one[1], one[2]))
@@ -312,12 +312,12 @@ class _Explainer(Generic[S]):
             return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
         raise EvidenceError("a run is said to exist and none can be found")
 
-    def _seen(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
+    def _candidate_runs(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
         """Yield runs from these states that have what is said of the path, a finite one first."""
         watched = PathQuery(formula.path, holds, formula.along)
-        if watched not in self._watching:
-            self._watching[watched] = ProductRunSearch(self.engine, watched, self.assuming, self.where)
-        watching = self._watching[watched]
+        if watched not in self._searches:
+            self._searches[watched] = ProductRunSearch(self.engine, watched, self.assuming, self.where)
+        watching = self._searches[watched]
         going_on = some_fair_run(formula.along)
         if formula != going_on:
             fair = (
@@ -325,10 +325,10 @@ class _Explainer(Generic[S]):
                 if needs_fair_continuation(self.engine.system, formula)
                 else self.engine.reachable
             )
-            run = watching.finite(starts, fair)
+            run = watching.finite_run(starts, fair)
             if run is not None:
                 yield run
-        run = watching.endless(starts)
+        run = watching.lasso_run(starts)
         if run is None:
             raise EvidenceError("a run is said to exist and none can be found")
         yield run
@@ -337,51 +337,54 @@ class _Explainer(Generic[S]):
         return ThreeValuedRun(self.engine.system, run, shown).truth(formula.path) is holds
 
     # --- pairs of states
-    def _pair(
-        self, formula: Formula, holds: bool, state: State, others: S, claim: Claim, agents: tuple[str, ...]
+    def _pair_of_states(
+        self, formula: Formula, holds: bool, state: State, candidates: S, claim: Claim, agents: tuple[str, ...]
     ) -> Evidence:
-        if self.engine.is_empty(others):
+        if self.engine.is_empty(candidates):
             raise EvidenceError("two states are said to be related and the other one cannot be found")
-        elsewhere = self.elsewhere.run(agents, state, others)
+        elsewhere = self.elsewhere.run(agents, state, candidates)
         other = elsewhere.states[-1]
-        there = self.evidence(claim[0], other, claim[1])
+        other_evidence = self.evidence(claim[0], other, claim[1])
         lasting = self.evidence(SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
         return Evidence(
-            formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+            formula, holds, Run(state, ()), elsewhere=elsewhere, there=other_evidence, agents=agents, lasting=lasting
         )
 
     def _ignorance(self, formula: Knows, state: State) -> Evidence:
         engine, agents = self.engine, formula.agents
-        here, lacking = engine.singleton(state), self._lacking(formula.operand)
+        here, lacking = engine.singleton(state), self._refuting(formula.operand)
         match formula.mode:
             case "together":
-                others = engine.intersection(self.elsewhere.looking_like(agents, state), lacking)
-                return self._pair(formula, False, state, others, (formula.operand, False), agents)
+                candidates = engine.intersection(self.elsewhere.indistinguishable_from(agents, state), lacking)
+                return self._pair_of_states(formula, False, state, candidates, (formula.operand, False), agents)
             case "each":
                 steps = 1
             case "common":
-                steps, near = 1, self._looking_like(agents, lacking)
+                steps, near = 1, self._indistinguishable_from(agents, lacking)
                 while engine.is_empty(engine.intersection(near, here)):
-                    steps, near = steps + 1, self._looking_like(agents, engine.intersection(near, self.considered))
-        return self._link(formula, state, lacking, steps)
+                    steps, near = (
+                        steps + 1,
+                        self._indistinguishable_from(agents, engine.intersection(near, self.considered)),
+                    )
+        return self._common_knowledge_pair(formula, state, lacking, steps)
 
-    def _looking_like(self, agents: tuple[str, ...], states: S) -> S:
+    def _indistinguishable_from(self, agents: tuple[str, ...], states: S) -> S:
         """Return the states that some of the agents, alone, cannot tell from one of the set."""
         union = states
         for agent in agents:
             union = self.engine.union(union, self.engine.indistinguishable((agent,), states))
         return union
 
-    def _link(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
+    def _common_knowledge_pair(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
         """Return the first pair of a chain of this many that leads to where the operand fails."""
         engine, nearer = self.engine, lacking
         for _ in range(steps - 1):
-            nearer = engine.intersection(self._looking_like(formula.agents, nearer), self.considered)
+            nearer = engine.intersection(self._indistinguishable_from(formula.agents, nearer), self.considered)
         claim: Claim = (formula.operand, False) if steps == 1 else (formula, False)
         for agent in formula.agents:
-            others = engine.intersection(self.elsewhere.looking_like((agent,), state), nearer)
-            if not engine.is_empty(others):
-                return self._pair(formula, False, state, others, claim, (agent,))
+            candidates = engine.intersection(self.elsewhere.indistinguishable_from((agent,), state), nearer)
+            if not engine.is_empty(candidates):
+                return self._pair_of_states(formula, False, state, candidates, claim, (agent,))
         raise EvidenceError("somebody is said not to know and everybody does")
 
 

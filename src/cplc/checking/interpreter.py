@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import product
 
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 from cplc.system.synchronous import Change
 
@@ -80,8 +80,8 @@ class Interpreter:
     def __init__(self, system: System) -> None:
         self.system = system
         # In Python 1 and True are equal; in a state stands the value as the domain writes it.
-        self._written = {variable.name: {one: one for one in variable.domain} for variable in system.variables}
-        self._led: dict[tuple[Key, tuple[str, ...], Key], bool] = {}
+        self._canonical_values = {variable.name: {one: one for one in variable.domain} for variable in system.variables}
+        self._leads_to_cache: dict[tuple[Key, tuple[str, ...], Key], bool] = {}
 
     def initial_states(self) -> Iterator[State]:
         names = [variable.name for variable in self.system.variables]
@@ -114,7 +114,7 @@ class Interpreter:
         if not self.is_enabled(state, step):
             return ()
         taken = self.system.steps[step]
-        changed = state | {name: self._assigned(name, value(update, state)) for name, update in taken.updates}
+        changed = state | {name: self._canonical(name, value(update, state)) for name, update in taken.updates}
         initial = (self.system.variable[name].initial for name in taken.free)
         return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))
 
@@ -127,15 +127,15 @@ class Interpreter:
 
     def after_round(self, state: State, actions: Sequence[str]) -> Iterator[State]:
         """Yield where the players' actions may lead, if all of them are allowed."""
-        seen = self._chosen(state, actions)
-        if seen is None:
+        chosen = self._with_choices(state, actions)
+        if chosen is None:
             return
         ways = []
         for rule in (rule for player in self.system.players for rule in player.rules):
-            made = [change for change in rule if holds(change.guard, seen)]
+            made = [change for change in rule if holds(change.guard, chosen)]
             ways.append(
                 [
-                    {name: self._assigned(name, value(update, state)) for name, update in change.updates}
+                    {name: self._canonical(name, value(update, state)) for name, update in change.updates}
                     for change in made
                 ]
                 or [{}]
@@ -152,35 +152,35 @@ class Interpreter:
 
         The runs of many formulas go the same way, so it is found out once.
         """
-        asked = key(state), tuple(actions), key(target)
-        if asked not in self._led:
-            self._led[asked] = self._may_lead(state, actions, target)
-        return self._led[asked]
+        round_key = key(state), tuple(actions), key(target)
+        if round_key not in self._leads_to_cache:
+            self._leads_to_cache[round_key] = self._may_lead(state, actions, target)
+        return self._leads_to_cache[round_key]
 
     def _may_lead(self, state: State, actions: Sequence[str], target: State) -> bool:
         """Decide it rule by rule: ways are not combined."""
-        seen = self._chosen(state, actions)
-        if seen is None or not self.is_state(target):
+        chosen = self._with_choices(state, actions)
+        if chosen is None or not self.is_state(target):
             return False
-        kept = set(state)
+        unwritten = set(state)
         for rule in (rule for player in self.system.players for rule in player.rules):
             written = {name for change in rule for name, _ in change.updates}
-            kept -= written
-            if not self._may_write(rule, written, state, seen, target):
+            unwritten -= written
+            if not self._may_write(rule, written, state, chosen, target):
                 return False
-        return all(state[name] == target[name] for name in kept)
+        return all(state[name] == target[name] for name in unwritten)
 
-    def _may_write(self, rule: Sequence[Change], written: set[str], state: State, seen: State, target: State) -> bool:
+    def _may_write(self, rule: Sequence[Change], written: set[str], state: State, chosen: State, target: State) -> bool:
         """Return whether the rule may make of its variables what they are in the target."""
         changed = {name for name in written if target[name] != state[name]}
         for change in rule:
             if all(value(update, state) == target[name] for name, update in change.updates):
-                others = changed.difference(name for name, _ in change.updates) if changed else changed
-                if not others and holds(change.guard, seen):
+                changed_elsewhere = changed.difference(name for name, _ in change.updates) if changed else changed
+                if not changed_elsewhere and holds(change.guard, chosen):
                     return True
-        return not changed and not any(holds(change.guard, seen) for change in rule)
+        return not changed and not any(holds(change.guard, chosen) for change in rule)
 
-    def _chosen(self, state: State, actions: Sequence[str]) -> State | None:
+    def _with_choices(self, state: State, actions: Sequence[str]) -> State | None:
         """Return the state with what the players do in it, if all of that is allowed."""
         players = self.system.players
         if len(actions) != len(players) or not all(
@@ -190,12 +190,12 @@ class Interpreter:
             return None
         return state | {player.choice: done for player, done in zip(players, actions, strict=True)}
 
-    def _assigned(self, name: str, assigned: Value) -> Value:
+    def _canonical(self, name: str, assigned: Value) -> Value:
         """Return the value as it stands in a state; one that is out of range as it is."""
-        return self._written[name].get(assigned, assigned)
+        return self._canonical_values[name].get(assigned, assigned)
 
 
-@kept_for_system
+@memoize_per_system
 def interpreter_of(system: System) -> Interpreter:
     """Return the interpreter of a system, with all that it knows already."""
     return Interpreter(system)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cplc.checking.interpreter import holds, value
-from cplc.logic.expressions import TRUE, And, Expr, conj, disj, given, is_false, is_true, negate
+from cplc.logic.expressions import TRUE, And, Expr, conj, disj, is_false, is_true, negate, partially_evaluate
 from cplc.logic.formulas import Adjacent
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
-from cplc.system.satisfying_assignments import solutions
+from cplc.system.satisfying_assignments import satisfying_assignments
 from cplc.system.synchronous import Change
 from cplc.system.trace import Evidence, Move, Run
 
@@ -26,10 +26,10 @@ def actions_between(
 
     With ``only`` the player of that choice does that action.
     """
-    return _rounds(system).between(before, after, only)
+    return _joint_actions(system).between(before, after, only)
 
 
-class _Rounds:
+class _JointActions:
     """The rounds of one system. The runs of its formulas go the same ways again and again, so rounds are kept."""
 
     def __init__(self, system: System) -> None:
@@ -63,13 +63,13 @@ class _Rounds:
             ]
             for player in self._system.players
         }
-        found = next(solutions(domains, And(tuple(explained))), None)
-        return None if found is None else tuple(str(found[player.choice]) for player in self._system.players)
+        choices = next(satisfying_assignments(domains, And(tuple(explained))), None)
+        return None if choices is None else tuple(str(choices[player.choice]) for player in self._system.players)
 
 
-@kept_for_system
-def _rounds(system: System) -> _Rounds:
-    return _Rounds(system)
+@memoize_per_system
+def _joint_actions(system: System) -> _JointActions:
+    return _JointActions(system)
 
 
 def with_actions(system: System, evidence: Evidence) -> Evidence:
@@ -97,11 +97,11 @@ def _explained(rule: Sequence[Change], written: set[str], before: State, after: 
     made = []
     for change in rule:
         if _writes(change, written, before, after):
-            made.append(given(change.guard, before))
+            made.append(partially_evaluate(change.guard, before))
             if is_true(made[-1]):
                 return TRUE
     if all(before[name] == after[name] for name in written):
-        made.append(conj(negate(given(change.guard, before)) for change in rule))
+        made.append(conj(negate(partially_evaluate(change.guard, before)) for change in rule))
     return disj(made)
 
 

@@ -11,10 +11,10 @@ from cplc.system.trace import Evidence, Run
 
 def lifting_problems(whole: System, part: System, evidence: Evidence) -> Iterator[str]:
     """Yield why what is shown on the part does not happen on the whole as well; loops once round."""
-    yield from _Embedding(whole, part).evidence(evidence, None)
+    yield from _ComponentLift(whole, part).evidence(evidence, None)
 
 
-class _Embedding:
+class _ComponentLift:
     def __init__(self, whole: System, part: System) -> None:
         self.interpreter = Interpreter(whole)
         self.part = part
@@ -33,10 +33,10 @@ class _Embedding:
             if position < len(states):
                 yield from self.evidence(part, states[position])
         if evidence.elsewhere is not None:
-            there: list[State] = []
-            yield from self.run(evidence.elsewhere, self.initial(evidence.elsewhere.start), there)
-            if evidence.there is not None and len(there) > len(evidence.elsewhere.moves):
-                yield from self.evidence(evidence.there, there[-1])
+            other_states: list[State] = []
+            yield from self.run(evidence.elsewhere, self.initial(evidence.elsewhere.start), other_states)
+            if evidence.there is not None and len(other_states) > len(evidence.elsewhere.moves):
+                yield from self.evidence(evidence.there, other_states[-1])
 
     def initial(self, state: State) -> State:
         return {variable.name: variable.initial[0] for variable in self.interpreter.system.variables} | state
@@ -48,9 +48,9 @@ class _Embedding:
             if move.step is not None:
                 name = self.part.steps[move.step].name
                 possible = self.interpreter.after(after, self.step[name])
-                found = next((state for state in possible if move.state.items() <= state.items()), None)
-                if found is None:
+                successor = next((state for state in possible if move.state.items() <= state.items()), None)
+                if successor is None:
                     yield f"`{name}` is possible in a part of the system and not in the whole"
                     return
-                after = found
+                after = successor
             states.append(after)

@@ -11,7 +11,7 @@ from cplc.checking.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
-_ROUNDS = 8
+MAX_UNROLLINGS = 8
 """So often a lasso may go round until everybody is where they were."""
 
 
@@ -21,11 +21,11 @@ class LassoNotClosed(Exception):
 
 def lift_to_wide(evidence: Evidence, wide: System) -> Evidence:
     """Return the evidence with all variables of the system. Raise `LassoNotClosed` where a lasso does not close."""
-    widening = _Widening(wide)
+    widening = _ConeLift(wide)
     return widening.evidence(evidence, widening.initial(evidence.run.start))
 
 
-class _Widening:
+class _ConeLift:
     def __init__(self, wide: System) -> None:
         self._interpreter = Interpreter(wide)
         self._first = {variable.name: variable.initial[0] for variable in wide.variables}
@@ -55,7 +55,7 @@ class _Widening:
             return Run(start, tuple(self._moves(run.moves, start)))
         moves = self._moves(run.moves, start)
         loop = run.loop
-        for _ in range(_ROUNDS):
+        for _ in range(MAX_UNROLLINGS):
             states = Run(start, tuple(moves)).states
             if states[-1] == states[loop]:
                 return Run(start, tuple(moves), loop)
@@ -64,11 +64,11 @@ class _Widening:
         raise LassoNotClosed
 
     def _moves(self, moves: tuple[Move, ...], state: State) -> list[Move]:
-        found = []
+        lifted = []
         for move in moves:
             if move.step is not None:
                 state = next(
                     after for after in self._interpreter.after(state, move.step) if move.state.items() <= after.items()
                 )
-            found.append(replace(move, state=state))
-        return found
+            lifted.append(replace(move, state=state))
+        return lifted

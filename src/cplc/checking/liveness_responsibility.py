@@ -18,20 +18,20 @@ from cplc.checking.results import Avoidance, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, Formula, Not, OnPaths
 from cplc.runtime.limits import ResourceExhausted
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Move, Run
 
-LIMIT: Final = 20_000
+MAX_EXPLORED_STATES: Final = 20_000
 """Reachable states that are explored at most to find out what is still possible."""
 MAX_POSITIONS: Final = 200
 """States of the run at most at which that is asked."""
 
 
-@kept_for_system
+@memoize_per_system
 def bounded_engine(system: System) -> ExplicitEngine | None:
     """Return the engine that decides what is still possible; None if the system has too many states."""
-    engine = ExplicitEngine(system, LIMIT)
+    engine = ExplicitEngine(system, MAX_EXPLORED_STATES)
     try:
         return engine if engine.size else None
     except ResourceExhausted:
@@ -70,7 +70,9 @@ def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
         ways = tuple(_ways_out(goal, run, offset, first))
     except (ResourceExhausted, NotProgressible):
         ways = ()
-    return Avoidance(path, None, acting(system, loop, frozenset(way.message for way in ways if way.ensures)), ways)
+    return Avoidance(
+        path, None, acting_roles(system, loop, frozenset(way.message for way in ways if way.ensures)), ways
+    )
 
 
 def violated_path(ending: Evidence) -> Formula | None:
@@ -139,7 +141,7 @@ class _Goal:
         return self._engine.contains(self._engine.satisfying(formula, self._everybody), state)
 
 
-def acting(system: System, loop: Run, avoided: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def acting_roles(system: System, loop: Run, avoided: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the roles whose sends the loop consists of, without those that only act beside it.
 
     A role acts beside the loop if its messages can be left out: what is left still closes, and fairness still does not
@@ -147,11 +149,11 @@ def acting(system: System, loop: Run, avoided: frozenset[str] = frozenset()) -> 
     """
     interpreter = interpreter_of(system)
     roles = list(dict.fromkeys(actor for move in loop.moves if (actor := _sender(system, move)) is not None))
-    left = loop
+    remaining = loop
     for role in tuple(roles):
-        without = _without(interpreter, left, role, avoided)
+        without = _without(interpreter, remaining, role, avoided)
         if without is not None:
-            left = without
+            remaining = without
             roles.remove(role)
     return tuple(agent.name for agent in system.agents if agent.name in roles)
 

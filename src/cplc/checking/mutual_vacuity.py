@@ -42,11 +42,11 @@ def independent_atoms(formula: Formula, holds: Callable[[Formula], bool]) -> Ite
     """Yield what there is to say of each atom that a formula which holds does not depend on."""
     places = list(_places(formula, positive=True))
     texts = [formula_text(place.atom) for place in places]
-    total, seen = Counter(texts), Counter[str]()
+    total, occurrences = Counter(texts), Counter[str]()
     for place, text in zip(places, texts, strict=True):
-        seen[text] += 1
+        occurrences[text] += 1
         if all(map(holds, place.harder)):
-            which = f" (number {seen[text]} of {total[text]})" if total[text] > 1 else ""
+            which = f" (number {occurrences[text]} of {total[text]})" if total[text] > 1 else ""
             yield f"`{text}`{which} does not matter: it holds whatever stands in its place"
 
 

@@ -19,7 +19,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class Invariant:
     """Stay where ``along`` is so, for ever or for ``bound`` steps."""
 
     along: tuple[Claim, ...]
@@ -27,35 +27,35 @@ class Stay:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class NextStep:
     """Take one step to where ``target`` is so."""
 
     target: tuple[Claim, ...]
 
 
-def shapes(path: Path, holds: bool) -> tuple[Reach | Stay | Once, ...]:
+def path_goals(path: Path, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
     """Return the runs that give the path formula this value, the simplest kind first."""
     match path:
         case Next(operand):
-            return (Once(((operand, holds),)),)
+            return (NextStep(((operand, holds),)),)
         case Finally(operand, bound) if holds:
             return (Reach((), ((operand, True),), bound),)
         case Finally(operand, bound):
-            return (Stay(((operand, False),), bound),)
+            return (Invariant(((operand, False),), bound),)
         case Globally(operand, bound) if holds:
-            return (Stay(((operand, True),), bound),)
+            return (Invariant(((operand, True),), bound),)
         case Globally(operand, bound):
             return (Reach((), ((operand, False),), bound),)
         case Until(left, right, bound) if holds:
             return (Reach(((left, True),), ((right, True),), bound),)
         case Until(left, right, bound):
             neither = ((left, False), (right, False))
-            return (Reach(((right, False),), neither, bound), Stay(((right, False),), bound))
+            return (Reach(((right, False),), neither, bound), Invariant(((right, False),), bound))
         case WeakUntil(left, right) if holds:
-            return (Reach(((left, True),), ((right, True),)), Stay(((left, True),)))
+            return (Reach(((left, True),), ((right, True),)), Invariant(((left, True),)))
         case WeakUntil(left, right):
             return (Reach(((right, False),), ((left, False), (right, False))),)
         case Release(left, right) if holds:
-            return (Reach(((right, True),), ((left, True), (right, True))), Stay(((right, True),)))
+            return (Reach(((right, True),), ((left, True), (right, True))), Invariant(((right, True),)))
         case Release(left, right):
             return (Reach(((left, False),), ((right, False),)),)

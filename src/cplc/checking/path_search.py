@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Generic
 
-from cplc.automata.path_automaton import Automaton, Edge, automaton
+from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.checking.distance_layers import step_groups
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.path_goals import Claim
 from cplc.checking.replay import Goal, goals, steps_along
-from cplc.checking.shortest_paths import MANY, RunSearch, rest, resting
+from cplc.checking.shortest_paths import MAX_STATES_FOR_SHORTEST, RunSearch, stutter_condition, stutter_loop
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
 from cplc.logic.formulas import Formula, Not, Regardless, Taken
@@ -32,7 +32,7 @@ LOCATION = ""
 IDLE = -1
 """The idle step among the steps of a product."""
 
-MOST_LOCATIONS = 2_000
+MAX_LOCATIONS = 2_000
 
 ProductSet = tuple[S, ...]
 """A set of states for each location."""
@@ -68,7 +68,7 @@ class _Locations:
         self.arcs: list[tuple[_Arc, ...]] = []
         for state in self._states:  # grows
             self.arcs.append(tuple(self._arc(edge) for edge in read.edges[state]))
-            if len(self._states) > MOST_LOCATIONS:
+            if len(self._states) > MAX_LOCATIONS:
                 raise ResourceExhausted("what is said of the path has too many cases to look for a run")
         self.marks = tuple(self._where(mark) for mark in range(read.marks))
         self.done = frozenset(place for place, state in enumerate(self._states) if read.accepts_everything(state))
@@ -80,12 +80,12 @@ class _Locations:
             self._states.append(state)
         return self._number[state, marks]
 
-    def _arc(self, edge: Edge) -> _Arc:
+    def _arc(self, edge: LabelledEdge) -> _Arc:
         steps = self._allowed
-        for taken, wanted in edge.taken:
+        for taken, is_taken in edge.taken:
             named = steps_along(self._system, taken)
-            steps = steps & named if wanted else steps - named
-        idle = not any(wanted for _, wanted in edge.taken)
+            steps = steps & named if is_taken else steps - named
+        idle = not any(is_taken for _, is_taken in edge.taken)
         return _Arc(self._at(edge.target, edge.marks), edge.labels, tuple(sorted(steps)), idle)
 
     def _where(self, mark: int) -> Expr:
@@ -94,16 +94,16 @@ class _Locations:
         )
 
 
-class _Stepping(Interpreter):
+class _ProductInterpreter(Interpreter):
     """The system and the automaton executed together."""
 
     def __init__(self, system: System, follow: Callable[[State, int], tuple[int, ...]]) -> None:
         super().__init__(system)
-        self._follow = follow
+        self._next_locations = follow
 
     def after(self, state: State, step: int) -> tuple[State, ...]:
-        there = (state,) if step == IDLE else super().after(state, step)
-        return tuple(after | {LOCATION: place} for after in there for place in self._follow(state, step))
+        successors = (state,) if step == IDLE else super().after(state, step)
+        return tuple(after | {LOCATION: place} for after in successors for place in self._next_locations(state, step))
 
 
 class Product(Generic[S]):
@@ -124,23 +124,25 @@ class Product(Generic[S]):
         self.goals: tuple[Goal, ...] = (*goals(engine.system, assuming, watched.along), *self.locations.marks)
         self._where = where
         self._labels: dict[tuple[Claim, ...], S] = {}
-        self.nowhere = engine.difference(engine.reachable, engine.reachable)
+        self.empty = engine.difference(engine.reachable, engine.reachable)
 
     # --- sets
-    def on(self, states: S, locations: Iterable[int]) -> ProductSet[S]:
+    def at_locations(self, states: S, locations: Iterable[int]) -> ProductSet[S]:
         """Return these states with the automaton at any of these locations."""
         chosen = frozenset(locations)
-        return tuple(states if number in chosen else self.nowhere for number in range(len(self.locations.arcs)))
+        return tuple(states if number in chosen else self.empty for number in range(len(self.locations.arcs)))
 
     @cached_property
-    def everything(self) -> ProductSet[S]:
+    def all_states(self) -> ProductSet[S]:
         return (self.engine.reachable,) * len(self.locations.arcs)
 
     def where(self, condition: Expr) -> ProductSet[S]:
         if LOCATION not in reads(condition):
             return (self.engine.where(condition),) * len(self.locations.arcs)
         places = range(len(self.locations.arcs))
-        return self.on(self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})])
+        return self.at_locations(
+            self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})]
+        )
 
     def recurrent(self, condition: Expr | Regardless) -> ProductSet[S]:
         if isinstance(condition, Regardless):
@@ -160,7 +162,7 @@ class Product(Generic[S]):
         return tuple(map(self.engine.difference, left, right))
 
     def complement(self, states: ProductSet[S]) -> ProductSet[S]:
-        return self.difference(self.everything, states)
+        return self.difference(self.all_states, states)
 
     def is_empty(self, states: ProductSet[S]) -> bool:
         return all(map(self.engine.is_empty, states))
@@ -170,13 +172,13 @@ class Product(Generic[S]):
         return self.engine.pick(states[place]) | {LOCATION: place}
 
     def singleton(self, state: State) -> ProductSet[S]:
-        return self.on(self.engine.singleton(without_location(state)), [int(state[LOCATION])])
+        return self.at_locations(self.engine.singleton(without_location(state)), [int(state[LOCATION])])
 
     def contains(self, states: ProductSet[S], state: State) -> bool:
         return self.engine.contains(states[int(state[LOCATION])], without_location(state))
 
     # --- steps, the idle one among them
-    def labelled(self, arc: _Arc) -> S:
+    def states_allowing(self, arc: _Arc) -> S:
         """Return the states in which the automaton may go on so."""
         if arc.labels not in self._labels:
             states = self.engine.reachable
@@ -190,23 +192,23 @@ class Product(Generic[S]):
 
     def successors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
-        found = [self.nowhere] * len(states)
+        targets = [self.empty] * len(states)
         for place, here in enumerate(states):
             if self.engine.is_empty(here):
                 continue
             for arc in self.locations.arcs[place]:
-                leaving = self.engine.intersection(here, self.labelled(arc))
+                leaving = self.engine.intersection(here, self.states_allowing(arc))
                 if self.engine.is_empty(leaving):
                     continue
                 if self.system.is_synchronous:
-                    found[arc.target] = self.engine.union(found[arc.target], self.engine.successors(leaving))
+                    targets[arc.target] = self.engine.union(targets[arc.target], self.engine.successors(leaving))
                     continue
                 taking = self._taking(arc, chosen)
                 reached = [self.engine.successors(leaving, taking)] if taking else []
                 reached += [leaving] if arc.idle and (chosen is None or IDLE in chosen) else []
                 for some in reached:
-                    found[arc.target] = self.engine.union(found[arc.target], some)
-        return tuple(found)
+                    targets[arc.target] = self.engine.union(targets[arc.target], some)
+        return tuple(targets)
 
     def predecessors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
@@ -214,40 +216,40 @@ class Product(Generic[S]):
 
         def leading(arc: _Arc) -> S:
             taking = self._taking(arc, chosen)
-            found = before.get((arc.target, taking))
-            if found is None:
+            sources = before.get((arc.target, taking))
+            if sources is None:
                 some = taking or self.system.is_synchronous
-                found = self.engine.predecessors(states[arc.target], taking or None) if some else self.nowhere
-                before[arc.target, taking] = found
+                sources = self.engine.predecessors(states[arc.target], taking or None) if some else self.empty
+                before[arc.target, taking] = sources
             if self.system.is_synchronous:
-                return self.engine.intersection(found, self.labelled(arc))
+                return self.engine.intersection(sources, self.states_allowing(arc))
             if arc.idle and (chosen is None or IDLE in chosen):
-                found = self.engine.union(found, states[arc.target])
-            return self.engine.intersection(found, self.labelled(arc))
+                sources = self.engine.union(sources, states[arc.target])
+            return self.engine.intersection(sources, self.states_allowing(arc))
 
         filled = [not self.engine.is_empty(some) for some in states]
         result: list[S] = []
         for arcs in self.locations.arcs:
-            found = self.nowhere
+            sources = self.empty
             for arc in arcs:
                 if filled[arc.target]:
-                    found = self.engine.union(found, leading(arc))
-            result.append(found)
+                    sources = self.engine.union(sources, leading(arc))
+            result.append(sources)
         return tuple(result)
 
-    def follow(self, state: State, step: int | None) -> tuple[int, ...]:
+    def next_locations(self, state: State, step: int | None) -> tuple[int, ...]:
         """Return where the automaton may go when this step is taken in the state, or a round if none is named."""
         here = without_location(state)
         targets = (
             arc.target
             for arc in self.locations.arcs[int(state[LOCATION])]
             if (step is None or (arc.idle if step == IDLE else step in arc.steps))
-            and self.engine.contains(self.labelled(arc), here)
+            and self.engine.contains(self.states_allowing(arc), here)
         )
         return tuple(dict.fromkeys(targets))
 
     # --- where to go
-    def accepted(self, fair: S) -> ProductSet[S]:
+    def accepting_states(self, fair: S) -> ProductSet[S]:
         """Return where nothing is asked any more of fair runs, whichever step comes next."""
         return tuple(
             fair if place in self.locations.done else self._finishing(arcs, fair)
@@ -255,54 +257,54 @@ class Product(Generic[S]):
         )
 
     def _finishing(self, arcs: tuple[_Arc, ...], fair: S) -> S:
-        found = self.nowhere
+        accepting = self.empty
         for arc in arcs:
             if arc.target in self.locations.done and arc.idle and len(arc.steps) == len(self.allowed):
-                found = self.engine.union(found, self.labelled(arc))
-        return self.engine.intersection(found, fair)
+                accepting = self.engine.union(accepting, self.states_allowing(arc))
+        return self.engine.intersection(accepting, fair)
 
-    def fair(
-        self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]], wanted: Iterable[Goal]
+    def fair_states(
+        self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]], goals: Iterable[Goal]
     ) -> ProductSet[S]:
         """Return from where a run stays in the set for ever and meets all that is wanted again and again."""
-        wanted = tuple(wanted)
+        goals = tuple(goals)
         while True:
-            known = states
-            states = self._lasting(states, before)
-            for goal in wanted:
-                states = self._leading(self._meeting(goal, states), states, before)
-            if self.is_empty(self.difference(known, states)):
+            before_round = states
+            states = self._staying(states, before)
+            for goal in goals:
+                states = self._reaching(self._moves_to_meet(goal, states), states, before)
+            if self.is_empty(self.difference(before_round, states)):
                 return states
 
-    def _meeting(self, goal: Goal, states: ProductSet[S]) -> ProductSet[S]:
+    def _moves_to_meet(self, goal: Goal, states: ProductSet[S]) -> ProductSet[S]:
         if not isinstance(goal, Justice):
             return self.intersection(states, self.recurrent(goal))
         met = self.difference(states, self.enabled(goal))
         return self.union(met, self.intersection(states, self.predecessors(states, goal.steps))) if goal.steps else met
 
-    def _lasting(self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]) -> ProductSet[S]:
+    def _staying(self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]) -> ProductSet[S]:
         while True:
             fewer = self.intersection(states, before(states))
             if self.is_empty(self.difference(states, fewer)):
                 return states
             states = fewer
 
-    def _leading(
+    def _reaching(
         self, target: ProductSet[S], within: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]
     ) -> ProductSet[S]:
-        found = front = target
+        reaching = front = target
         while not self.is_empty(front):
-            front = self.difference(self.intersection(before(front), within), found)
-            found = self.union(found, front)
-        return found
+            front = self.difference(self.intersection(before(front), within), reaching)
+            reaching = self.union(reaching, front)
+        return reaching
 
-    def ahead(self, starts: ProductSet[S]) -> ProductSet[S]:
+    def reachable_from(self, starts: ProductSet[S]) -> ProductSet[S]:
         """Return everything that can be reached."""
-        found = front = starts
+        reachable = front = starts
         while not self.is_empty(front):
-            front = self.difference(self.successors(front), found)
-            found = self.union(found, front)
-        return found
+            front = self.difference(self.successors(front), reachable)
+            reachable = self.union(reachable, front)
+        return reachable
 
 
 class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
@@ -319,71 +321,75 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
         groups = [tuple(step for step in group if step in self.product.allowed) for group in step_groups(engine.system)]
         super().__init__(
             self.product,
-            _Stepping(engine.system, self.product.follow),
+            _ProductInterpreter(engine.system, self.product.next_locations),
             self.product.goals,
             [group for group in (*groups, (IDLE,)) if group],
-            is_small=engine.count(engine.reachable) <= MANY,
+            is_small=engine.count(engine.reachable) <= MAX_STATES_FOR_SHORTEST,
         )
 
     # --- steps
-    def changing(self, state: State) -> Iterator[Move]:
+    def non_idle_moves(self, state: State) -> Iterator[Move]:
         enabled = (step for step in self.interpreter.enabled(state) if step in self.product.allowed)
-        return self.taken(state, (*enabled, IDLE))
+        return self.moves_by(state, (*enabled, IDLE))
 
-    def idling(self, state: State) -> Iterator[Move]:
-        return self.taken(state, (IDLE,))
+    def idle_moves(self, state: State) -> Iterator[Move]:
+        return self.moves_by(state, (IDLE,))
 
-    def taken(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
-        return (Move(None if move.step == IDLE else move.step, move.state) for move in super().taken(state, steps))
+    def moves_by(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
+        return (Move(None if move.step == IDLE else move.step, move.state) for move in super().moves_by(state, steps))
 
-    def again(self, state: State, move: Move) -> Move | None:
-        found = list(self.taken(state, (IDLE if move.step is None else move.step,)))
-        alike = [one for one in found if one.state[LOCATION] == move.state[LOCATION]]
+    def repeated(self, state: State, move: Move) -> Move | None:
+        moves = list(self.moves_by(state, (IDLE if move.step is None else move.step,)))
+        alike = [one for one in moves if one.state[LOCATION] == move.state[LOCATION]]
         return alike[0] if len(alike) == 1 else None
 
-    def may_follow(self, state: State, target: State) -> bool:
-        return target[LOCATION] in self.product.follow(state, None)
+    def allows(self, state: State, target: State) -> bool:
+        return target[LOCATION] in self.product.next_locations(state, None)
 
-    def plain(self, state: State) -> State:
+    def system_state(self, state: State) -> State:
         return without_location(state)
 
     # --- runs
-    def finite(self, starts: S, fair: S) -> Run | None:
+    def finite_run(self, starts: S, fair: S) -> Run | None:
         """Return a run after which it is decided, whatever comes; such that a fair run goes on from there."""
-        accepted = self.product.accepted(fair)
+        accepted = self.product.accepting_states(fair)
         if self.product.is_empty(accepted):
             return None
-        found = self.run_from(self._begun(starts), self.product.everything, accepted)
-        return None if found is None else _plain(found)
+        run = self.run_from(self._initial_states(starts), self.product.all_states, accepted)
+        return None if run is None else _plain(run)
 
-    def endless(self, starts: S) -> Run | None:
+    def lasso_run(self, starts: S) -> Run | None:
         """Return a lasso, one that comes to rest if there is such."""
         rests = not self.product.system.is_synchronous
-        found = self.run_from(self._begun(starts), self.product.everything, self._rest) if rests else None
-        if found is not None:
-            last = without_location(found.states[-1])
-            still = resting(Interpreter(self.product.system), self._justice, last)
-            run = _plain(found)
+        stem = (
+            self.run_from(self._initial_states(starts), self.product.all_states, self._stutter_states)
+            if rests
+            else None
+        )
+        if stem is not None:
+            last = without_location(stem.states[-1])
+            still = stutter_loop(Interpreter(self.product.system), self._justice, last)
+            run = _plain(stem)
             return Run(run.start, run.moves + still, len(run.moves))
         product = self.product
-        begun = self._begun(starts)
-        states = product.ahead(begun) if self._is_small else product.everything
-        states = product.fair(states, product.predecessors, self.goals)
+        begun = self._initial_states(starts)
+        states = product.reachable_from(begun) if self._is_small else product.all_states
+        states = product.fair_states(states, product.predecessors, self.goals)
         begun = product.intersection(begun, states)
-        return None if product.is_empty(begun) else _plain(self.circling(product.pick(begun), states))
+        return None if product.is_empty(begun) else _plain(self.fair_lasso(product.pick(begun), states))
 
-    def _begun(self, starts: S) -> ProductSet[S]:
-        return self.product.on(starts, self.product.locations.initial)
+    def _initial_states(self, starts: S) -> ProductSet[S]:
+        return self.product.at_locations(starts, self.product.locations.initial)
 
     @cached_property
     def _justice(self) -> tuple[Goal, ...]:
         return self.goals[: len(self.goals) - len(self.product.locations.marks)]
 
     @cached_property
-    def _rest(self) -> ProductSet[S]:
+    def _stutter_states(self) -> ProductSet[S]:
         """Where the system may stay for ever while the automaton goes on and sees every mark again and again."""
         product = self.product
-        quiet = product.engine.where(rest(product.system, self._justice))
+        quiet = product.engine.where(stutter_condition(product.system, self._justice))
         ticks = [index for index, step in enumerate(product.system.steps) if step.kind == "tick"]
         through = [
             [arc for arc in arcs if arc.idle and set(ticks) & product.allowed <= set(arc.steps)]
@@ -391,16 +397,16 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
         ]
 
         def before(states: ProductSet[S]) -> ProductSet[S]:
-            found = []
+            sources = []
             for arcs in through:
-                some = product.nowhere
+                some = product.empty
                 for arc in arcs:
-                    leading = product.engine.intersection(states[arc.target], product.labelled(arc))
+                    leading = product.engine.intersection(states[arc.target], product.states_allowing(arc))
                     some = product.engine.union(some, leading)
-                found.append(product.engine.intersection(some, quiet))
-            return tuple(found)
+                sources.append(product.engine.intersection(some, quiet))
+            return tuple(sources)
 
-        return product.fair((quiet,) * len(through), before, product.locations.marks)
+        return product.fair_states((quiet,) * len(through), before, product.locations.marks)
 
 
 def without_location(state: State) -> State:

@@ -24,13 +24,13 @@ def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozense
     if evidence.holds or evidence.run.loop is not None:
         return None
     states = evidence.run.states
-    is_owed = there = engine.satisfying(owed, assuming)
+    is_owed = binding = engine.satisfying(owed, assuming)
     if (lifecycle := _lifecycle(engine.system, owed)) is not None:
-        there = engine.union(is_owed, engine.where(lifecycle))
+        binding = engine.union(is_owed, engine.where(lifecycle))
     can = [engine.contains(engine.satisfying(able, assuming), state) for state in states]
     end = next(n for n, state in enumerate(states) if not can[n] and engine.contains(is_owed, state))
     begin = end
-    while begin and engine.contains(there, states[begin - 1]):
+    while begin and engine.contains(binding, states[begin - 1]):
         begin -= 1
     step = next((n + 1 for n in range(end - 1, begin - 1, -1) if can[n]), None)
     return PointOfNoReturn(able, step, begin, _in_force(engine.system, owed, able))

@@ -20,9 +20,9 @@ from cplc.logic.formulas import (
     Not,
     OnPaths,
     SociallyCommits,
-    able,
     bound,
     is_state_formula,
+    some_path_keeps,
     subformulas,
 )
 from cplc.records import dataclass
@@ -68,24 +68,24 @@ class Conflicts:
 
 def conflicts_shown(formula: Formula, evidence: Evidence, holds: Holds) -> Iterator[Remark]:
     """Yield which promises exclude each other where the evidence ends, if a social commitment is false there."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     ends = _ends(evidence)
     where = "where the run ends"
     if len(ends) > MAX_STATES:
         where = f"where runs end ({MAX_STATES} of {len(ends)} ends were examined)"
     for state in ends[:MAX_STATES]:
         for social in _social(formula):
-            if holds(bound(social), state) and not holds(able(social), state):
-                found.setdefault(_explained(social, conflicts(social, state, holds), where))
-    yield from (Remark("not-keepable", text) for text in found)
+            if holds(bound(social), state) and not holds(some_path_keeps(social), state):
+                texts.setdefault(_explained(social, conflicts(social, state, holds), where))
+    yield from (Remark("not-keepable", text) for text in texts)
 
 
 def conflicts_everywhere(reachable: Reachable, formula: Formula, holds: Holds) -> Iterator[Remark]:
     """Yield the social commitments in the formula whose debtors can nowhere keep what binds them."""
     for social in _social(formula):
-        if reachable.occurs(And((bound(social), able(social)))):
+        if reachable.occurs(And((bound(social), some_path_keeps(social)))):
             continue
-        example = reachable.example(And((bound(social), Not(able(social)))))
+        example = reachable.example(And((bound(social), Not(some_path_keeps(social)))))
         if example is not None:
             text = _explained(social, conflicts(social, example, holds), "wherever something binds")
             yield Remark("not-keepable", text, example)
@@ -107,24 +107,24 @@ def conflicts(social: SociallyCommits, state: State, holds: Holds) -> Conflicts:
     total = 2 ** len(parts) - 1
     if not possible(()):
         return Conflicts(((),), total, total)
-    found: list[frozenset[_Part]] = []
+    minimal: list[frozenset[_Part]] = []
     questions = examined = 0
     candidates = parts
     for size in range(1, len(parts) + 1):
         if size == 2:  # whatever contains one that cannot be kept by itself is known
-            alone = frozenset().union(*found)
+            alone = frozenset().union(*minimal)
             candidates = [part for part in parts if part not in alone]
             examined = len(candidates) + total - (2 ** len(candidates) - 1)
         for some in combinations(candidates, size):
-            if not any(conflict <= frozenset(some) for conflict in found):
+            if not any(conflict <= frozenset(some) for conflict in minimal):
                 questions += 1
                 if questions > MAX_QUESTIONS:
-                    found += [] if found else [frozenset(_shrunk(parts, possible))]
-                    return Conflicts(_names(parts, found), examined, total)
+                    minimal += [] if minimal else [frozenset(_shrunk(parts, possible))]
+                    return Conflicts(_names(parts, minimal), examined, total)
                 if not possible(some):
-                    found.append(frozenset(some))
+                    minimal.append(frozenset(some))
             examined += 1
-    return Conflicts(_names(parts, found), examined, total)
+    return Conflicts(_names(parts, minimal), examined, total)
 
 
 def _names(parts: Sequence[_Part], sets: Sequence[frozenset[_Part]]) -> tuple[tuple[str | None, ...], ...]:
@@ -149,12 +149,12 @@ def _some_run(parts: Sequence[_Part]) -> Formula:
     return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
 
 
-def _explained(social: SociallyCommits, found: Conflicts, where: str) -> str:
+def _explained(social: SociallyCommits, conflicts: Conflicts, where: str) -> str:
     """Return in words why the debtor cannot keep its word."""
-    reasons = "; ".join(_reason(social, names) for names in found.sets)
+    reasons = "; ".join(_reason(social, names) for names in conflicts.sets)
     text = f"{quoted(social)} is false {where}: {reasons}"
-    if found.is_partial:
-        examined = f"{found.examined:,} of {found.total:,} sets of promises were examined"
+    if conflicts.is_partial:
+        examined = f"{conflicts.examined:,} of {conflicts.total:,} sets of promises were examined"
         text += f" (the search is partial, there may be further conflicts: {examined})"
     return text
 

@@ -112,20 +112,20 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
 class Realizability:
     """Where the fair runs of one system begin; determined once for each set of roles that keep going."""
 
-    def __init__(self, exploration: EngineSelector) -> None:
-        self._exploration = exploration
-        self.system = exploration.system
+    def __init__(self, selector: EngineSelector) -> None:
+        self._selector = selector
+        self.system = selector.system
         self._justified = frozenset(justice.role for justice in self.system.justice)
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
         self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | ResourceExhausted | None] = {}
 
-    def begins(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
+    def has_fair_run(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
         """Whether a fair run begins in some initial state."""
         if not self.system.conditions:
             return True
         key = assuming & self._justified, along
         if key not in self._begins:
-            is_valid, fair = self._exploration.is_valid, fair_run(along)
+            is_valid, fair = self._selector.is_valid, fair_run(along)
             in_all = not self.system.is_synchronous and is_valid(fair, assuming)
             self._begins[key] = in_all or not is_valid(Not(fair), assuming)
         return self._begins[key]
@@ -143,30 +143,30 @@ class Realizability:
                 self._excluded[key] = self._search(assuming, along)
             except ResourceExhausted as limit:
                 self._excluded[key] = limit
-        known = self._excluded[key]
-        if isinstance(known, ResourceExhausted):
-            raise ResourceExhausted(str(known))
-        return known
+        cached = self._excluded[key]
+        if isinstance(cached, ResourceExhausted):
+            raise ResourceExhausted(str(cached))
+        return cached
 
     def _search(self, assuming: frozenset[str], along: Taken | None) -> ExcludedStates | None:
-        engine = self._exploration.engine_for(fair_run(along))
-        found = _shortest(engine, assuming, along)
-        if found is None:
+        engine = self._selector.engine_for(fair_run(along))
+        run_of_part = _shortest(engine, assuming, along)
+        if run_of_part is None:
             return None
-        run = self._lifted(engine.system, found)
-        states, reachable = self._counted(engine, assuming, along)
+        run = self._lifted(engine.system, run_of_part)
+        states, reachable = self._counts(engine, assuming, along)
         return ExcludedStates(states, reachable, run, self.system)
 
-    def _counted(self, engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> _Counts:
+    def _counts(self, engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> _Counts:
         """Return how many reachable states of the whole begin no fair run, and how many there are."""
-        exploration = self._exploration
-        part = exploration.wide(engine)
+        selector = self._selector
+        part = selector.unreduced(engine)
         try:
-            states, reachable = _count(exploration.engine_of(part), assuming, along)
-            others = [_count(exploration.engine_of(one))[1] for one in exploration.beside(part)]
+            states, reachable = _count(selector.engine_of(part), assuming, along)
+            component_sizes = [_count(selector.engine_of(one))[1] for one in selector.other_components(part)]
         except ResourceExhausted:
             return None, None
-        return states * prod(others), reachable * prod(others)
+        return states * prod(component_sizes), reachable * prod(component_sizes)
 
     def _lifted(self, part: System, run: Run) -> Run:
         """Return the same steps on the whole system, where they were taken once more."""
@@ -192,10 +192,10 @@ def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) 
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
     if engine.is_empty(states):
         return None
-    found = EngineRunSearch(engine, assuming).run_from(engine.initial, engine.reachable, states, shortest=True)
-    if found is None:
+    path = EngineRunSearch(engine, assuming).run_from(engine.initial, engine.reachable, states, shortest=True)
+    if path is None:
         raise EvidenceError("a state is called reachable and no run leads there")
-    return found
+    return path
 
 
 def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Taken | None = None) -> tuple[int, int]:
@@ -230,14 +230,14 @@ def fair_run_text(along: Taken | None) -> str:
     return "fair run" if along is None else f"fair run along `{along.text}`"
 
 
-def nothing_left(along: Taken | None, assuming: frozenset[str]) -> Remark:
+def no_fair_run_remark(along: Taken | None, assuming: frozenset[str]) -> Remark:
     """Return that no run is left that a question could be asked of."""
-    excluding = "the conditions of fairness, with what `assuming` adds," if assuming else "the conditions of fairness"
+    excluders = "the conditions of fairness, with what `assuming` adds," if assuming else "the conditions of fairness"
     runs = "every run" if along is None else f"every run along `{along.text}`"
-    return Remark("no-fair-run", f"{excluding} exclude {runs}, so neither `holds` nor `fails` would mean anything")
+    return Remark("no-fair-run", f"{excluders} exclude {runs}, so neither `holds` nor `fails` would mean anything")
 
 
-def excluding(excluded: ExcludedStates, along: Taken | None) -> Remark:
+def exclusion_remark(excluded: ExcludedStates, along: Taken | None) -> Remark:
     """Return what the user should know of states that begin no fair run."""
     if excluded.states is None:
         where = "at least one reachable state"

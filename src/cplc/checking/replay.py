@@ -85,15 +85,15 @@ def steps_along(system: System, along: Taken | None) -> frozenset[int]:
 
 
 def unmet_goals(
-    interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_so: Callable[[Regardless, State], bool]
+    interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_met: Callable[[Regardless, State], bool]
 ) -> tuple[Goal, ...]:
     """Return the goals that a run which is nothing but a loop never meets; what variables do not decide is asked."""
-    return tuple(goal for goal in goals if not _meets(interpreter, goal, loop, is_so))
+    return tuple(goal for goal in goals if not _meets(interpreter, goal, loop, is_met))
 
 
-def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_so: Callable[[Regardless, State], bool]) -> bool:
+def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_met: Callable[[Regardless, State], bool]) -> bool:
     if isinstance(goal, Regardless):
-        return any(is_so(goal, state) for state in loop.states)
+        return any(is_met(goal, state) for state in loop.states)
     if not isinstance(goal, Justice):
         return any(holds(goal, state) for state in loop.states)
     return any(move.step in goal.steps for move in loop.moves) or any(
@@ -115,7 +115,7 @@ def run_problems(
     run: Run,
     goals: Sequence[Goal] = (),
     along: Taken | None = None,
-    is_so: Callable[[Regardless, State], bool] = lambda *_: False,
+    is_met: Callable[[Regardless, State], bool] = lambda *_: False,
 ) -> Iterator[str]:
     """Yield every way in which this is not a run of the system from some state, fair if it is endless.
 
@@ -146,18 +146,18 @@ def run_problems(
             yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which does not lead there"
         before = move.state
     if run.loop is not None:
-        yield from _loop_problems(interpreter, run, run.loop, goals, is_so)
+        yield from _loop_problems(interpreter, run, run.loop, goals, is_met)
 
 
 def _loop_problems(
-    interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal], is_so: Callable[[Regardless, State], bool]
+    interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal], is_met: Callable[[Regardless, State], bool]
 ) -> Iterator[str]:
     if not 0 <= entry < len(run.moves):
         yield "the loop has no step"
         return
     if run.states[entry] != run.states[-1]:
         yield "the loop does not close"
-    for goal in unmet_goals(interpreter, goals, Run(run.states[entry], run.moves[entry:]), is_so):
+    for goal in unmet_goals(interpreter, goals, Run(run.states[entry], run.moves[entry:]), is_met):
         yield f"the loop is not fair to {goal.name if isinstance(goal, Justice) else 'a fairness condition'}"
 
 
@@ -207,7 +207,7 @@ class _Replay:
         facts = ThreeValuedRun.of(self.system, evidence)
         match evidence.formula:
             case Knows() | KnownFrom():
-                yield from self._pair(evidence)
+                yield from self._pair_of_states(evidence)
             case OnPaths("E") if evidence.holds:
                 yield from self._on_run(evidence, evidence.formula, facts)
             case OnPaths("A") if not evidence.holds:
@@ -217,14 +217,14 @@ class _Replay:
             case Enforces():
                 yield from strategy_problems(self.system, evidence, self.assuming)
             case Adjacent(back=True) if evidence.holds:
-                yield from self._pair(evidence)
+                yield from self._pair_of_states(evidence)
             case Adjacent() as formula if evidence.holds:
                 yield from self._one_round(evidence, formula, facts)
             case Adjacent() as formula:
                 if not none_leads(self.interpreter, formula, evidence.run.start):
                     yield "some round may lead there"
             case Regardless(operand):
-                if evidence.run.moves or facts.known(operand, 0) is not evidence.holds:
+                if evidence.run.moves or facts.shown_value(operand, 0) is not evidence.holds:
                     yield "without conditions of fairness the state does not have the value claimed"
             case formula if not is_state_formula(formula):
                 yield "what is said of a path has no value in a state"
@@ -239,7 +239,7 @@ class _Replay:
             yield "the run does not give the path formula the value claimed"
         last = len(evidence.run.moves)
         ends = evidence.run.loop is None and needs_fair_continuation(self.system, formula)
-        if ends and facts.known(some_fair_run(formula.along), last) is not True:
+        if ends and facts.shown_value(some_fair_run(formula.along), last) is not True:
             yield "no fair run is shown to go on where the run ends"
 
     def _one_round(self, evidence: Evidence, formula: Adjacent, facts: ThreeValuedRun) -> Iterator[str]:
@@ -251,30 +251,30 @@ class _Replay:
             yield "the state after the round does not have what is said of it"
         if not agree(formula, *run.states):
             yield "something changes in the round that is to stay"
-        if excludes_unfair_states(self.system) and facts.known(SOME_FAIR_RUN, 1) is not True:
+        if excludes_unfair_states(self.system) and facts.shown_value(SOME_FAIR_RUN, 1) is not True:
             yield "no fair run is shown to begin after the round"
         done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
         if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
             yield f"{formula.choice[0]} is another one"
 
     # --- pairs of states
-    def _pair(self, evidence: Evidence) -> Iterator[str]:
-        elsewhere, there = evidence.elsewhere, evidence.there
-        if elsewhere is None or there is None or elsewhere.loop is not None or evidence.run.moves:
+    def _pair_of_states(self, evidence: Evidence) -> Iterator[str]:
+        elsewhere, other_evidence = evidence.elsewhere, evidence.there
+        if elsewhere is None or other_evidence is None or elsewhere.loop is not None or evidence.run.moves:
             yield "a pair of states is needed, and a run to the other one"
             return
         yield from self._elsewhere(elsewhere)
-        if there.run.start != elsewhere.states[-1]:
+        if other_evidence.run.start != elsewhere.states[-1]:
             yield "the evidence for the other state begins in another one"
-        yield from self.evidence(there)
+        yield from self.evidence(other_evidence)
         here, other = evidence.run.start, elsewhere.states[-1]
         if excludes_unfair_states(self.system):
             yield from self._lasting(evidence.lasting, other)
-        said = (there.formula, there.holds)
+        claim = (other_evidence.formula, other_evidence.holds)
         match evidence.formula:
             case Knows(mode, agents, operand) if not evidence.holds:
-                common = mode == "common" and said == (evidence.formula, False)
-                if said != (operand, False) and not common:
+                common = mode == "common" and claim == (evidence.formula, False)
+                if claim != (operand, False) and not common:
                     yield "the other state is not shown to lack what should be known"
                 if mode == "together" and set(evidence.agents) != set(agents):
                     yield "not all the agents who know together are considered"
@@ -284,12 +284,12 @@ class _Replay:
                     yield "one agent is enough, and needed"
                 yield from self._alike(evidence.agents, here, other)
             case KnownFrom(observed, operand) if not evidence.holds:
-                if said != (operand, False):
+                if claim != (operand, False):
                     yield "the other state is not shown to lack what should be known"
                 if any(value(expr, here) != value(expr, other) for expr in observed):
                     yield "the two states differ in what is observed"
             case Adjacent() as formula:
-                if said != (formula.operand, True):
+                if claim != (formula.operand, True):
                     yield "the state before the round does not have what is said of it"
                 if not led_here(self.interpreter, formula, other, here):
                     yield "no such round leads here"

@@ -32,7 +32,7 @@ from cplc.system.trace import Evidence, Run
 
 Valid = Callable[[frozenset[str]], bool]
 
-MOST_ASKED = 64
+MAX_TRIED_COALITIONS = 64
 """How many sets of roles are tried for being smallest before a small one is enough."""
 
 
@@ -83,22 +83,22 @@ def blame(
     able = neglected_sends(shown, ending)
     if not helping:
         avoided = avoidance(shown, evidence)
-        if avoided is None or not _is_by_no_stop(avoided, able):
+        if avoided is None or not _no_role_stopped(avoided, able):
             return Responsibility((), (), ())
-        return Responsibility((), (), _owed(shown, ending), avoided)
-    stopped = _helpful(system, assuming, valid, helping, tuple(able))
-    owed = tuple(name for name in _owed(shown, ending) if shown.commitment[name].debtor in stopped)
+        return Responsibility((), (), _owed_commitments(shown, ending), avoided)
+    stopped = _helpful_roles(system, assuming, valid, helping, tuple(able))
+    owed = tuple(name for name in _owed_commitments(shown, ending) if shown.commitment[name].debtor in stopped)
     return Responsibility(helping, stopped, owed)
 
 
-def _is_by_no_stop(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) -> bool:
+def _no_role_stopped(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether nobody avoids the goal by stopping: it was lost, or no send that ensures it is possible all the time."""
     sends = {(role, message) for role, messages in able.items() for message in messages}
     ensuring = {(way.role, way.message) for way in avoided.ways_out if way.ensures}
     return not able or avoided.lost is not None or (bool(ensuring) and not ensuring & sends)
 
 
-def _helpful(
+def _helpful_roles(
     system: System, assuming: frozenset[str], valid: Valid, helping: Iterable[tuple[str, ...]], able: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return those of the roles that belong to a smallest set of role instances that makes the formula true.
@@ -127,13 +127,13 @@ def _members(system: System, assuming: frozenset[str], families: Iterable[str]) 
 
 def _is_needed(role: str, members: Iterable[str], assuming: frozenset[str], valid: Valid) -> bool:
     """Whether the role is in the smallest set that is left when others are dropped first."""
-    left = frozenset(members)
-    if not valid(assuming | (left - {role})):
+    remaining = frozenset(members)
+    if not valid(assuming | (remaining - {role})):
         return True
-    for other in sorted(left - {role})[:MOST_ASKED]:
-        if valid(assuming | (left - {other})):
-            left -= {other}
-    return not valid(assuming | (left - {role}))
+    for other in sorted(remaining - {role})[:MAX_TRIED_COALITIONS]:
+        if valid(assuming | (remaining - {other})):
+            remaining -= {other}
+    return not valid(assuming | (remaining - {role}))
 
 
 # --- whom it takes
@@ -155,19 +155,19 @@ def coalitions(system: System, assuming: frozenset[str], valid: Valid) -> tuple[
 
     if not good(members):
         return ()
-    found: list[tuple[str, ...]] = []
+    smallest: list[tuple[str, ...]] = []
     for number, families in enumerate(_by_size(members)):
-        if number >= MOST_ASKED:
-            return tuple(found) or (_reduced(tuple(members), good),)
-        if not any(set(smaller) <= set(families) for smaller in found) and good(families):
-            found.append(families)
-    return tuple(found)
+        if number >= MAX_TRIED_COALITIONS:
+            return tuple(smallest) or (_reduced(tuple(members), good),)
+        if not any(set(smaller) <= set(families) for smaller in smallest) and good(families):
+            smallest.append(families)
+    return tuple(smallest)
 
 
 def _by_size(families: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    known = tuple(families)
-    for size in range(1, len(known) + 1):
-        yield from combinations(known, size)
+    listed = tuple(families)
+    for size in range(1, len(listed) + 1):
+        yield from combinations(listed, size)
 
 
 def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -> tuple[str, ...]:
@@ -216,14 +216,14 @@ def neglected_sends(system: System, ending: Evidence) -> dict[str, tuple[str, ..
     return able
 
 
-def _owed(system: System, ending: Evidence) -> tuple[str, ...]:
+def _owed_commitments(system: System, ending: Evidence) -> tuple[str, ...]:
     """Return the commitments that are owed all round the loop: active, or pending and active before, not on course."""
     run = ending.run
-    kept = {commitment.variable: commitment.name for commitment in system.commitments}
+    name_of = {commitment.variable: commitment.name for commitment in system.commitments}
     former = {
-        kept[one.name.removesuffix(".former")]: one.name
+        name_of[one.name.removesuffix(".former")]: one.name
         for one in system.variables
-        if one.kind == "former" and one.name.removesuffix(".former") in kept
+        if one.kind == "former" and one.name.removesuffix(".former") in name_of
     }
 
     def is_in_force(commitment: Commitment, state: State) -> bool:

@@ -18,7 +18,7 @@ Kind = Literal["property", "check", "formula", "model", "analysis"]
 what a participant can count on."""
 
 
-QUICK = "a quick search settled it"
+QUICK_SEARCH = "a quick search settled it"
 """Why `auto` did without the engine that it takes by default."""
 
 
@@ -267,9 +267,9 @@ class Result:
     @property
     def span(self) -> Span | None:
         """Where it lies: in the file's question or, of a question that is not there, in what it finds."""
-        asked = self.question
-        found = zip(asked.findings, asked.places, strict=True) if asked.places else ()
-        return next((place for finding, place in found if finding in self.findings), asked.span)
+        question = self.question
+        placed = zip(question.findings, question.places, strict=True) if question.places else ()
+        return next((place for finding, place in placed if finding in self.findings), question.span)
 
     @property
     def as_expected(self) -> bool:

@@ -30,11 +30,11 @@ from cplc.logic.formulas import (
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
 
-MET = 20_000
+MAX_STATES = 20_000
 """How many states are looked at."""
 MAX_INITIAL = 100_000
 """How many combinations of initial values are looked at, to see that a strategy is played from every initial state."""
-_WORK = 600_000
+MAX_GUARD_EVALUATIONS = 600_000
 """How often it is asked whether a step is possible."""
 
 Truth = Callable[[Formula, State], bool]
@@ -102,8 +102,10 @@ class StrategyPlay:
 
     def _explore(self, insisted: Callable[[State], Collection[int]]) -> None:
         interpreter = Interpreter(self.system)
-        others = [number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)]
-        most = min(MET, _WORK // (len(self.system.steps) + 1) + 1)
+        unrestricted = [
+            number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)
+        ]
+        most = min(MAX_STATES, MAX_GUARD_EVALUATIONS // (len(self.system.steps) + 1) + 1)
         number: dict[Key, int] = {key(state): position for position, state in enumerate(self.states)}
         for position in count():
             if position >= min(len(self.states), most):
@@ -112,12 +114,12 @@ class StrategyPlay:
             moves: list[tuple[int, int]] = []
             self.over.append(self._is_over(state, position))
             if not self.over[position]:
-                for step in (*others, *insisted(state)):
+                for step in (*unrestricted, *insisted(state)):
                     for after in interpreter.after(state, step):
-                        found = number.setdefault(key(after), len(self.states))
-                        if found == len(self.states):
+                        target = number.setdefault(key(after), len(self.states))
+                        if target == len(self.states):
                             self.states.append(after)
-                        moves.append((step, found))
+                        moves.append((step, target))
             self.moves.append(moves)
 
     def _is_over(self, state: State, position: int) -> bool:
@@ -145,10 +147,10 @@ class StrategyPlay:
             ):
                 yield "the strategy leads through states that it should not"
             case _:
-                if self._goes_on(assuming):
+                if self._can_avoid_goal(assuming):
                     yield "a just run never reaches the goal under the strategy"
 
-    def _goes_on(self, assuming: frozenset[str]) -> bool:
+    def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
         """Whether some just run never reaches the goal: no constraint drives it out of a component."""
         taken = {
             step for moves in self.moves for step, _ in moves if is_send_of(self.system.steps[step], self.formula.group)
@@ -156,10 +158,10 @@ class StrategyPlay:
         constraints = [frozenset(justice.steps) for justice in self.system.constraints(assuming)]
         constraints += [frozenset({step}) for step in taken]
         return any(
-            not any(self._drives_out(constraint, part) for constraint in constraints) for part in self._components()
+            not any(self._forces_exit(constraint, part) for constraint in constraints) for part in self._components()
         )
 
-    def _drives_out(self, steps: frozenset[int], part: Collection[int]) -> bool:
+    def _forces_exit(self, steps: frozenset[int], part: Collection[int]) -> bool:
         """Whether one of the steps is possible all through a part, and each leads out of it."""
         return all(
             any(step in steps for step, _ in self.moves[state])
@@ -261,6 +263,6 @@ def _wrong_advice(system: System, formula: Enforces, strategy: tuple[Advice, ...
             return
         tested = {name for case in advice.cases for name, _, _ in case}
         actor = system.steps[advice.step].actor
-        seen = system.agent[actor].local if formula.uniform else system.variable
-        if advice.agent != (actor if formula.uniform else None) or not tested <= set(seen):
+        observable = system.agent[actor].local if formula.uniform else system.variable
+        if advice.agent != (actor if formula.uniform else None) or not tested <= set(observable):
             yield f"the strategy asks {actor} to decide by what it does not see"

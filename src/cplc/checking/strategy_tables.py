@@ -21,7 +21,7 @@ from cplc.checking.strategy_play import (
     propositional_value,
 )
 from cplc.checking.synchronous_strategy_play import RoundPlay
-from cplc.engines.games.fixpoints import Plan
+from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
 from cplc.logic.formulas import Enforces, Formula, children
@@ -32,14 +32,14 @@ from cplc.system.trace import Advice, Evidence, Run, Scope, Test
 
 MAX_STARTS = 1_000
 """From how many states a strategy is played; where it is for more, its success is not shown by playing it."""
-_FIRST = 200
+MAX_SHOWN_SITUATIONS = 200
 """Of how many situations a strategy is shown that is met in too many."""
-_SAMPLE = 200
+SAMPLE_SIZE = 200
 
 _Choice = int | None
 
 
-def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
+def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
     """Return how the group enforces its goal from a reachable state; the engine has decided that it can."""
     system = engine.system
     plan, scope = _strategy(engine, formula, state, assuming)
@@ -60,16 +60,16 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
     is_played = play.is_complete and are_all
     if are_all and not play.is_complete and len(starts) > 1:
         play = StrategyPlay(system, formula, shown.starts[:1], choose, truth)
-    bounded_engine = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
-    met = [here for here, over in zip(play.states[:bounded_engine], play.over, strict=False) if not over]
+    bounded_engine = len(play.moves) if play.is_complete else min(MAX_SHOWN_SITUATIONS, len(play.moves))
+    visited = [here for here, over in zip(play.states[:bounded_engine], play.over, strict=False) if not over]
     is_shown = is_played and all(map(is_propositional, children(formula.goal)))
-    advice = tuple(_tables(system, formula, met, choose))
+    advice = tuple(_tables(system, formula, visited, choose))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
 
 
 def _strategy(
     engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]
-) -> tuple[Plan[S] | None, Scope]:
+) -> tuple[Strategy[S] | None, Scope]:
     """Return a strategy that wins from the state: from all initial states if it is one and some strategy does."""
     scope: Scope = "state"
     initial = engine.beginning
@@ -98,7 +98,12 @@ def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) ->
 
 
 def _enforced_in_rounds(
-    engine: Engine[S], formula: Enforces, plan: Plan[S] | None, shown: Evidence, assuming: frozenset[str], are_all: bool
+    engine: Engine[S],
+    formula: Enforces,
+    plan: Strategy[S] | None,
+    shown: Evidence,
+    assuming: frozenset[str],
+    are_all: bool,
 ) -> Evidence:
     """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
 
@@ -121,32 +126,34 @@ def _enforced_in_rounds(
     is_played = play.is_complete and are_all
     if are_all and not play.is_complete and len(shown.starts) > 1:
         play = RoundPlay(system, formula, shown.starts[:1], advised, truth)
-    met = [here for here, over in zip(play.states, play.over, strict=False) if not over]
-    advice = tuple(_round_tables(system, formula, met[: None if play.is_complete else _FIRST], advised))
+    visited = [here for here, over in zip(play.states, play.over, strict=False) if not over]
+    advice = tuple(
+        _round_tables(system, formula, visited[: None if play.is_complete else MAX_SHOWN_SITUATIONS], advised)
+    )
     is_shown = is_played and all(map(is_propositional, children(formula.goal)))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
 
 
 def _round_tables(
-    system: System, formula: Enforces, met: Sequence[State], advised: Callable[[State], dict[str, tuple[str]]]
+    system: System, formula: Enforces, visited: Sequence[State], advised: Callable[[State], dict[str, tuple[str]]]
 ) -> Iterator[Advice]:
     for player in system.players:
         if player.agent not in formula.group:
             continue
         names = _readable(system, system.agent[player.agent].local if formula.uniform else system.variable)
         number = {action.name: position for position, action in enumerate(player.actions)}
-        found: dict[tuple[Value, ...], _Situation] = {}
-        for state in met:
+        situations: dict[tuple[Value, ...], _Situation] = {}
+        for state in visited:
             choice = advised(state).get(player.choice)
             has_choice = sum(holds(action.allowed, state) for action in player.actions) > 1
             if choice is not None and has_choice:
-                seen = tuple(state[name] for name in names)
-                found.setdefault(seen, _Situation(state, number[choice[0]], frozenset()))
-        for advice in _table(list(found.values()), names, player.agent if formula.uniform else None):
+                observation = tuple(state[name] for name in names)
+                situations.setdefault(observation, _Situation(state, number[choice[0]], frozenset()))
+        for advice in _table(list(situations.values()), names, player.agent if formula.uniform else None):
             yield replace(advice, choice=player.choice)
 
 
-def _choosing(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
+def _choosing(engine: Engine[S], plan: Strategy[S]) -> Callable[[State], list[int]]:
     def choose(state: State) -> list[int]:
         return [step for step, where in plan.insisted if engine.contains(where, state)]
 
@@ -169,15 +176,15 @@ class _Situation:
 
 
 def _tables(
-    system: System, formula: Enforces, met: Sequence[State], choose: Callable[[State], list[int]]
+    system: System, formula: Enforces, visited: Sequence[State], choose: Callable[[State], list[int]]
 ) -> Iterator[Advice]:
     if not formula.uniform:
         names = _readable(system, system.variable)
-        yield from _table(_situations(system, met, choose, formula.group, names), names, None)
+        yield from _table(_situations(system, visited, choose, formula.group, names), names, None)
         return
     for agent in dict.fromkeys(formula.group):
         names = _readable(system, system.agent[agent].local)
-        yield from _table(_situations(system, met, choose, (agent,), names), names, agent)
+        yield from _table(_situations(system, visited, choose, (agent,), names), names, agent)
 
 
 _RANK: dict[VariableKind, int] = {"copy": 0, "own": 1, "commitment": 2, "claim": 2, "field": 3, "view": 4}
@@ -190,23 +197,23 @@ def _readable(system: System, names: Iterable[str]) -> list[str]:
 
 def _situations(
     system: System,
-    met: Sequence[State],
+    visited: Sequence[State],
     choose: Callable[[State], list[int]],
     group: Sequence[str],
     names: Sequence[str],
 ) -> list[_Situation]:
     """Return what these members see when the strategy is played, and what they choose there, each once."""
     interpreter = Interpreter(system)
-    found: dict[tuple[Value, ...], _Situation] = {}
-    chosen = [[step for step in choose(state) if is_send_of(system.steps[step], group)] for state in met]
+    situations: dict[tuple[Value, ...], _Situation] = {}
+    chosen = [[step for step in choose(state) if is_send_of(system.steps[step], group)] for state in visited]
     used = frozenset(step for steps in chosen for step in steps)
-    for state, steps in zip(met, chosen, strict=True):
-        seen = tuple(state[name] for name in names)
+    for state, steps in zip(visited, chosen, strict=True):
+        observation = tuple(state[name] for name in names)
         harmless = frozenset(step for step in used if not interpreter.is_enabled(state, step))
-        if seen in found:
-            harmless &= found[seen].harmless
-        found[seen] = _Situation(state, steps[0] if steps else None, harmless)
-    return list(found.values())
+        if observation in situations:
+            harmless &= situations[observation].harmless
+        situations[observation] = _Situation(state, steps[0] if steps else None, harmless)
+    return list(situations.values())
 
 
 def _table(situations: list[_Situation], names: Sequence[str], agent: str | None) -> Iterator[Advice]:
@@ -222,7 +229,7 @@ _Case = tuple[Test, ...]
 
 def _cases(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> list[tuple[_Case, _Choice]]:
     """Return the ways down a tree that is right in every situation; it is grown from few of them where that will do."""
-    sample = situations[:_SAMPLE]
+    sample = situations[:SAMPLE_SIZE]
     while True:
         cases = list(_grown(sample, names, used, ()))
         wrong = [
@@ -232,7 +239,7 @@ def _cases(situations: list[_Situation], names: Sequence[str], used: tuple[int, 
         ]
         if not wrong:
             return cases
-        sample = sample + wrong[:_SAMPLE]
+        sample = sample + wrong[:SAMPLE_SIZE]
 
 
 def _grown(
@@ -287,7 +294,7 @@ def _without_repeats(cases: list[_Case], step: int, situations: list[_Situation]
     """Leave out cases whose situations are those of others."""
     needed = [one.state for one in situations if one.choice == step]
     for case in list(cases):
-        others = [other for other in cases if other != case]
-        if all(any(_meets(state, other) for other in others) for state in needed):
-            cases = others
+        remaining = [other for other in cases if other != case]
+        if all(any(_meets(state, other) for other in remaining) for state in needed):
+            cases = remaining
     return cases

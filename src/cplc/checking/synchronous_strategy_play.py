@@ -14,9 +14,9 @@ from cplc.logic.formulas import Enforces, Finally, Formula, Globally, Next, Unti
 from cplc.system.model import State, System
 from cplc.system.trace import Advice, Evidence
 
-MET = 5_000
+MAX_STATES = 5_000
 """How many states are looked at."""
-_ROUNDS = 200_000
+MAX_ROUNDS = 200_000
 """How many rounds are played in all."""
 
 Advised = Callable[[State], Mapping[str, Collection[str]]]
@@ -53,29 +53,29 @@ class RoundPlay:
             state = self.states[position]
             allowed = self._allowed(state, advised(state))
             played += prod(map(len, allowed))
-            if position >= MET or played > _ROUNDS:
+            if position >= MAX_STATES or played > MAX_ROUNDS:
                 self.is_complete = False
                 return
             self.over.append(self._is_over(state, position))
-            found: dict[int, None] = {}
+            successors: dict[int, None] = {}
             if not self.over[position]:
                 for actions in product(*allowed):
                     for target in interpreter.after_round(state, actions):
                         at = number.setdefault(key(target), len(self.states))
                         if at == len(self.states):
                             self.states.append(target)
-                        found[at] = None
-            self.after.append(list(found) if all(allowed) else None)
+                        successors[at] = None
+            self.after.append(list(successors) if all(allowed) else None)
             position += 1
 
     def _allowed(self, state: State, advised: Mapping[str, Collection[str]]) -> list[list[str]]:
         """Return what each player may do, less what the advice keeps it from."""
-        found = []
+        choices = []
         for player in self.system.players:
             allowed = [action.name for action in player.actions if holds(action.allowed, state)]
             chosen = [name for name in allowed if name in advised.get(player.choice, ())]
-            found.append(chosen or allowed)
-        return found
+            choices.append(chosen or allowed)
+        return choices
 
     def _is_over(self, state: State, position: int) -> bool:
         match self.formula.goal:
@@ -119,27 +119,27 @@ class RoundPlay:
             for target in after:
                 before.setdefault(target, []).append(number)
         done = [number for number in range(len(self.states)) if not waiting.get(number)]
-        left = dict.fromkeys(waiting)
+        undecided = dict.fromkeys(waiting)
         while done:
             target = done.pop()
-            left.pop(target, None)
+            undecided.pop(target, None)
             for number in before.get(target, ()):
                 waiting[number].discard(target)
                 if not waiting[number]:
                     done.append(number)
-        return bool(left)
+        return bool(undecided)
 
 
 def advised_by(strategy: Sequence[Advice], system: System) -> Advised:
     """Return the advice of a table as a function of the state."""
 
     def advised(state: State) -> Mapping[str, Collection[str]]:
-        found: dict[str, set[str]] = {}
+        actions: dict[str, set[str]] = {}
         for advice in strategy:
             if advice.applies(state):
                 player = system.player[advice.choice]
-                found.setdefault(advice.choice, set()).add(player.actions[advice.step].name)
-        return found
+                actions.setdefault(advice.choice, set()).add(player.actions[advice.step].name)
+        return actions
 
     return advised
 
@@ -156,8 +156,8 @@ def round_strategy_problems(
             yield "the strategy advises what is no action of the group"
             return
         tested = {name for case in advice.cases for name, _, _ in case}
-        seen = system.agent[player.agent].local if formula.uniform else system.variable
-        if advice.agent != (player.agent if formula.uniform else None) or not tested <= set(seen):
+        observable = system.agent[player.agent].local if formula.uniform else system.variable
+        if advice.agent != (player.agent if formula.uniform else None) or not tested <= set(observable):
             yield f"the strategy asks {player.agent} to decide by what it does not see"
             return
     play = RoundPlay(system, formula, evidence.starts, advised_by(evidence.strategy, system), truth)

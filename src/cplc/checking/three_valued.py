@@ -71,7 +71,7 @@ class ThreeValuedRun:
         shown = ((position, part.formula, part.holds) for position, part in evidence.parts)
         return ThreeValuedRun(system, evidence.run, shown)
 
-    def known(self, formula: Formula, position: int) -> Truth:
+    def shown_value(self, formula: Formula, position: int) -> Truth:
         """Return what the parts show of a formula in the state there."""
         return self._shown[position].get(formula)
 
@@ -84,11 +84,11 @@ class ThreeValuedRun:
             return self._at(formula, position)
         return self._values(formula, _depth(formula))[position]
 
-    def first(self, formula: Formula, wanted: bool, start: int = 0) -> int | None:
+    def first(self, formula: Formula, value: bool, start: int = 0) -> int | None:
         """Return the first position of the run, from the start on, at which the formula has that value."""
         last = len(self.states) if self.run.loop is None else len(self.run.moves)
         places = [*range(start, last), *(() if self.run.loop is None else range(self.run.loop, start))]
-        return next((position for position in places if self.truth(formula, position) is wanted), None)
+        return next((position for position in places if self.truth(formula, position) is value), None)
 
     # --- one state
     def _at(self, formula: Formula, position: int) -> Truth:
@@ -106,10 +106,10 @@ class ThreeValuedRun:
             case Iff(left, right):
                 return _alike(self._at(left, position), self._at(right, position))
             case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                shown = self.known(formula, position)
+                shown = self.shown_value(formula, position)
                 return self._at(meaning(formula), position) if shown is None else shown
             case _:
-                return self.known(formula, position)
+                return self.shown_value(formula, position)
 
     def _taken(self, taken: Taken, position: int) -> Truth:
         if position == len(self.run.moves):
@@ -125,15 +125,15 @@ class ThreeValuedRun:
         return [*range(len(self.run.moves)), *(list(range(self.run.loop, len(self.run.moves))) * rounds)]
 
     def _values(self, formula: Formula, rounds: int) -> _Values:
-        known = self._memory.get((formula, rounds))
-        if known is None:
-            known = self._memory[formula, rounds] = self._computed(formula, rounds)
-        return known
+        values = self._memory.get((formula, rounds))
+        if values is None:
+            values = self._memory[formula, rounds] = self._computed(formula, rounds)
+        return values
 
     def _computed(self, formula: Formula, rounds: int) -> _Values:
         if is_state_formula(formula):
             here = [self._shown[position].get(formula) for position in range(len(self.states))]
-            here = [self._at(formula, position) if known is None else known for position, known in enumerate(here)]
+            here = [self._at(formula, position) if shown is None else shown for position, shown in enumerate(here)]
             return [here[position] for position in self._places(rounds)]
 
         def of(part: Formula) -> _Values:

@@ -56,17 +56,22 @@ def vacuous_implications(reachable: Reachable, formula: Formula, considered: Con
     speak of what came before; of that nothing is said here. A fair run comes by those states alone that begin a fair
     run: where these are not all, the left side has to hold in one of them.
     """
-    for left in dict.fromkeys(positive_antecedents(formula)):
-        if is_state_formula(left.formula):
-            where, never = left.formula, "holds in no reachable state"
-            if considered == "fair" or (considered == "fair on runs" and left.on_runs):
-                where, never = And((where, replace(SOME_FAIR_RUN, along=left.along))), "holds nowhere on any fair run"
-        elif any(isinstance(part, Past) for part in _on_this_path(left.formula)):
+    for antecedent in dict.fromkeys(positive_antecedents(formula)):
+        if is_state_formula(antecedent.formula):
+            where, never = antecedent.formula, "holds in no reachable state"
+            if considered == "fair" or (considered == "fair on runs" and antecedent.on_runs):
+                where, never = (
+                    And((where, replace(SOME_FAIR_RUN, along=antecedent.along))),
+                    "holds nowhere on any fair run",
+                )
+        elif any(isinstance(part, Past) for part in _on_this_path(antecedent.formula)):
             continue
         else:
-            where, never = OnPaths("E", left.formula, left.along), "is true nowhere on any run"
+            where, never = OnPaths("E", antecedent.formula, antecedent.along), "is true nowhere on any run"
         if not reachable.occurs(where):
-            yield Remark("vacuous-implication", f"the left side of an implication, {quoted(left.formula)}, {never}")
+            yield Remark(
+                "vacuous-implication", f"the left side of an implication, {quoted(antecedent.formula)}, {never}"
+            )
 
 
 Considered = Literal["all", "fair on runs", "fair"]

@@ -27,31 +27,33 @@ class UpToSymmetry:
 
     def answer(self, formula: Formula, assuming: frozenset[str], decide: Callable[[], bool]) -> bool:
         """Return what is known of the formula, or decide it."""
-        asked = (formula, assuming)
-        known = self._exactly.get(asked)
-        if known is None:
-            known = self._exactly[asked] = self._once(asked, decide) if self._exactly else self._first(asked, decide)
-        if isinstance(known, str):
-            raise ResourceExhausted(known)
-        return known
+        question = (formula, assuming)
+        verdict = self._exactly.get(question)
+        if verdict is None:
+            verdict = self._exactly[question] = (
+                self._once(question, decide) if self._exactly else self._first(question, decide)
+            )
+        if isinstance(verdict, str):
+            raise ResourceExhausted(verdict)
+        return verdict
 
-    def _first(self, asked: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
-        known = _decided(decide)
-        self._unnamed.append(asked)
-        return known
+    def _first(self, question: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
+        verdict = _decided(decide)
+        self._unnamed.append(question)
+        return verdict
 
-    def _once(self, asked: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
+    def _once(self, question: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
         """Return what is known of a formula that is alike, or decide it."""
         while self._unnamed:
             first = self._unnamed.pop()
             self._known[self._key(first)] = self._exactly[first]
-        key = self._key(asked)
+        key = self._key(question)
         if key not in self._known:
             self._known[key] = _decided(decide)
         return self._known[key]
 
-    def _key(self, asked: _DecisionKey) -> Hashable:
-        formula, assuming = asked
+    def _key(self, question: _DecisionKey) -> Hashable:
+        formula, assuming = question
         return self._symmetry.key(formula, assuming), assuming
 
 

@@ -24,9 +24,9 @@ from cplc.checking.mutual_vacuity import independent_atoms
 from cplc.checking.point_of_no_return import point_of_no_return
 from cplc.checking.realizability import (
     Realizability,
-    excluding,
+    exclusion_remark,
     fair_run_text,
-    nothing_left,
+    no_fair_run_remark,
     restricted_initially,
     restrictions,
 )
@@ -76,22 +76,24 @@ class Verifier:
         self.system = system
         self.method = method_of(engine)
         self._auto = engine == "auto"
-        self._explorations: dict[int, EngineSelector] = {}
+        self._selectors: dict[int, EngineSelector] = {}
 
     @cached_property
     def _realizability(self) -> Realizability:
-        return Realizability(self._explored(self.system))
+        return Realizability(self._selector_of(self.system))
 
-    def answer(self, question: Question, *, vacuity: bool = False, settled: AnswerListener = lambda *_: None) -> Result:
+    def answer(
+        self, question: Question, *, vacuity: bool = False, on_answer: AnswerListener = lambda *_: None
+    ) -> Result:
         """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter.
 
-        Whether it holds is told ``settled`` before the run that shows it is made, which may take longer.
+        Whether it holds is told ``on_answer`` before the run that shows it is made, which may take longer.
         """
         began = time.perf_counter()
-        exploration = self._explored(question.system or self.system)
-        system = exploration.system
+        selector = self._selector_of(question.system or self.system)
+        system = selector.system
         try:
-            answering = _Answering(question, exploration, self._realizability, vacuity, settled)
+            answering = _ResultBuilder(question, selector, self._realizability, vacuity, on_answer)
             result = replace(answering.result(), notes=answering.notes())
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
@@ -103,91 +105,91 @@ class Verifier:
     def decide(self, question: Question) -> Answer:
         """Return the answer alone: no evidence, nobody to blame."""
         try:
-            exploration = self._explored(question.system or self.system)
-            return _Answering(question, exploration, self._realizability).answer()
+            selector = self._selector_of(question.system or self.system)
+            return _ResultBuilder(question, selector, self._realizability).answer()
         except ResourceExhausted:
             return "unknown"
 
     def excluding(self, question: Question) -> tuple[Remark, ...]:
         """Return the remarks on reachable states from which no fair run begins."""
-        exploration = self._explored(question.system or self.system)
-        return _Answering(question, exploration, self._realizability).excluding()[0]
+        selector = self._selector_of(question.system or self.system)
+        return _ResultBuilder(question, selector, self._realizability).excluding()[0]
 
-    def _explored(self, system: System) -> EngineSelector:
-        known = self._explorations.get(id(system))
-        if known is None:
-            known = self._explorations[id(system)] = EngineSelector(system, self.method, auto=self._auto)
-        return known
+    def _selector_of(self, system: System) -> EngineSelector:
+        selector = self._selectors.get(id(system))
+        if selector is None:
+            selector = self._selectors[id(system)] = EngineSelector(system, self.method, auto=self._auto)
+        return selector
 
 
 MAX_LENGTHENING = 3
 """A run on which all roles keep going is shown if it is at most this many times as long as the shortest one,"""
-MIN_LIMIT = 30
+MIN_LENGTH_LIMIT = 30
 """or if it has at most so many steps."""
 
 
 @dataclass(frozen=True)
-class _Met:
+class _ReachableStates:
     """The states that are met where a formula is decided."""
 
-    exploration: EngineSelector
+    selector: EngineSelector
     deciding: Formula
     assuming: frozenset[str]
 
     def occurs(self, formula: Formula) -> bool:
-        return self.exploration.occurs(formula, self.deciding, self.assuming)
+        return self.selector.occurs(formula, self.deciding, self.assuming)
 
     def example(self, formula: Formula) -> State | None:
-        return self.exploration.example(formula, self.deciding, self.assuming)
+        return self.selector.example(formula, self.deciding, self.assuming)
 
 
-class _Answering:
+class _ResultBuilder:
     """One question on its way to a result."""
 
     def __init__(
         self,
         question: Question,
-        exploration: EngineSelector,
+        selector: EngineSelector,
         realizability: Realizability,
         vacuity: bool = False,
-        settled: AnswerListener = lambda *_: None,
+        on_answer: AnswerListener = lambda *_: None,
     ) -> None:
         self.question = question
         self.realizability = realizability
         self.vacuity = vacuity
-        self.settled = settled
-        self.exploration = exploration
+        self.on_answer = on_answer
+        self.selector = selector
         self.assuming = question.assuming
         # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
         # which are the ones to be realized.
-        judged = realizability.system if exploration.system.conditions else exploration.system
+        judged = realizability.system if selector.system.conditions else selector.system
         self.restrictions = restrictions(judged, question.formula)
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def result(self) -> Result:
-        for lacking in self._lacking(self.assuming):
+        for lacking in self._without_fair_runs(self.assuming):
             return self._without_fair_run(lacking)
-        parts = self.exploration.parts(self.question.formula)
+        parts = self.selector.parts(self.question.formula)
         failing = self._failing(parts)
-        self.settled(self.question, "fails" if failing else "holds")
+        self.on_answer(self.question, "fails" if failing else "holds")
         if not failing:
-            return self._holding(parts)
+            return self._holding_result(parts)
         first, problem = failing[0], None
         evidence: Evidence | None = None
-        engine = self.exploration.engine_deciding(first.formula, self.assuming)
+        engine = self.selector.engine_deciding(first.formula, self.assuming)
         try:
             evidence = self._evidence(first.formula)
             if self.question.kind == "check" and self.question.name == NO_DEBT_FORGOTTEN:
-                evidence = self._with_restart(evidence, self.exploration.wide(engine))
-            whole, shown = self.exploration.system, self.exploration.wide(engine)
+                evidence = self._with_restart(evidence, self.selector.unreduced(engine))
+            whole, shown = self.selector.system, self.selector.unreduced(engine)
             blamed = self._blame(whole, shown, evidence)
             is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
             if is_open and lasso_evidence(evidence) is not None and bounded_engine(shown) is not None:
                 fair = self._failing_for_all(failing, evidence)
                 if fair is not None:
                     first, evidence = fair
-                    engine = self.exploration.engine_deciding(first.formula, self.assuming)
-                    shown = self.exploration.wide(engine)
+                    engine = self.selector.engine_deciding(first.formula, self.assuming)
+                    shown = self.selector.unreduced(engine)
                     blamed = self._blame(whole, shown, evidence)
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
@@ -197,13 +199,13 @@ class _Answering:
         left_out, undecided = self.excluding()
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
-            self._plain("fails", engine),
+            self._bare_result("fails", engine),
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
             remarks=self._trivial(False)
-            + self._of_commitments(parts, holds=False)
-            + self._not_keepable(first, evidence)
+            + self._commitment_remarks(parts, holds=False)
+            + self._conflict_remarks(first, evidence)
             + left_out,
             reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
@@ -214,16 +216,16 @@ class _Answering:
         longer = with_restart(system, evidence)
         return evidence if replay(system, longer, self.assuming) else longer
 
-    def _lacking(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
+    def _without_fair_runs(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
         """Return under which restrictions no fair run begins in any initial state."""
-        asked = self.initial_restrictions
-        return tuple(along for along in asked if not self.realizability.begins(assuming, along))
+        alongs = self.initial_restrictions
+        return tuple(along for along in alongs if not self.realizability.has_fair_run(assuming, along))
 
     def _without_fair_run(self, lacking: Taken | None) -> Result:
         """Return that there is no run the question could be asked of, so that neither answer would mean anything."""
         return replace(
-            self._plain("unknown", None),
-            remarks=(nothing_left(lacking, self.assuming),),
+            self._bare_result("unknown", None),
+            remarks=(no_fair_run_remark(lacking, self.assuming),),
             reason=f"no {fair_run_text(lacking)} begins in an initial state",
         )
 
@@ -238,14 +240,14 @@ class _Answering:
                 if excluded is None or excluded.states in counted or (excluded.is_everywhere and along is not None):
                     continue
                 counted |= {excluded.states} if along is None else set()
-                remarks.append(excluding(excluded, along))
+                remarks.append(exclusion_remark(excluded, along))
         except ResourceExhausted as limit:
             return tuple(remarks), f"whether a fair run begins in every reachable state was left open: {limit}"
         return tuple(remarks), None
 
     def _blame(self, whole: System, shown: System, evidence: Evidence) -> Responsibility | None:
         blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
-        if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
+        if blamed is not None and not blamed.coalitions and self._without_fair_runs(frozenset(whole.agent)):
             return replace(blamed, avoidance=None, is_realizable=False)
         return blamed
 
@@ -254,15 +256,15 @@ class _Answering:
 
         No co-operation helps: a run on which some role stops would suggest that it was its fault.
         """
-        roles = frozenset(justice.role for justice in self.exploration.system.justice if justice.role is not None)
+        roles = frozenset(justice.role for justice in self.selector.system.justice if justice.role is not None)
         everybody = self.assuming | roles
-        most = max(MAX_LENGTHENING * len(_whole_run(evidence)), MIN_LIMIT)
-        for part in self.exploration.parts(self.question.formula):
-            if self.exploration.is_valid(part.formula, everybody):
+        most = max(MAX_LENGTHENING * len(_whole_run(evidence)), MIN_LENGTH_LIMIT)
+        for part in self.selector.parts(self.question.formula):
+            if self.selector.is_valid(part.formula, everybody):
                 continue
             with suppress(ResourceExhausted, EvidenceError):
                 fair = self._evidence(part.formula, everybody)
-                system = self.exploration.wide(self.exploration.engine_deciding(part.formula, self.assuming))
+                system = self.selector.unreduced(self.selector.engine_deciding(part.formula, self.assuming))
                 if len(_whole_run(fair)) <= most and not replay(system, fair, self.assuming):
                     return part, fair
             return None
@@ -273,14 +275,14 @@ class _Answering:
         notes: list[str] = []
         for formula, note in self.question.listings:
             with suppress(ResourceExhausted):
-                if not self.exploration.is_valid(formula, self.assuming):
+                if not self.selector.is_valid(formula, self.assuming):
                     notes.append(note)
         return tuple(notes)
 
     def answer(self) -> Answer:
-        if self._lacking(self.assuming):
+        if self._without_fair_runs(self.assuming):
             return "unknown"
-        parts = self.exploration.parts(self.question.formula)
+        parts = self.selector.parts(self.question.formula)
         if self._failing(parts):
             return "fails"
         return "vacuous" if self._vacuous(parts) else "holds"
@@ -294,7 +296,7 @@ class _Answering:
         limit: ResourceExhausted | None = None
         for part in parts:
             try:
-                holds = self.exploration.is_valid(part.formula, self.assuming)
+                holds = self.selector.is_valid(part.formula, self.assuming)
             except ResourceExhausted as reached:
                 limit = reached
                 continue
@@ -308,22 +310,22 @@ class _Answering:
 
     def _is_valid(self, assuming: frozenset[str]) -> bool:
         """Whether the question would hold if these roles kept going; not for want of a fair run."""
-        if self._lacking(assuming):
+        if self._without_fair_runs(assuming):
             return False
-        parts = self.exploration.parts(self.question.formula)
-        return all(self.exploration.is_valid(part.formula, assuming) for part in parts)
+        parts = self.selector.parts(self.question.formula)
+        return all(self.selector.is_valid(part.formula, assuming) for part in parts)
 
-    def _holding(self, parts: Sequence[Part]) -> Result:
+    def _holding_result(self, parts: Sequence[Part]) -> Result:
         if not parts:
             remarks = self._vacuous(parts)
-            return replace(self._plain("vacuous" if remarks else "holds", None), remarks=remarks)
+            return replace(self._bare_result("vacuous" if remarks else "holds", None), remarks=remarks)
         first, evidence, problem = parts[0].formula, None, None
         is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
         if self.question.is_usual or (self.question.kind == "check" and is_universal):
             # No run shows what always holds, and nobody asked for one; the slice that decides it is enough.
-            engine = self.exploration.engine_deciding(self.exploration.narrowest(first), self.assuming)
+            engine = self.selector.engine_deciding(self.selector.smallest_sufficient(first), self.assuming)
         else:
-            engine = self.exploration.engine_deciding(first, self.assuming)
+            engine = self.selector.engine_deciding(first, self.assuming)
             try:
                 evidence = self._evidence(first)
             except ResourceExhausted as limit:
@@ -334,31 +336,34 @@ class _Answering:
             vacuous = self._vacuous(parts)
             remarks = (
                 vacuous
-                + self._of_commitments(parts, holds=True)
-                + self._not_keepable(parts[0], None)
+                + self._commitment_remarks(parts, holds=True)
+                + self._conflict_remarks(parts[0], None)
                 + (tuple(self._independent(parts)) if self.vacuity else ())
             )
         except ResourceExhausted as limit:
-            if self.exploration.method not in {"onthefly", "reduced"}:
+            if self.selector.method not in {"onthefly", "reduced"}:
                 raise
             problem = f"whether it holds vacuously was left open: {limit}"
         left_out, undecided = self.excluding()
         answer: Answer = "vacuous" if vacuous else "holds"
         return replace(
-            self._plain(answer, engine), evidence=evidence, remarks=remarks + left_out, reason=problem or undecided
+            self._bare_result(answer, engine),
+            evidence=evidence,
+            remarks=remarks + left_out,
+            reason=problem or undecided,
         )
 
     def _independent(self, parts: Sequence[Part]) -> Iterator[Remark]:
         """Yield what there is to say of atoms that the property would hold without."""
         if self.question.kind in {"property", "formula"}:
-            said = (
+            texts = (
                 text
                 for part in parts
                 for text in independent_atoms(
-                    part.formula, lambda formula: self.exploration.is_valid(formula, self.assuming)
+                    part.formula, lambda formula: self.selector.is_valid(formula, self.assuming)
                 )
             )
-            yield from (Remark("independent-atom", text) for text in dict.fromkeys(said))
+            yield from (Remark("independent-atom", text) for text in dict.fromkeys(texts))
 
     def _vacuous(self, parts: Sequence[Part]) -> tuple[Remark, ...]:
         if self.question.kind not in {"property", "formula"}:
@@ -377,7 +382,7 @@ class _Answering:
         """Return that the formula has this value whatever the protocol does, if that is so."""
         if self.question.kind not in {"property", "formula"}:
             return ()
-        if trivial_value(self.exploration.system, self.question.formula) is not value:
+        if trivial_value(self.selector.system, self.question.formula) is not value:
             return ()
         return (Remark("trivial", f"the formula is {str(value).lower()} whatever the protocol does"),)
 
@@ -386,12 +391,12 @@ class _Answering:
         """Which reachable states count for implications."""
         if None not in self.restrictions or self._excluded(None) is None:
             return "all"
-        return "fair" if self.exploration.system.is_synchronous else "fair on runs"
+        return "fair" if self.selector.system.is_synchronous else "fair on runs"
 
     def _along_nothing(self) -> tuple[Remark, ...]:
         """Return along which steps no fair run begins anywhere, so that what is said of them is said of nothing."""
         excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
-        return tuple(excluding(one, along) for along, one in excluded if one is not None and one.is_everywhere)
+        return tuple(exclusion_remark(one, along) for along, one in excluded if one is not None and one.is_everywhere)
 
     def _excluded(self, along: Taken | None) -> ExcludedStates | None:
         """Return the states that begin no fair run, as far as they are known; `excluding` says where they are not."""
@@ -399,22 +404,22 @@ class _Answering:
             return self.realizability.excluded(self.assuming, along)
         return None
 
-    def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
-        whole = self.exploration.system
-        system = whole if engine is None else self.exploration.wide(engine)
+    def _bare_result(self, answer: Answer, engine: AnyEngine | None) -> Result:
+        whole = self.selector.system
+        system = whole if engine is None else self.selector.unreduced(engine)
         left_out = len(whole.variables) - len(system.variables)
-        name, reason = self.exploration.choice(engine)
+        name, reason = self.selector.engine_choice(engine)
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
 
     def _remarks(
         self, parts: Iterable[Part], find: Callable[[Reachable, Formula], Iterator[Remark]]
     ) -> tuple[Remark, ...]:
-        met = (_Met(self.exploration, part.formula, self.assuming) for part in parts)
+        met = (_ReachableStates(self.selector, part.formula, self.assuming) for part in parts)
         remarks = (remark for reachable in met for remark in find(reachable, reachable.deciding))
-        whole = self.exploration.system
+        whole = self.selector.system
         return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
 
-    def _of_commitments(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
+    def _commitment_remarks(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
         """Return what there is to say of the commitments in the formula."""
         kinds = Commits | Fulfils | Conditional
         social = [part for part in parts if any(isinstance(f, kinds) for f in subformulas(part.formula))]
@@ -422,31 +427,31 @@ class _Answering:
             return ()
         from cplc.checking.commitment_remarks import contents_that_do_not_last, never_fulfilled
 
-        whole = self.exploration.system
+        whole = self.selector.system
         remarks = self._remarks(social, not_serial)
         for part in social:
             lost = contents_that_do_not_last(self._met, part.formula, whole)
             remarks += tuple(replace(remark, system=whole) for remark in lost if remark not in remarks)
         return remarks + (self._remarks(social, never_fulfilled) if holds else ())
 
-    def _met(self, deciding: Formula) -> _Met:
-        return _Met(self.exploration, deciding, self.assuming)
+    def _met(self, deciding: Formula) -> _ReachableStates:
+        return _ReachableStates(self.selector, deciding, self.assuming)
 
-    def _not_keepable(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
+    def _conflict_remarks(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
         """Return which promises exclude each other, where a social commitment is false for them."""
         if not any(isinstance(one, SociallyCommits) for one in subformulas(part.formula)):
             return ()
         from cplc.checking.promise_conflicts import conflicts_everywhere, conflicts_shown
 
         with suppress(ResourceExhausted):
-            shown = () if evidence is None else tuple(conflicts_shown(part.formula, evidence, self._is_so))
-            everywhere = conflicts_everywhere(self._met(part.formula), part.formula, self._is_so)
-            return shown or tuple(replace(one, system=self.exploration.system) for one in everywhere)
+            shown = () if evidence is None else tuple(conflicts_shown(part.formula, evidence, self._holds_in))
+            everywhere = conflicts_everywhere(self._met(part.formula), part.formula, self._holds_in)
+            return shown or tuple(replace(one, system=self.selector.system) for one in everywhere)
         return ()
 
-    def _is_so(self, formula: Formula, state: State) -> bool:
+    def _holds_in(self, formula: Formula, state: State) -> bool:
         """Whether the formula holds in a reachable state, or in one that agrees with it as far as this matters."""
-        engine = self.exploration.engine_for(formula)
+        engine = self.selector.engine_for(formula)
         names = [name for name in engine.system.variable if name in state]
         here = conj(equal(Read(name), Const(state[name])) for name in names)
         if isinstance(engine, Engine):
@@ -458,18 +463,18 @@ class _Answering:
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return why the formula has its value, replayed; on runs where these roles keep going."""
         assuming = self.assuming if assuming is None else assuming
-        engine = self.exploration.engine_deciding(formula, assuming)
-        evidence = self._found_by(engine, formula, assuming)
-        wide = self.exploration.wide(engine)
+        engine = self.selector.engine_deciding(formula, assuming)
+        evidence = self._replayed_evidence(engine, formula, assuming)
+        wide = self.selector.unreduced(engine)
         if wide is not engine.system:
-            evidence = self._widened(evidence, formula, wide, assuming)
-        whole = self.exploration.system
+            evidence = self._lift_to_wide(evidence, formula, wide, assuming)
+        whole = self.selector.system
         problems = [] if wide is whole else list(lifting_problems(whole, wide, evidence))
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
 
-    def _found_by(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
+    def _replayed_evidence(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
         if isinstance(engine, Engine):
             evidence = explain_initial(engine, formula, assuming)
         else:
@@ -481,13 +486,13 @@ class _Answering:
             raise EvidenceError("; ".join(problems))
         return evidence
 
-    def _widened(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
+    def _lift_to_wide(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
         """Return the evidence with those who only look on; where it takes too long to bring it about, another."""
         with suppress(LassoNotClosed):
-            found = lift_to_wide(evidence, wide)
-            if not replay(wide, found, assuming):
-                return found
-        return self._found_by(self.exploration.wide_engine_for(formula), formula, assuming)
+            lifted = lift_to_wide(evidence, wide)
+            if not replay(wide, lifted, assuming):
+                return lifted
+        return self._replayed_evidence(self.selector.unreduced_engine_for(formula), formula, assuming)
 
 
 def _whole_run(evidence: Evidence) -> tuple[Move, ...]:

@@ -11,7 +11,7 @@ import click
 
 from cplc.cli.limits import Guards, Interrupted, Limits, Terminated
 from cplc.cli.options import duration
-from cplc.runtime import checkpointing as unfinished
+from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.caching.checkpoint_file import Checkpoint
@@ -52,7 +52,7 @@ def checkpoint_options(command: Command) -> Command:
     )(command)
 
 
-def checkpointing(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
+def checkpointing_for(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
     """Return what keeps the work of this run, if that is wanted."""
     if path is None:
         if every is not None:
@@ -87,7 +87,7 @@ class Checkpointing:
         except OSError as problem:
             raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
-        unfinished.keep_with(store)
+        checkpointing.set_store(store)
         return store, None if kept is None else f"resuming from {self.path}: {kept.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
@@ -109,7 +109,7 @@ class Checkpointing:
 
     def ended(self, *, is_complete: bool) -> None:
         """Write everything, as the work is over."""
-        unfinished.keep_with(None)
+        checkpointing.set_store(None)
         if self._store is not None:
             self._store.ended(is_complete=is_complete)
 
@@ -128,7 +128,7 @@ class Checkpointing:
                 kept = store.stopped(patience, patience)
         except KeyboardInterrupt:
             kept = store.stopped(0, 0)
-        unfinished.keep_with(None)
+        checkpointing.set_store(None)
         return self.problem or f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
 
     @property

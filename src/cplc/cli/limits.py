@@ -103,7 +103,7 @@ class _End:
 
 def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: threading.Event) -> None:
     def run() -> None:
-        checkpointing.rest_after(abandoned)
+        checkpointing.cancel_on(abandoned)
         try:
             for event in work:
                 queue.put(event)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli.checkpointing import checkpoint_options, checkpointing
+from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.input_files import description
 from cplc.cli.limits import Interrupted, Limits, supervised
@@ -22,7 +22,7 @@ from cplc.cli.verify_run import Questions, Run, Said
 from cplc.cli.watch import watch_option, watched
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.runtime import checkpointing as unfinished
+from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
@@ -145,7 +145,7 @@ def command(
     if checkpoint is not None and (for_all or watch):
         raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     limits = Limits(timeout, memory)
-    kept = checkpointing(checkpoint, every, limits)
+    kept = checkpointing_for(checkpoint, every, limits)
     if watch:
         return watched(lambda: [file])
 
@@ -180,7 +180,7 @@ def command(
         if is_wanted(cache) and (others := shared()) is not None:
             stores.append(others)
         is_complete = True
-        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, settled=run.settle):
+        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle):
             is_complete &= result.answer != "unknown"
             yield result
         if kept is not None:
@@ -209,7 +209,7 @@ def command(
         run.fail(problem)
         raise
     finally:
-        unfinished.keep_with(None)
+        checkpointing.set_store(None)
     if itf is not None:
         run.write_traces(itf)
     run.finish()
@@ -248,7 +248,7 @@ def _every_size(
     if not isinstance(compilation, Compilation):
         raise click.UsageError("--for-all-n does not apply to models in ISPL: they have no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
-    every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
+    every = EverySize(compilation, counting, allowance, vacuity, on_answer=run.settle, so_far=run.take_note)
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
@@ -269,13 +269,13 @@ def _answered(
     *,
     vacuity: bool,
     stores: Sequence[Answers],
-    settled: AnswerListener,
+    on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
     others = [one for one in asked if one.question.kind != "analysis"]
 
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
-        return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
+        return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
     told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
     yield from answers(others, told, verify, stores)

@@ -102,7 +102,7 @@ class Run:
             self.tell(event.text)
         else:
             self.results.append(event)
-            progress.say(None)
+            progress.report(None)
             self._show(event)
 
     def tell(self, text: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cplc.decision.benefit import total_reward_and_benefit
-from cplc.decision.component_cache import ComponentCache, ComponentClass, ComponentMdp, isomorphic_components
+from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
 from cplc.decision.components import conjuncts
 from cplc.decision.optimal_strategy import advice
 from cplc.decision.results import Advice, Analysis, Ending, Figure, Gain, Remark, Sensitivity, Work, ordered
@@ -38,27 +38,27 @@ def analyse(
         from cplc.decision.sensitivity import sensitivities, value_sensitivities
 
     cache = ComponentCache(system, participant, exact, fairness, reduction, limit)
-    asked: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
+    aspects: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
     if participant.goals:
-        asked.append(("achievement", conj(goal.condition for goal in participant.goals)))
+        aspects.append(("achievement", conj(goal.condition for goal in participant.goals)))
     figures: list[Figure] = []
-    found: list[Sensitivity] = []
-    classes: Sequence[ComponentClass] = ()
-    for aspect, condition in asked:
+    impacts: list[Sensitivity] = []
+    groups: Sequence[ComponentGroup] = ()
+    for aspect, condition in aspects:
         try:
-            classes = cache.classes(condition)
-            figures.append(_figure(cache, aspect, classes))
+            groups = cache.groups(condition)
+            figures.append(_figure(cache, aspect, groups))
             if sensitivity:
-                found += sensitivities(cache, aspect, classes, thresholds)
+                impacts += sensitivities(cache, aspect, groups, thresholds)
         except ResourceExhausted as exhausted:
             figures.append(Figure.unknown(aspect, str(exhausted)))
     gain: Gain | None = None
     values: tuple[Sensitivity, ...] = ()
     if participant.worth:
         try:
-            gain, benefit = total_reward_and_benefit(cache, cache.classes(TRUE), with_cdf_bounds=sensitivity)
+            gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
             if sensitivity:
-                values = ordered(value_sensitivities(cache, cache.classes(TRUE)))
+                values = ordered(value_sensitivities(cache, cache.groups(TRUE)))
         except ResourceExhausted as exhausted:
             gain, benefit = None, Figure.unknown("benefit", str(exhausted))
         figures.append(benefit)
@@ -66,87 +66,78 @@ def analyse(
         participant.name,
         tuple(figures),
         gain,
-        ordered(found) + values,
+        ordered(impacts) + values,
         tuple(_remarks(cache)),
-        _statistics(cache, classes),
+        _statistics(cache, groups),
     )
 
 
-def _figure(cache: ComponentCache, aspect: Aspect, classes: Sequence[ComponentClass]) -> Figure:
+def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup]) -> Figure:
     return Figure(
         aspect,
-        cache.bounds(classes, True),
-        cache.bounds(classes, False),
-        endings=tuple(_endings(cache, classes)),
-        advice=_optimal_strategy(cache, classes),
+        cache.bounds(groups, True),
+        cache.bounds(groups, False),
+        endings=tuple(_endings(cache, groups)),
+        advice=_optimal_strategy(cache, groups),
     )
 
 
-def _optimal_strategy(cache: ComponentCache, classes: Sequence[ComponentClass]) -> Advice | None:
+def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Advice | None:
     """Return what is best in each of the parts, in the words of the first of its copies."""
-    found = []
-    for component_class in classes:
-        if not component_class.built.has_decisions:
+    strategies = []
+    for group in groups:
+        if not group.built.has_decisions:
             continue
-        if not isinstance(component_class.built, ComponentMdp):
-            one = component_class.built.solved(component_class.condition, cache.exact).advice
+        if not isinstance(group.built, ComponentMdp):
+            one = group.built.solved(group.condition, cache.exact).advice
         else:
             one = advice(
-                component_class.parts[0].system,
+                group.components[0].system,
                 cache.participant.agents,
-                component_class.built.ordered,
-                cache.values(component_class.built, component_class.wanted, True).low,
-                lambda at, component_class=component_class, built=component_class.built: component_class.renamed_state(
-                    built.state_at(at)
-                ),  # type: ignore[misc]
+                group.built.ordered,
+                cache.values(group.built, group.wanted, True).low,
+                lambda at, group=group, built=group.built: group.renamed_state(built.state_at(at)),  # type: ignore[misc]
             )
         if one is not None:
-            found.append(one)
-    if not found:
+            strategies.append(one)
+    if not strategies:
         return None
-    return Advice(tuple(each for one in found for each in one.situations), all(one.by_sight for one in found))
+    return Advice(tuple(each for one in strategies for each in one.situations), all(one.by_sight for one in strategies))
 
 
-def _endings(cache: ComponentCache, classes: Sequence[ComponentClass]) -> Iterator[Ending]:
+def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Ending]:
     """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
-    kinds = [
-        (_example_end(cache, component_class, True), _example_end(cache, component_class, False), component_class)
-        for component_class in classes
-    ]
-    for good, bad, component_class in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
+    kinds = [(_example_end(cache, group, True), _example_end(cache, group, False), group) for group in groups]
+    for good, bad, group in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
         if good is not None:
-            yield Ending(_state(component_class, good), True, "")
+            yield Ending(_state(group, good), True, "")
         if bad is not None:
-            state = _state(component_class, bad)
-            yield Ending(state, False, _failing_conditions(component_class, state))
+            state = _state(group, bad)
+            yield Ending(state, False, _failing_conditions(group, state))
         return
 
 
-def _example_end(cache: ComponentCache, component_class: ComponentClass, wanted: bool) -> int | None:
+def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
     """Return the number, or the word, of an end that is wanted or not."""
-    if not isinstance(component_class.built, ComponentMdp):
-        solved = component_class.built.solved(component_class.condition, cache.exact)
-        return solved.wanted if wanted else solved.unwanted
-    model = component_class.built.explored.model
-    return next(
-        (at for at in range(len(model)) if model.is_end(at) and bool(component_class.wanted[at]) == wanted), None
+    if not isinstance(group.built, ComponentMdp):
+        solved = group.built.solved(group.condition, cache.exact)
+        return solved.goal_end if is_goal else solved.other_end
+    model = group.built.explored.model
+    return next((at for at in range(len(model)) if model.is_end(at) and bool(group.wanted[at]) == is_goal), None)
+
+
+def _state(group: ComponentGroup, at: int) -> State:
+    return group.renamed_state(
+        group.built.state_at(at) if isinstance(group.built, ComponentMdp) else group.built.state(at)
     )
 
 
-def _state(component_class: ComponentClass, at: int) -> State:
-    return component_class.renamed_state(
-        component_class.built.state_at(at)
-        if isinstance(component_class.built, ComponentMdp)
-        else component_class.built.state(at)
-    )
-
-
-def _failing_conditions(component_class: ComponentClass, state: State) -> str:
+def _failing_conditions(group: ComponentGroup, state: State) -> str:
     """Return what the conditions that fail there are about."""
-    system = component_class.parts[0].system
+    system = group.components[0].system
     packing = Packing(system)
     packed = packing.pack(state)
-    failing = [one for one in conjuncts(component_class.asked) if not packing.condition(one)(packed)]
+    failing = [one for one in conjuncts(group.original_condition) if not packing.condition(one)(packed)]
     about = dict.fromkeys(system.variable[name].about for one in failing for name in sorted(reads(one)))
     return ", ".join(about)
 
@@ -154,34 +145,34 @@ def _failing_conditions(component_class: ComponentClass, state: State) -> str:
 def _remarks(cache: ComponentCache) -> Iterator[Remark]:
     """Yield what was seen while the models were built; each part is asked about once."""
     try:
-        classes = cache.classes(TRUE)
+        groups = cache.groups(TRUE)
     except ResourceExhausted:
         return
     beliefs = cache.participant.beliefs
-    for component_class, part in isomorphic_components(classes):
-        seen = component_class.built.seen
-        example = part is component_class.parts[0]
-        for index in range(len(part.beliefs)):
-            mine = part.beliefs[index]
-            if index in seen.partial:
-                times, state = seen.partial[index]
-                where = component_class.renamed_state(state()) if example else None
+    for group, component in isomorphic_components(groups):
+        diagnostics = group.built.diagnostics
+        example = component is group.components[0]
+        for index in range(len(component.beliefs)):
+            mine = component.beliefs[index]
+            if index in diagnostics.partial:
+                times, state = diagnostics.partial[index]
+                where = group.renamed_state(state()) if example else None
                 text = f"in {times:,} states the condition holds and only some of the events are possible"
                 yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
-            elif index not in seen.applied:
+            elif index not in diagnostics.applied:
                 yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
-        for (one, other), state in seen.overlapping.items():
-            pair = part.beliefs[one], part.beliefs[other]
+        for (one, other), state in diagnostics.overlapping.items():
+            pair = component.beliefs[one], component.beliefs[other]
             text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
-            yield Remark("overlapping-beliefs", text, pair, component_class.renamed_state(state()) if example else None)
-        if seen.stuck is not None and example:
+            yield Remark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
+        if diagnostics.stuck is not None and example:
             text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), component_class.renamed_state(seen.stuck()))
-    if not all(component_class.built.is_acyclic for component_class in classes):
+            yield Remark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
+    if not all(group.built.is_acyclic for group in groups):
         yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
 
 
-def _statistics(cache: ComponentCache, classes: Sequence[ComponentClass]) -> Work:
+def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Work:
     built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
     method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
@@ -189,4 +180,4 @@ def _statistics(cache: ComponentCache, classes: Sequence[ComponentClass]) -> Wor
         method += ", alike ones counted"
     made = [*built, *cache.sums]
     states, ends = sum(one.states for one in made), sum(one.ends for one in made)
-    return Work(sum(len(component_class.parts) for component_class in classes), len(built), states, ends, method)
+    return Work(sum(len(group.components) for group in groups), len(built), states, ends, method)

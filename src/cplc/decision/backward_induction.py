@@ -26,17 +26,17 @@ ValueArray = NDArray[Any]
 DecisionValues = tuple[Indices, int, tuple[int, int] | None, ValueArray]
 """Where there is a choice, the step, whose it is, and what it is worth."""
 DecisionObserver = Callable[[Words, Sequence[DecisionValues], ValueArray], None]
-"""Told of each layer with turns: its words, what each choice is worth where, and what the best is worth."""
+"""Told of each layer with decision_values: its words, what each choice is worth where, and what the best is worth."""
 
 
 @dataclass(frozen=True)
 class LayeredObjective:
     """One question about the ends."""
 
-    wanted: Callable[[Words], ValueArray]
+    end_values: Callable[[Words], ValueArray]
     """What ends are worth: nothing or one."""
     worst: bool
-    turns: DecisionObserver | None = None
+    observe_decisions: DecisionObserver | None = None
 
 
 @dataclass
@@ -45,7 +45,7 @@ class BackwardInduction:
 
     layers: LayeredMdp
     chances: Sequence[EventProbability]
-    asked: Sequence[LayeredObjective]
+    objectives: Sequence[LayeredObjective]
     exact: bool
     gains: Mapping[int, int] = field(default_factory=dict)
     """What a step is worth, where values are expected sums."""
@@ -61,50 +61,50 @@ class BackwardInduction:
             self._later.pop(depth + self.layers.max_rise, None)
         return self._later[0]
 
-    def _successor_values(self, depth: int, here: Words, way: LayeredTransition) -> list[ValueArray]:
+    def _successor_values(self, depth: int, here: Words, transition: LayeredTransition) -> list[ValueArray]:
         """Return the values where these states lead."""
-        there = moved(here, way.by)
-        layer, later = self.layers.words[depth + way.rise], self._later[depth + way.rise]
+        targets = moved(here, transition.by)
+        layer, later = self.layers.words[depth + transition.rise], self._later[depth + transition.rise]
         if self.decided is None:
-            at = np.searchsorted(layer, there)
+            at = np.searchsorted(layer, targets)
             return [values[at] for values in later]
-        won, lost = self.decided(there)
-        at = np.minimum(np.searchsorted(layer, there), max(0, len(layer) - 1))
-        found = []
+        won, lost = self.decided(targets)
+        at = np.minimum(np.searchsorted(layer, targets), max(0, len(layer) - 1))
+        values_of_targets = []
         for values in later:
-            one = values[at] if len(values) else self._constant(len(there), 0)
+            one = values[at] if len(values) else self._constant(len(targets), 0)
             one[won] = Fraction(1) if self.exact else 1.0
             one[lost] = Fraction(0) if self.exact else 0.0
-            found.append(one)
-        return found
+            values_of_targets.append(one)
+        return values_of_targets
 
     def _constant(self, size: int, value: int) -> ValueArray:
         return np.full(size, Fraction(value), object) if self.exact else np.full(size, float(value))
 
     def _layer_values(self, depth: int) -> list[ValueArray]:
         layer = self.layers.words[depth]
-        found, ends = self.layers.found(depth)
-        values: list[ValueArray] = [np.full(len(layer), None if self.exact else np.nan) for _ in self.asked]
-        turns: list[list[DecisionValues]] = [[] for _ in self.asked]
-        for places, moves in found:
+        enabled_groups, ends = self.layers.enabled_in(depth)
+        values: list[ValueArray] = [np.full(len(layer), None if self.exact else np.nan) for _ in self.objectives]
+        decision_values: list[list[DecisionValues]] = [[] for _ in self.objectives]
+        for places, enabled in enabled_groups:
             here = layer[places]
-            for number, each in enumerate(self._action_values(moves, depth, here)):
+            for number, each in enumerate(self._action_values(enabled, depth, here)):
                 for at, one in enumerate(each):
-                    if number < len(moves.options):
-                        self._update(values[at], places, one, self.asked[at].worst)
+                    if number < len(enabled.options):
+                        self._update(values[at], places, one, self.objectives[at].worst)
                     else:
-                        step = moves.own[number - len(moves.options)][0].step
-                        turns[at].append((places, step, moves.owner, one))
-        for at, asked in enumerate(self.asked):
-            if turns[at]:
+                        step = enabled.controlled[number - len(enabled.options)][0].step
+                        decision_values[at].append((places, step, enabled.owner, one))
+        for at, objective in enumerate(self.objectives):
+            if decision_values[at]:
                 best: ValueArray = np.full(len(layer), None if self.exact else np.nan)
-                for places, _, _, one in turns[at]:
+                for places, _, _, one in decision_values[at]:
                     self._update(best, places, one, worst=False)
-                mine = np.unique(np.concatenate([places for places, _, _, _ in turns[at]]))
-                if asked.turns is not None:
-                    asked.turns(layer, turns[at], best)
-                self._update(values[at], mine, best[mine], asked.worst)
-            worth = asked.wanted(layer[ends])
+                mine = np.unique(np.concatenate([places for places, _, _, _ in decision_values[at]]))
+                if objective.observe_decisions is not None:
+                    objective.observe_decisions(layer, decision_values[at], best)
+                self._update(values[at], mine, best[mine], objective.worst)
+            worth = objective.end_values(layer[ends])
             values[at][ends] = [Fraction(int(one)) for one in worth] if self.exact else worth
         return values
 
@@ -117,45 +117,45 @@ class BackwardInduction:
         for at, one in zip(places, new, strict=True):
             values[at] = one if values[at] is None else choose(values[at], one)
 
-    def _action_values(self, moves: EnabledActions, depth: int, here: Words) -> list[list[ValueArray]]:
-        found = []
-        for option in moves.options:
-            events = [self._event_values(ways, depth, here) for _, ways in option.events]
-            if option.kind == ActionKind.BELIEF:
-                found.append(self._belief_values(option, events))
+    def _action_values(self, enabled: EnabledActions, depth: int, here: Words) -> list[list[ValueArray]]:
+        action_values = []
+        for action in enabled.options:
+            events = [self._event_values(transitions, depth, here) for _, transitions in action.events]
+            if action.kind == ActionKind.BELIEF:
+                action_values.append(self._belief_values(action, events))
             else:
                 (event,) = events
-                found.append(event)
-        return found + [self._event_values(ways, depth, here) for ways in moves.own]
+                action_values.append(event)
+        return action_values + [self._event_values(transitions, depth, here) for transitions in enabled.controlled]
 
-    def _event_values(self, ways: Sequence[LayeredTransition], depth: int, here: Words) -> list[ValueArray]:
+    def _event_values(self, transitions: Sequence[LayeredTransition], depth: int, here: Words) -> list[ValueArray]:
         """Return the values of an event, of which the world chooses the way."""
-        found: list[ValueArray] = []
-        for way in ways:
-            each = self._successor_values(depth, here, way)
-            if gain := self.gains.get(way.step, 0):
+        extremes: list[ValueArray] = []
+        for transition in transitions:
+            each = self._successor_values(depth, here, transition)
+            if gain := self.gains.get(transition.step, 0):
                 each = [one + gain for one in each]
-            if not found:
-                found = each
+            if not extremes:
+                extremes = each
             else:
-                found = [
-                    (np.minimum if asked.worst else np.maximum)(old, new)
-                    for asked, old, new in zip(self.asked, found, each, strict=True)
+                extremes = [
+                    (np.minimum if objective.worst else np.maximum)(old, new)
+                    for objective, old, new in zip(self.objectives, extremes, each, strict=True)
                 ]
-        return found
+        return extremes
 
-    def _belief_values(self, option: LayeredAction, events: Sequence[Sequence[ValueArray]]) -> list[ValueArray]:
-        chances = [self.chances[chance] for chance, _ in option.events]
-        found = []
-        for at, asked in enumerate(self.asked):
+    def _belief_values(self, action: LayeredAction, events: Sequence[Sequence[ValueArray]]) -> list[ValueArray]:
+        chances = [self.chances[chance] for chance, _ in action.events]
+        means = []
+        for at, objective in enumerate(self.objectives):
             each = [event[at] for event in events]
             if len(each) == 1:
-                found.append(each[0])
+                means.append(each[0])
             elif all(one.low == one.high for one in chances):
-                found.append(self._weighted_sum([one.low for one in chances], each))
+                means.append(self._weighted_sum([one.low for one in chances], each))
             else:
-                found.append(self._extremal_means(chances, each, asked.worst))
-        return found
+                means.append(self._extremal_means(chances, each, objective.worst))
+        return means
 
     def _weighted_sum(self, shares: Sequence[Fraction], each: Sequence[ValueArray]) -> ValueArray:
         scaled = [(share if self.exact else float(share)) * one for share, one in zip(shares, each, strict=True)]
@@ -179,10 +179,10 @@ class BackwardInduction:
         return result
 
 
-def initial_values(each: Sequence[ValueArray], asked: Sequence[LayeredObjective]) -> list[Number]:
+def initial_values(each: Sequence[ValueArray], objectives: Sequence[LayeredObjective]) -> list[Number]:
     """Return for each question what the initial states are worth, of which the world chooses one."""
-    found: list[Number] = []
-    for values, one in zip(each, asked, strict=True):
+    extremes: list[Number] = []
+    for values, one in zip(each, objectives, strict=True):
         value = (min if one.worst else max)(values)
-        found.append(value if isinstance(value, Fraction) else float(value))
-    return found
+        extremes.append(value if isinstance(value, Fraction) else float(value))
+    return extremes

@@ -57,12 +57,12 @@ class BatchedMdp:
         first = self.each[0]
         columns = []
         for number, pairs in zip(numbers, np.array(points), strict=True):
-            others = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
+            siblings = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
             lacking = np.array([_complement(row[number].low) for row in self.each])
             changed = np.repeat(base[:, None, :], _PERTURBATIONS, axis=1)
             changed[:, :, number] = pairs[:, :, 0]
-            for other in others:
-                share = 1.0 if len(others) == 1 else base[:, other] / lacking
+            for other in siblings:
+                share = 1.0 if len(siblings) == 1 else base[:, other] / lacking
                 changed[:, :, other] = pairs[:, :, 1] * np.reshape(share, (-1, 1))
             columns.append(changed)
         shares = np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, base.shape[1]).T)
@@ -71,32 +71,35 @@ class BatchedMdp:
     def _initial_values(self, shares: NDArray[Any]) -> _Row:
         model = self.ordered.model
         values = np.zeros((len(model), shares.shape[1]))
-        for (state,) in self.ordered.parts:
+        for (state,) in self.ordered.sccs:
             if model.is_end(state):
                 values[state] = self.ends[state]
             else:
                 values[state] = _minimum(
-                    [self._action_values(option, values, shares) for option in model.options(state)]
+                    [self._action_values(action, values, shares) for action in model.options(state)]
                 )
         return _minimum([values[state] for state in self.initial])
 
-    def _action_values(self, option: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
+    def _action_values(self, action: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
         model = self.ordered.model
-        events = model.events(option)
-        each = [_minimum([self._transition_values(way, values) for way in model.ways(event)]) for event in events]
+        events = model.events(action)
+        each = [
+            _minimum([self._transition_values(transition, values) for transition in model.transitions(event)])
+            for event in events
+        ]
         if len(each) == 1:
             return each[0]
-        if model.kind[option] == ActionKind.BELIEF:
+        if model.kind[action] == ActionKind.BELIEF:
             return _sum([shares[model.chance[event]] * value for event, value in zip(events, each, strict=True)])
-        found = each[0]
+        maximum = each[0]
         for one in each[1:]:
-            found = np.maximum(found, one)
-        return found
+            maximum = np.maximum(maximum, one)
+        return maximum
 
-    def _transition_values(self, way: int, values: NDArray[Any]) -> _Row:
+    def _transition_values(self, transition: int, values: NDArray[Any]) -> _Row:
         model = self.ordered.model
-        made = self.of.get(model.step[way], 0)
-        after: _Row = values[model.target[way]]
+        made = self.of.get(model.step[transition], 0)
+        after: _Row = values[model.target[transition]]
         return after + made if made else after
 
 
@@ -106,7 +109,7 @@ def perturbed_probabilities(
     """Return for each model what its probability becomes, times the rest, when one of these numbers changes."""
     values = alike.perturbed(numbers)
     # a share of several others is rounded three times more than a number that was written
-    slack = 1 - float(with_rounding_errors(1.0, 1.0, 2 * alike.ordered.roundings + 8).low)
+    slack = 1 - float(with_rounding_errors(1.0, 1.0, 2 * alike.ordered.max_roundings + 8).low)
     low = values * np.array([float(rest.low) for rest in rests])[:, None, None] * (1 - slack)
     high = np.minimum(1.0, values * np.array([float(rest.high) for rest in rests])[:, None, None] * (1 + slack))
     return _perturbed_figures(alike, numbers, low, high)
@@ -176,7 +179,7 @@ def _sum(rows: Sequence[_Row]) -> _Row:
 
 
 def _minimum(rows: Sequence[_Row]) -> _Row:
-    found = rows[0]
+    minimum = rows[0]
     for row in rows[1:]:
-        found = np.minimum(found, row)
-    return found
+        minimum = np.minimum(minimum, row)
+    return minimum

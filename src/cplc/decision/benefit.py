@@ -9,7 +9,7 @@ from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
 from cplc.decision.arrays import has_arrays
-from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentClass, ComponentMdp
+from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentGroup, ComponentMdp
 from cplc.decision.components import Component, rewards_by_step
 from cplc.decision.distribution import convolution, discrete_distribution
 from cplc.decision.optimal_strategy import advice
@@ -59,26 +59,26 @@ class _RewardComponent:
 
 
 def _reward_components(
-    cache: ComponentCache, classes: Sequence[ComponentClass], whole: StepRewards
+    cache: ComponentCache, groups: Sequence[ComponentGroup], whole: StepRewards
 ) -> list[_RewardComponent]:
-    found = []
-    for component_class in classes:
-        steps = {step: at for at, step in enumerate(component_class.built.part.steps)}
-        mine = {at: whole.of[step] for step, at in steps.items() if step in whole.of}
-        names = frozenset[str]().union(*(part.variables for part in component_class.parts))
-        found.append(_RewardComponent(component_class.built, mine, len(component_class.parts), names))
-    return found
+    components = []
+    for group in groups:
+        steps = {step: at for at, step in enumerate(group.built.component.steps)}
+        mine = {at: whole.by_step[step] for step, at in steps.items() if step in whole.by_step}
+        names = frozenset[str]().union(*(component.variables for component in group.components))
+        components.append(_RewardComponent(group.built, mine, len(group.components), names))
+    return components
 
 
 def total_reward_and_benefit(
-    cache: ComponentCache, classes: Sequence[ComponentClass], *, with_cdf_bounds: bool
+    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
 ) -> tuple[Gain, Figure]:
     """Return both; the pieces are the parts of the system with nothing asked of their ends.
 
     With edges it is also found within which the distribution lies, where it depends on what is open.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
-    lots = [lot for lot in _reward_components(cache, classes, whole) if lot.matters]
+    lots = [lot for lot in _reward_components(cache, groups, whole) if lot.matters]
     gain, figure = _total_reward_and_figure(cache, whole, lots)
     if with_cdf_bounds and gain.distribution is None:
         gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))
@@ -124,7 +124,7 @@ def _cdf_bounds(cache: ComponentCache, lots: Sequence[_RewardComponent], whole: 
 
 
 def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
-    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
+    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
 _UNBOUNDED = Bounds(-inf, inf)
@@ -156,7 +156,7 @@ def _means_with_circles(
     listed = _joint_mdp(cache, lots)
     if listed is None:
         raise ResourceExhausted("what is expected in circles is not followed through so many states")
-    lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.part.variables)
+    lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.component.variables)
     worst, best = (_expected_bounds([lot], worst, cache.exact, whole.unit, cache.fairness) for worst in (True, False))
     return worst, best
 
@@ -171,8 +171,8 @@ def _mean(each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent],
     """Return the mean of what is distributed so, whatever is chosen."""
     means = (sum(amount * share for amount, share in one.items()) for one in each)
     if exact:
-        found = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
-        return Bounds(found, found)
+        exact_mean = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
+        return Bounds(exact_mean, exact_mean)
     parts = [float(mean) * lot.times for mean, lot in zip(means, lots, strict=True)]
     middle = fsum(parts) * float(unit)
     slack = 4 * _UNIT_ROUNDOFF * fsum(map(abs, parts)) * float(unit) + 4 * _UNIT_ROUNDOFF * abs(middle)
@@ -198,7 +198,11 @@ def _expected_bounds(
         low += choose(values.low[state] for state in lot.built.initial) * lot.times
         high += choose(values.high[state] for state in lot.built.initial) * lot.times
         slack += (
-            2 * lot.times * (values.roundings + 4) * _UNIT_ROUNDOFF * max(size[state] for state in lot.built.initial)
+            2
+            * lot.times
+            * (values.max_roundings + 4)
+            * _UNIT_ROUNDOFF
+            * max(size[state] for state in lot.built.initial)
         )
     if exact:
         return Bounds(low * unit, high * unit)
@@ -219,16 +223,16 @@ def _combined_distribution(
         positive = sum((share for amount, share in total.items() if amount > 0), Fraction(0))
         bounds = Bounds(positive, positive)
         chances = [(amount * unit, share) for amount, share in sorted(total.items()) if share]
-        found = Distribution(tuple(chances))
+        combined = Distribution(tuple(chances))
     else:
         if exact:
             raise ResourceExhausted("what is made differs in too many ways")
         sums = convolution(discrete_distribution(one) ** lot.times for one, lot in zip(each, lots, strict=True))
         bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
-        found = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
+        combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:
         bounds = _rounded(bounds)
-    return found, Figure("benefit", bounds, bounds)
+    return combined, Figure("benefit", bounds, bounds)
 
 
 def _rounded(bounds: Bounds) -> Bounds:
@@ -245,26 +249,28 @@ def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Compo
     return cache.listed(_joint_component(cache, lots), MAX_EXPLICIT_STATES)
 
 
-def _counted_benefit(cache: ComponentCache, part: Component, of: Mapping[int, int]) -> CountedReward | None:
+def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[int, int]) -> CountedReward | None:
     """Return what counting alike ones finds; None if that does not do, or there is no numpy to do it with."""
     if not has_arrays():
         return None
     from cplc.decision.positive_reward_probability import counted_positive_reward
 
-    return counted_positive_reward(part, of, cache.limit, cache.exact)
+    return counted_positive_reward(component, of, cache.limit, cache.exact)
 
 
 def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Figure:
     """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
     listed = _joint_mdp(cache, lots)
-    part = _joint_component(cache, lots)
-    of = step_rewards({at: part.worth[step] for at, step in enumerate(part.steps) if step in part.worth}).of
+    component = _joint_component(cache, lots)
+    of = step_rewards(
+        {at: component.worth[step] for at, step in enumerate(component.steps) if step in component.worth}
+    ).by_step
     if listed is None:
-        counted = _counted_benefit(cache, part, of) if cache.split else None
+        counted = _counted_benefit(cache, component, of) if cache.split else None
         if counted is not None:
             cache.sums.append(counted)
             return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
-        listed = cache.listed(part, cache.limit)
+        listed = cache.listed(component, cache.limit)
         assert listed is not None
     try:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit)
@@ -278,14 +284,14 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
         for against in (True, False)
     )
     initial = range(summed.model.initial)
-    told = advice(
-        part.system,
+    strategy = advice(
+        component.system,
         cache.participant.agents,
         ordered,
         worst.low,
         lambda at: listed.state_at(summed.keys[at][0]),
     )
-    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=told)
+    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=strategy)
 
 
 def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: Mapping[int, int]) -> Figure:
@@ -294,13 +300,16 @@ def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: M
     for enough in _MAX_UNFOLDED_STATES:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit, enough)
         ordered, initial = OrderedMdp(summed.model), range(summed.model.initial)
-        won = bytes(at in summed.cut or wanted for at, wanted in enumerate(summed.wanted))
+        won = bytes(at in summed.cut or is_goal for at, is_goal in enumerate(summed.wanted))
         worst, best = (
             _intersection(
-                known,
-                *(_floating_point_bounds(cache, ordered, wanted, initial, against) for wanted in (summed.wanted, won)),
+                bounds,
+                *(
+                    _floating_point_bounds(cache, ordered, is_goal, initial, against)
+                    for is_goal in (summed.wanted, won)
+                ),
             )
-            for known, against in ((worst, True), (best, False))
+            for bounds, against in ((worst, True), (best, False))
         )
         apart = max(float(one.high - one.low) for one in (worst, best))
         if not summed.cut or apart < _SUFFICIENT_GAP or apart > _HOPELESS_GAP:
@@ -309,11 +318,11 @@ def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: M
 
 
 def _floating_point_bounds(
-    cache: ComponentCache, ordered: OrderedMdp, wanted: bytes, initial: Sequence[int], against: bool
+    cache: ComponentCache, ordered: OrderedMdp, goal_states: bytes, initial: Sequence[int], against: bool
 ) -> Bounds:
     """Return bounds without fractions, which grow with the sums."""
-    return solve(ordered, ReachabilityObjective(wanted, against, False, cache.fairness)).bounds(initial, against)
+    return solve(ordered, ReachabilityObjective(goal_states, against, False, cache.fairness)).bounds(initial, against)
 
 
-def _intersection(known: Bounds, low: Bounds, high: Bounds) -> Bounds:
-    return Bounds(max(known.low, low.low), min(known.high, high.high))
+def _intersection(bounds: Bounds, low: Bounds, high: Bounds) -> Bounds:
+    return Bounds(max(bounds.low, low.low), min(bounds.high, high.high))

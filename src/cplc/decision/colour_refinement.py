@@ -16,18 +16,22 @@ _MAX_EXPRESSION_SIZE = 200_000
 """Operators and operands of all that is looked at."""
 
 
-def colours(system: System, participant: Participant, asked: Sequence[Expr]) -> dict[str, int]:
+def colours(system: System, participant: Participant, conditions: Sequence[Expr]) -> dict[str, int]:
     """Return a number for each variable; different ones where all that is said is too much to look at."""
-    exprs = [*asked, *(step.guard for step in system.steps), *(to for step in system.steps for _, to in step.updates)]
+    exprs = [
+        *conditions,
+        *(step.guard for step in system.steps),
+        *(to for step in system.steps for _, to in step.updates),
+    ]
     if sum(length(one, _MAX_EXPRESSION_SIZE) for one in exprs) > _MAX_EXPRESSION_SIZE:
         return {name: at for at, name in enumerate(system.variable)}
     numbers: dict[object, int] = {}
     colour = {one.name: numbers.setdefault((one.domain, one.initial), len(numbers)) for one in system.variables}
-    known = 0
-    while len(set(colour.values())) > known:
-        known = len(set(colour.values()))
+    classes = 0
+    while len(set(colour.values())) > classes:
+        classes = len(set(colour.values()))
         signatures = _Signatures(colour)
-        signatures.collect(system, participant, asked)
+        signatures.collect(system, participant, conditions)
         numbers = {}
         colour = {
             name: numbers.setdefault((old, *sorted(signatures.by_variable[name])), len(numbers))
@@ -47,7 +51,7 @@ class _Signatures:
     def number(self, what: object) -> int:
         return self.numbers.setdefault(what, len(self.numbers))
 
-    def collect(self, system: System, participant: Participant, asked: Sequence[Expr]) -> None:
+    def collect(self, system: System, participant: Participant, conditions: Sequence[Expr]) -> None:
         worth = rewards_by_step(participant)
         steps = []
         for index, step in enumerate(system.steps):
@@ -72,7 +76,7 @@ class _Signatures:
         for decision in participant.decisions:
             about = self.number(("decision", self.form(decision.condition), tuple(steps[s] for s in decision.steps)))
             self.record(decision.condition, ("decision", about))
-        for condition in asked:
+        for condition in conditions:
             self.record(condition, ("asked", self.form(condition)))
 
     def form(self, expr: Expr) -> int:
@@ -105,10 +109,10 @@ def linked_sets(system: System, participant: Participant, colour: Mapping[str, i
     """Yield sets of variables that are spoken of together, but for what is asked of several that occur alike."""
     signatures = _Signatures(colour)
     for step in system.steps:
-        found = set(step.writes)
+        names = set(step.writes)
         for expr in (step.guard, *(to for _, to in step.updates)):
-            found |= _linked_variables(signatures, expr)
-        yield found
+            names |= _linked_variables(signatures, expr)
+        yield names
     for belief in participant.beliefs:
         steps = (system.steps[step] for event in belief.events for step in event.steps)
         yield _linked_variables(signatures, belief.condition).union(*(step.writes for step in steps))

@@ -14,7 +14,7 @@ from cplc.decision.mdp import ActionKind, EventProbability, ExploredMdp, explore
 from cplc.decision.model_diagnostics import ModelDiagnostics
 from cplc.decision.results import Bounds
 from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
-from cplc.logic.expressions import Expr, Read, conj, reads, replaced
+from cplc.logic.expressions import Expr, Read, conj, reads, substitute
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -32,7 +32,7 @@ MAX_EXPLICIT_STATES = 10_000
 class ComponentMdp:
     """A part with its decision model."""
 
-    part: Component
+    component: Component
     explored: ExploredMdp
 
     @cached_property
@@ -69,7 +69,7 @@ class ComponentMdp:
         return self.explored.packing.unpack(self.explored.states[at])
 
     @cached_property
-    def seen(self) -> ModelDiagnostics:
+    def diagnostics(self) -> ModelDiagnostics:
         explored, unpack = self.explored, self.explored.packing.unpack
         return ModelDiagnostics(
             {belief: (times, partial(unpack, state)) for belief, (times, state) in explored.partial.items()},
@@ -78,37 +78,37 @@ class ComponentMdp:
             None if explored.stuck is None else partial(unpack, explored.stuck),
         )
 
-    def with_beliefs_of(self, part: Component) -> ComponentMdp:
+    def with_beliefs_of(self, component: Component) -> ComponentMdp:
         """Return the same with the probabilities of a part that is a copy but for these."""
-        known, *mine = self.explored.model.chances
-        bounds = zip(mine, part.bounds, strict=True)
+        certain, *mine = self.explored.model.chances
+        bounds = zip(mine, component.bounds, strict=True)
         model = with_chances(
-            self.explored.model, [known, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+            self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
-        found = ComponentMdp(self.part, replace(self.explored, model=model))
-        assert self.ordered.is_acyclic or self.ordered.roundings  # known once, for all of them
-        found.__dict__["ordered"] = self.ordered.changed(model)
-        return found
+        copy = ComponentMdp(self.component, replace(self.explored, model=model))
+        assert self.ordered.is_acyclic or self.ordered.max_roundings  # known once, for all of them
+        copy.__dict__["ordered"] = self.ordered.with_model(model)
+        return copy
 
     def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
-        return self.ordered.changed(with_chances(self.explored.model, chances))
+        return self.ordered.with_model(with_chances(self.explored.model, chances))
 
 
 @dataclass(frozen=True)
-class ComponentClass:
+class ComponentGroup:
     """One of the parts that decide together whether an end is wanted, with how many copies of it there are."""
 
     built: ComponentMdp | LayeredComponent
     condition: Expr
     wanted: bytes
     """The ends where the condition holds, of a part that is not large."""
-    parts: tuple[Component, ...]
-    asked: Expr
+    components: tuple[Component, ...]
+    original_condition: Expr
     """The condition in the words of the first of them; a copy may be what was built."""
 
     def renamed_state(self, state: State) -> State:
         """Return the state in the words of the first of the parts."""
-        return dict(zip(self.parts[0].order, state.values(), strict=True))
+        return dict(zip(self.components[0].order, state.values(), strict=True))
 
 
 @dataclass
@@ -131,7 +131,7 @@ class ComponentCache:
     answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
     sums: list[CountedReward] = field(default_factory=list)
     """What was found by counting, with what was made so far in the states."""
-    _pieces: dict[Expr, tuple[ComponentClass, ...]] = field(default_factory=dict)
+    _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
     _unlayered: set[object] = field(default_factory=set)
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """How many states of parts there are more than."""
@@ -140,145 +140,148 @@ class ComponentCache:
     def splitting(self) -> ComponentPartition | None:
         return ComponentPartition(self.system, self.participant) if self.split and is_separable(self.system) else None
 
-    def parts(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
+    def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return the parts that may be looked at one by one."""
         if self.splitting is None:
             return (whole_component(self.system, self.participant),)
         joined = tuple(connected)
-        parts = self.splitting.parts(joined)
-        turning = [part for part in parts if self.build(part).has_decisions]
-        if len(turning) > 1 and not all(self.build(part).is_acyclic for part in turning):
-            names = frozenset[str]().union(*(part.variables for part in turning))
-            parts = self.splitting.parts((*joined, names))
+        parts = self.splitting.components(joined)
+        turning = [component for component in parts if self.build(component).has_decisions]
+        if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
+            names = frozenset[str]().union(*(component.variables for component in turning))
+            parts = self.splitting.components((*joined, names))
         return parts
 
     def part_of(self, names: frozenset[str]) -> Component:
         """Return these variables, all of some parts, as one part."""
         if self.splitting is None:
             return whole_component(self.system, self.participant)
-        return next(part for part in self.splitting.parts([names]) if names <= part.variables)
+        return next(component for component in self.splitting.components([names]) if names <= component.variables)
 
-    def build(self, part: Component) -> ComponentMdp | LayeredComponent:
+    def build(self, component: Component) -> ComponentMdp | LayeredComponent:
         """Return the part with its decision model: a list of states or, where there are very many, layers of them."""
-        listed = self.listed(part, MAX_EXPLICIT_STATES)
+        listed = self.listed(component, MAX_EXPLICIT_STATES)
         if listed is not None:
             return listed
-        asked = self._asked_of(part)
-        key = self.form(part), tuple(map(part.form_of, asked))
+        conditions = self._asked_of(component)
+        key = self.form(component), tuple(map(component.form_of, conditions))
         if key in self.built:
             return self.built[key]
         if key not in self._unlayered:
-            found = self._layered(part, asked)
-            if found is not None:
-                self._keep(key, found)
-                return found
+            layered = self._layered(component, conditions)
+            if layered is not None:
+                self._keep(key, layered)
+                return layered
             self._unlayered.add(key)
-        listed = self.listed(part, self.limit)
+        listed = self.listed(component, self.limit)
         assert listed is not None
         return listed
 
-    def _layered(self, part: Component, asked: Sequence[Expr]) -> LayeredComponent | None:
+    def _layered(self, component: Component, conditions: Sequence[Expr]) -> LayeredComponent | None:
         """Return the part in layers; None if that cannot be done, or there is no numpy to do it with."""
         if not has_arrays():
             return None
         from cplc.decision.large_components import layered_component
 
-        return layered_component(part, asked, self.limit - self.states, self.exact, self.split)
+        return layered_component(component, conditions, self.limit - self.states, self.exact, self.split)
 
-    def listed(self, part: Component, limit: int) -> ComponentMdp | None:
+    def listed(self, component: Component, limit: int) -> ComponentMdp | None:
         """Return the part with a list of its states; None if there are more, but all of them are not too many."""
-        key = self.form(part)
-        known = self.built.get(key)
-        if known is None and limit > self._state_lower_bound.get(key, 0):
+        key = self.form(component)
+        cached = self.built.get(key)
+        if cached is None and limit > self._state_lower_bound.get(key, 0):
             most = self.limit - self.states
-            like = self.first_of_shape.get(self.shape(part))
+            like = self.first_of_shape.get(self.shape(component))
             try:
                 if like is not None and like.states <= most:
-                    known = like.with_beliefs_of(part)
+                    cached = like.with_beliefs_of(component)
                 else:
-                    known = ComponentMdp(part, explore(part.system, part.participant, min(limit, most)))
-                    self.first_of_shape[self.shape(part)] = known
-                self._keep(key, known)
+                    cached = ComponentMdp(component, explore(component.system, component.participant, min(limit, most)))
+                    self.first_of_shape[self.shape(component)] = cached
+                self._keep(key, cached)
             except ResourceExhausted:
                 if limit >= most:
                     raise
                 self._state_lower_bound[key] = limit
-        return known if isinstance(known, ComponentMdp) else None
+        return cached if isinstance(cached, ComponentMdp) else None
 
     def _keep(self, key: object, built: ComponentMdp | LayeredComponent) -> None:
         self.built[key] = built
         self.states += built.states
 
-    def _asked_of(self, part: Component) -> list[Expr]:
+    def _asked_of(self, component: Component) -> list[Expr]:
         """Return all that may be asked of the ends of the part."""
         aspects = self.participant.conforming, conj(goal.condition for goal in self.participant.goals)
-        each = ([one for one in conjuncts(aspect) if reads(one) <= part.variables] for aspect in aspects)
-        return [conj(one for one in asked if reads(one)) for asked in each]
+        each = ([one for one in conjuncts(aspect) if reads(one) <= component.variables] for aspect in aspects)
+        return [conj(one for one in conjunction if reads(one)) for conjunction in each]
 
-    def form(self, part: Component) -> int:
+    def form(self, component: Component) -> int:
         """Return a number that is the same for copies."""
-        found = self.form_of.get(part.order)
-        if found is None:
-            found = self.form_of[part.order] = self.forms.setdefault((self.shape(part), part.ratios), len(self.forms))
-        return found
+        number = self.form_of.get(component.order)
+        if number is None:
+            number = self.form_of[component.order] = self.forms.setdefault(
+                (self.shape(component), component.ratios), len(self.forms)
+            )
+        return number
 
-    def shape(self, part: Component) -> int:
+    def shape(self, component: Component) -> int:
         """Return a number that is the same for what are copies but for probabilities."""
-        found = self.shape_of.get(part.order)
-        if found is None:
-            found = self.shape_of[part.order] = self.shapes.setdefault(part.shape, len(self.shapes))
-        return found
+        number = self.shape_of.get(component.order)
+        if number is None:
+            number = self.shape_of[component.order] = self.shapes.setdefault(component.shape, len(self.shapes))
+        return number
 
-    def classes(self, condition: Expr) -> tuple[ComponentClass, ...]:
+    def groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
         """Return what decides whether the condition holds at the end: its conjuncts by the parts they are about."""
         if condition not in self._pieces:
-            self._pieces[condition] = self._component_classes(condition)
+            self._pieces[condition] = self._component_groups(condition)
         return self._pieces[condition]
 
-    def _component_classes(self, condition: Expr) -> tuple[ComponentClass, ...]:
-        asked = conjuncts(condition)
-        parts = self.parts(reads(one) for one in asked)
-        home = {name: at for at, part in enumerate(parts) for name in part.order}
+    def _component_groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
+        operands = conjuncts(condition)
+        parts = self.components(reads(one) for one in operands)
+        home = {name: at for at, component in enumerate(parts) for name in component.order}
         mine: dict[int, list[Expr]] = {}
-        for one in asked:
+        for one in operands:
             names = reads(one)
             mine.setdefault(home[next(iter(names))] if names else 0, []).append(one)
-        found: dict[object, list[Component]] = {}
-        for at, part in enumerate(parts):
-            found.setdefault((self.form(part), *map(part.form_of, mine.get(at, ()))), []).append(part)
-        first = {id(part): at for at, part in enumerate(parts)}
+        members_by_form: dict[object, list[Component]] = {}
+        for at, component in enumerate(parts):
+            members_by_form.setdefault((self.form(component), *map(component.form_of, mine.get(at, ()))), []).append(
+                component
+            )
+        first = {id(component): at for at, component in enumerate(parts)}
         return tuple(
-            self._component_class(members, conj(mine.get(first[id(members[0])], ()))) for members in found.values()
+            self._component_group(members, conj(mine.get(first[id(members[0])], ())))
+            for members in members_by_form.values()
         )
 
-    def _component_class(self, members: Sequence[Component], condition: Expr) -> ComponentClass:
-        built, asked = self.build(members[0]), condition
-        if built.part is not members[0]:  # a copy was built: what is asked there has other names
-            names = dict(zip(members[0].order, built.part.order, strict=True))
+    def _component_group(self, members: Sequence[Component], condition: Expr) -> ComponentGroup:
+        built, original = self.build(members[0]), condition
+        if built.component is not members[0]:  # a copy was built: what is asked there has other names
+            names = dict(zip(members[0].order, built.component.order, strict=True))
             condition = renamed(condition, names)
-        wanted = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
-        return ComponentClass(built, condition, wanted, tuple(members), asked)
+        goal_states = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
+        return ComponentGroup(built, condition, goal_states, tuple(members), original)
 
-    def values(self, built: ComponentMdp, wanted: bytes, worst: bool) -> ValueBounds:
-        key = (id(built), wanted, worst)
+    def values(self, built: ComponentMdp, goal_states: bytes, worst: bool) -> ValueBounds:
+        key = (id(built), goal_states, worst)
         if key not in self.answers:
-            self.answers[key] = solve(built.ordered, ReachabilityObjective(wanted, worst, self.exact, self.fairness))
+            self.answers[key] = solve(
+                built.ordered, ReachabilityObjective(goal_states, worst, self.exact, self.fairness)
+            )
         return self.answers[key]
 
-    def bounds_of(self, component_class: ComponentClass, worst: bool) -> Bounds:
+    def bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds:
         """Return the probability that one copy of the piece ends as wanted."""
-        if not isinstance(component_class.built, ComponentMdp):
-            solved = component_class.built.solved(component_class.condition, self.exact)
+        if not isinstance(group.built, ComponentMdp):
+            solved = group.built.solved(group.condition, self.exact)
             return solved.worst if worst else solved.best
-        return self.values(component_class.built, component_class.wanted, worst).bounds(
-            component_class.built.initial, worst
-        )
+        return self.values(group.built, group.wanted, worst).bounds(group.built.initial, worst)
 
-    def bounds(self, classes: Sequence[ComponentClass], worst: bool) -> Bounds:
+    def bounds(self, groups: Sequence[ComponentGroup], worst: bool) -> Bounds:
         """Return the probability that all end as wanted."""
-        return product_bounds(
-            [(self.bounds_of(component_class, worst), len(component_class.parts)) for component_class in classes]
-        )
+        return product_bounds([(self.bounds_of(group, worst), len(group.components)) for group in groups])
 
 
 def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:
@@ -297,10 +300,10 @@ def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:
 
 
 def renamed(expr: Expr, names: dict[str, str]) -> Expr:
-    return replaced(expr, {old: Read(new) for old, new in names.items()})
+    return substitute(expr, {old: Read(new) for old, new in names.items()})
 
 
-def isomorphic_components(classes: Iterable[ComponentClass]) -> Iterator[tuple[ComponentClass, Component]]:
+def isomorphic_components(groups: Iterable[ComponentGroup]) -> Iterator[tuple[ComponentGroup, Component]]:
     """Yield every part with the piece that it is a copy of."""
-    for component_class in classes:
-        yield from ((component_class, part) for part in component_class.parts)
+    for group in groups:
+        yield from ((group, component) for component in group.components)

@@ -42,12 +42,12 @@ class Component:
 
     @cached_property
     def system(self) -> System:
-        whole, kept = self.whole, self.variables
+        whole, variables = self.whole, self.variables
         return replace(
             whole,
-            variables=tuple(variable for variable in whole.variables if variable.name in kept),
+            variables=tuple(variable for variable in whole.variables if variable.name in variables),
             agents=tuple(
-                replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in whole.agents
+                replace(agent, local=tuple(name for name in agent.local if name in variables)) for agent in whole.agents
             ),
             shared=(),
             messages=(),
@@ -87,13 +87,13 @@ class Component:
         mine = frozenset(self.participant_of_whole.agents)
         whole, participant = self.whole, self.participant_of_whole
         agents: dict[str, int] = {}
-        known: dict[int, tuple[object, ...]] = {}
+        forms: dict[int, tuple[object, ...]] = {}
 
         def form(expr: Expr) -> tuple[object, ...]:
-            found = known.get(id(expr))
-            if found is None:
-                found = known[id(expr)] = form_of(expr, names)
-            return found
+            cached = forms.get(id(expr))
+            if cached is None:
+                cached = forms[id(expr)] = form_of(expr, names)
+            return cached
 
         return (
             tuple([(whole.variable[name].domain, whole.variable[name].initial) for name in self.order]),
@@ -151,11 +151,11 @@ class Component:
 
 def rewards_by_step(participant: Participant) -> dict[int, Fraction]:
     """Return what each step is worth to the participant, if it is worth anything."""
-    found: dict[int, Fraction] = {}
+    rewards: dict[int, Fraction] = {}
     for worth in participant.worth:
         for step in worth.steps:
-            found[step] = found.get(step, Fraction(0)) + worth.amount
-    return {step: amount for step, amount in found.items() if amount}
+            rewards[step] = rewards.get(step, Fraction(0)) + worth.amount
+    return {step: amount for step, amount in rewards.items() if amount}
 
 
 def _reindexed(belief: Belief, new: Mapping[int, int]) -> Belief:
@@ -167,34 +167,34 @@ def _reindexed(belief: Belief, new: Mapping[int, int]) -> Belief:
 
 def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
     """Return the expression with numbers for its variables: operators before their operands, types before values."""
-    found: list[object] = []
+    tokens: list[object] = []
     stack = [expr]
     while stack:
         top = stack.pop()
         match top:
             case Read(name):
-                found.append(names[name])
+                tokens.append(names[name])
                 continue
             case Const(value):
-                found += (type(value), value)
+                tokens += (type(value), value)
                 continue
             case Equal(Read(name), Const(value)):  # so are most of them
-                found += (Equal, type(value), value, names[name])
+                tokens += (Equal, type(value), value, names[name])
                 continue
             case And(operands) | Or(operands):
-                found += (type(top), -len(operands))
+                tokens += (type(top), -len(operands))
             case Arith(op):
-                found += (Arith, op)
+                tokens += (Arith, op)
             case _:
-                found.append(type(top))
+                tokens.append(type(top))
         stack += children(top)
-    return tuple(found)
+    return tuple(tokens)
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     match condition:
         case And(operands):
-            return tuple(part for operand in operands for part in conjuncts(operand))
+            return tuple(component for operand in operands for component in conjuncts(operand))
         case Const(True):
             return ()
         case _:
@@ -240,7 +240,7 @@ class ComponentPartition:
     def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
 
-    def parts(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
+    def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return as many parts as possible, in each of which one of these sets of variables is whole."""
         leader = self._leader
         wider = [names for names in connected if len({leader[name] for name in names}) > 1]
@@ -280,12 +280,12 @@ class ComponentPartition:
 
 def _merged_classes(leader: Mapping[str, str], connected: Iterable[frozenset[str]]) -> dict[str, str]:
     """Return for each variable the one that speaks for all that belong with it, once these belong together as well."""
-    found = dict(leader)
+    parent = dict(leader)
 
     def find(name: str) -> str:
-        while found[name] != name:
-            found[name] = found[found[name]]
-            name = found[name]
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
         return name
 
     for names in connected:
@@ -295,5 +295,5 @@ def _merged_classes(leader: Mapping[str, str], connected: Iterable[frozenset[str
             if not first:
                 first = root
             elif root != first:
-                found[root] = first
-    return {name: find(name) for name in found}
+                parent[root] = first
+    return {name: find(name) for name in parent}

@@ -72,7 +72,7 @@ class CountedStateSpace:
         self._common = view_of(symmetry, None)
         self._width = Packing(restricted_system(self.system, symmetry.shared, ())).width
         self._shared = (1 << self._width) - 1
-        self.edges: set[LocalTransition] = set()
+        self.outgoing: set[LocalTransition] = set()
         """All that there may be, if something is counted."""
         self.top = 1 << self._width
         """All words are below."""
@@ -89,18 +89,18 @@ class CountedStateSpace:
         begin = self._initial_shared()
         shared = {begin & self._shared: None}
         everything = [self._common, *(one.view for one in self._locals)]
-        known = [{0}, *({self._local(view, begin_of)} for view, begin_of in self._initial_members())]
+        local_states = [{0}, *({self._local(view, begin_of)} for view, begin_of in self._initial_members())]
         offers = [union_table(union(view.groups), view.groups) for view in everything]
         busy: set[tuple[int, int]] = set()
-        seen: set[tuple[int, int, int]] = set()
+        expanded: set[tuple[int, int, int]] = set()
         expansions, waiting = 0, True
         while waiting:
             waiting = False
             for at, view in enumerate(everything):
-                for state, inside in product(list(shared), sorted(known[at])):
-                    if (at, state, inside) in seen:
+                for state, inside in product(list(shared), sorted(local_states[at])):
+                    if (at, state, inside) in expanded:
                         continue
-                    seen.add((at, state, inside))
+                    expanded.add((at, state, inside))
                     waiting = True
                     for watched in range(1 << len(view.watched)):
                         expansions += 1
@@ -112,12 +112,12 @@ class CountedStateSpace:
                             continue
                         busy.add((at, inside))
                         for step, change in step_changes(offer):
-                            there = here ^ change
-                            shared[there & self._shared] = None
-                            known[at].add(there & view.local)
-                            self.edges.add(
+                            target = here ^ change
+                            shared[target & self._shared] = None
+                            local_states[at].add(target & view.local)
+                            self.outgoing.add(
                                 LocalTransition(
-                                    at - 1, inside, there & view.local, state, there & self._shared, view.steps[step]
+                                    at - 1, inside, target & view.local, state, target & self._shared, view.steps[step]
                                 )
                             )
         unit = 1 << self._width
@@ -125,7 +125,7 @@ class CountedStateSpace:
             radix = len(self.symmetry.families[at].members) + 1
             kinds: dict[object, Digit | None] = {}
             tests = [mine.view.packing.condition(one.condition) for one in self._asked_of(at)]
-            for inside in sorted(known[at + 1]):
+            for inside in sorted(local_states[at + 1]):
                 live = (at + 1, inside) in busy
                 if live:
                     mine.live.append(inside)
@@ -136,8 +136,8 @@ class CountedStateSpace:
                     kinds[kind] = Digit(unit, radix) if counted else None
                     unit *= radix if counted else 1
                 mine.digits[inside] = kinds[kind]
-            after: dict[int, set[int]] = {inside: set() for inside in known[at + 1]}
-            for edge in self.edges:
+            after: dict[int, set[int]] = {inside: set() for inside in local_states[at + 1]}
+            for edge in self.outgoing:
                 if edge.family == at and edge.inside != edge.after:
                     after[edge.inside].add(edge.after)
             ranks = longest_path_ranks(after)
@@ -209,8 +209,8 @@ class CountedStateSpace:
             yield from ((at, inside, digit) for inside, digit in one.digits.items() if digit is not None)
 
     def shared_of(self, states: Words) -> Words:
-        found: Words = states & np.uint64(self._shared)
-        return found
+        masked: Words = states & np.uint64(self._shared)
+        return masked
 
     def number_in(self, owner: tuple[int, int], states: Words) -> Words:
         """Return how many members are in the local state, in which something is open."""
@@ -243,18 +243,18 @@ class CountedStateSpace:
 
     # --- lanes
 
-    def projections(self, seen: Words) -> list[BitProjection[EnabledActions]]:
+    def projections(self, words: Words) -> list[BitProjection[EnabledActions]]:
         """Return the lanes; those of what is shared are put together as suits these words."""
         common = self._common
         groups: Sequence[ChoiceTable] = common.groups
-        if len(seen) > len(self.chances):
-            sample = seen[:: max(1, len(seen) // _SAMPLE_STATES)]
+        if len(words) > len(self.chances):
+            sample = words[:: max(1, len(words) // _SAMPLE_STATES)]
             groups = list(merged_tables(groups, [int(word) & self._shared for word in sample]))
-        found = [self._projection(common, group, None) for group in groups]
+        projections = [self._projection(common, group, None) for group in groups]
         for number, mine in enumerate(self._locals):
             group = union_table(union(mine.view.groups), mine.view.groups)
-            found += [self._projection(mine.view, group, (number, inside)) for inside in mine.live]
-        return found
+            projections += [self._projection(mine.view, group, (number, inside)) for inside in mine.live]
+        return projections
 
     def _projection(
         self, view: MemberView, group: ChoiceTable, inside: tuple[int, int] | None
@@ -274,23 +274,24 @@ class CountedStateSpace:
     def _enabled_actions(
         self, view: MemberView, offer: EnabledChoices, here: int, inside: tuple[int, int] | None
     ) -> EnabledActions:
-        def ways(changes: Sequence[tuple[int, int]]) -> tuple[LayeredTransition, ...]:
+        def transitions(changes: Sequence[tuple[int, int]]) -> tuple[LayeredTransition, ...]:
             return tuple(self._transition(view, step, here, here ^ change, inside) for step, change in changes)
 
         options = [
-            LayeredAction(ActionKind.STEP if is_fair else ActionKind.SEND, ((CERTAIN, ways(changes)),))
-            for changes, is_fair in offer.plain
+            LayeredAction(ActionKind.STEP if is_fair else ActionKind.SEND, ((CERTAIN, transitions(changes)),))
+            for changes, is_fair in offer.uncontrolled
         ]
         for belief, events in offer.believed:
             mine = view.beliefs[belief]
             options.append(
                 LayeredAction(
-                    ActionKind.BELIEF, tuple((self._chance[mine, event], ways(changes)) for event, changes in events)
+                    ActionKind.BELIEF,
+                    tuple((self._chance[mine, event], transitions(changes)) for event, changes in events),
                 )
             )
         return EnabledActions(
             tuple(options),
-            tuple(map(ways, offer.own)),
+            tuple(map(transitions, offer.controlled)),
             offer.ends,
             tuple(view.beliefs[belief] for belief, _ in offer.believed),
             tuple(view.beliefs[belief] for belief in offer.partial),
@@ -299,16 +300,16 @@ class CountedStateSpace:
         )
 
     def _transition(
-        self, view: MemberView, step: int, here: int, there: int, inside: tuple[int, int] | None
+        self, view: MemberView, step: int, source: int, target: int, inside: tuple[int, int] | None
     ) -> LayeredTransition:
-        by, rise = (there & self._shared) - (here & self._shared), 1
+        by, rise = (target & self._shared) - (source & self._shared), 1
         if inside is not None:
             mine = self._locals[inside[0]]
-            for state, sign in ((here, -1), (there, 1)):
+            for state, sign in ((source, -1), (target, 1)):
                 digit = mine.digits[state & mine.view.local]
                 by += sign * digit.unit if digit is not None else 0
             if mine.ranks:
-                rise = max(1, mine.ranks[there & view.local] - mine.ranks[here & view.local])
+                rise = max(1, mine.ranks[target & view.local] - mine.ranks[source & view.local])
         return LayeredTransition(view.steps[step], by, rise)
 
     # --- conditions
@@ -316,20 +317,20 @@ class CountedStateSpace:
     def truth(self, condition: Expr) -> Callable[[Words], NDArray[np.bool_]]:
         """Return the condition, one of those that the families were looked at for, as a function of words."""
         if condition not in self._conditions:
-            known = len(self.symmetry.watched)
+            predicates = len(self.symmetry.watched)
             self._conditions[condition] = self.symmetry.seen(condition)
-            if len(self.symmetry.watched) > known:
+            if len(self.symmetry.watched) > predicates:
                 raise ResourceExhausted("alike ones would have to be told apart")
-        seen = self._conditions[condition]
-        parts = [self._condition_projection(one) for one in conjuncts(seen)]
+        translated = self._conditions[condition]
+        parts = [self._condition_projection(one) for one in conjuncts(translated)]
 
         def test(states: Words) -> NDArray[np.bool_]:
-            found = np.ones(len(states), bool)
+            satisfied = np.ones(len(states), bool)
             for projection in parts:
                 for places, holds in projection.partition(states):
                     if not holds:
-                        found[places] = False
-            return found
+                        satisfied[places] = False
+            return satisfied
 
         return test
 
@@ -364,10 +365,10 @@ class CountedStateSpace:
 
     def choices(self) -> list[tuple[int, int]]:
         """Return the steps of the participant, each with what may be seen of whose it is."""
-        found = {(step, 0): None for step in self._common.steps}
+        steps = {(step, 0): None for step in self._common.steps}
         for at, one in enumerate(self._locals):
-            found.update(((step, self.visible((at, inside))), None) for inside in one.live for step in one.view.steps)
-        return [(step, seen) for step, seen in found if self.system.steps[step].actor in self.participant.agents]
+            steps.update(((step, self.visible((at, inside))), None) for inside in one.live for step in one.view.steps)
+        return [(step, visible) for step, visible in steps if self.system.steps[step].actor in self.participant.agents]
 
     def observation(self) -> Callable[[Words], Words]:
         """Return what the participant sees, as a number; it may see more of members that are done."""
@@ -379,27 +380,27 @@ class CountedStateSpace:
                     places.setdefault((at, self.visible((at, inside))), {})[digit] = None
 
         def see(states: Words) -> Words:
-            found = states & np.uint64(mask)
+            observed = states & np.uint64(mask)
             for digits in places.values():
                 unit = np.uint64(next(iter(digits)).unit)
                 for digit in digits:
-                    found += digit.of(states) * unit
-            return found
+                    observed += digit.of(states) * unit
+            return observed
 
         return see
 
     def distinguishing_variables(self, views: Words) -> list[tuple[str, Callable[[int], Value]]]:
         """Return the shared variables that are seen and differ, each with how its value is told from a word."""
         packing = self._common.packing
-        found: list[tuple[str, Callable[[int], Value]]] = []
+        readers: list[tuple[str, Callable[[int], Value]]] = []
         for agent in self.system.agents:
             for name in agent.local:
                 bits = np.uint64(
                     packing.mask([name]) if name in self._observed_variables and name in self.symmetry.shared else 0
                 )
                 if len(views) and (views & bits != views[0] & bits).any():
-                    found.append((name, partial(packing.value, name)))
-        return found
+                    readers.append((name, partial(packing.value, name)))
+        return readers
 
 
 def longest_path_ranks(after: Mapping[int, set[int]]) -> dict[int, int]:

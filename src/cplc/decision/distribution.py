@@ -34,10 +34,10 @@ class DiscreteDistribution:
         return Fraction(sum(self.shares[max(0, amount + 1 - self.least) :]), 1 << _FRACTION_BITS)
 
     def chances(self) -> dict[int, Fraction]:
-        found = (
+        pairs = (
             (self.least + at, Fraction(share, 1 << _FRACTION_BITS)) for at, share in enumerate(self.shares) if share
         )
-        return dict(found)
+        return dict(pairs)
 
     def __mul__(self, other: DiscreteDistribution) -> DiscreteDistribution:
         length = len(self.shares) + len(other.shares) - 1
@@ -53,14 +53,14 @@ class DiscreteDistribution:
         return _trimmed(self.least + other.least, shares)
 
     def __pow__(self, times: int) -> DiscreteDistribution:
-        found, base = ZERO_REWARD, self
+        product, base = ZERO_REWARD, self
         while times:
             if times & 1:
-                found *= base
+                product *= base
             times >>= 1
             if times:
                 base *= base
-        return found
+        return product
 
 
 def _trimmed(least: int, shares: tuple[int, ...]) -> DiscreteDistribution:
@@ -78,11 +78,11 @@ ZERO_REWARD = DiscreteDistribution(0, (1 << _FRACTION_BITS,))
 
 def convolution(lotteries: Iterable[DiscreteDistribution]) -> DiscreteDistribution:
     """Return the distribution of the sum of all; short ones are multiplied first."""
-    left = [ZERO_REWARD, *lotteries]
-    while len(left) > 1:
-        pairs = zip(left[::2], left[1::2], strict=False)
-        left = [one * other for one, other in pairs] + left[len(left) & ~1 :]
-    return left[0]
+    factors = [ZERO_REWARD, *lotteries]
+    while len(factors) > 1:
+        pairs = zip(factors[::2], factors[1::2], strict=False)
+        factors = [one * other for one, other in pairs] + factors[len(factors) & ~1 :]
+    return factors[0]
 
 
 def _packed_polynomial(shares: tuple[int, ...]) -> int:

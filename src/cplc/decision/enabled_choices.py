@@ -26,9 +26,9 @@ class EnabledChoices:
 
     ends: bool = False
     """A restart is about to happen."""
-    plain: tuple[tuple[tuple[StepChange, ...], bool], ...] = ()
+    uncontrolled: tuple[tuple[tuple[StepChange, ...], bool], ...] = ()
     """Ways to take a step that the world may choose, and whether it may not put it off for ever."""
-    own: tuple[tuple[StepChange, ...], ...] = ()
+    controlled: tuple[tuple[StepChange, ...], ...] = ()
     """The same of what the participant may choose."""
     believed: tuple[tuple[int, tuple[tuple[int, tuple[StepChange, ...]], ...]], ...] = ()
     """Each belief that applies, with the positions of its events and the ways each may happen."""
@@ -40,8 +40,8 @@ class EnabledChoices:
     def __or__(self, other: EnabledChoices) -> EnabledChoices:
         return EnabledChoices(
             self.ends or other.ends,
-            self.plain + other.plain,
-            self.own + other.own,
+            self.uncontrolled + other.uncontrolled,
+            self.controlled + other.controlled,
             self.believed + other.believed,
             self.partial + other.partial,
             self.forbidden or other.forbidden,
@@ -63,7 +63,7 @@ class PackedStep:
         initial = ([packing.bits(name, value) for value in system.variable[name].initial] for name in step.free)
         self._free = sorted({sum(bits) for bits in product(*initial)})
 
-    def ways(self, state: int) -> tuple[StepChange, ...]:
+    def transitions(self, state: int) -> tuple[StepChange, ...]:
         target = state & self._kept
         for update in self._updates:
             target |= update(state)
@@ -77,9 +77,9 @@ def _update(packing: Packing, step: Step, name: str, value: Expr) -> Callable[[i
 
 def _tabulated(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
     """Return whether all conditions hold, as a function of the packed state."""
-    wanted = tuple(conditions)
-    mask = packing.mask(name for condition in wanted for name in reads(condition))
-    tests = [packing.condition(condition) for condition in wanted]
+    conjuncts = tuple(conditions)
+    mask = packing.mask(name for condition in conjuncts for name in reads(condition))
+    tests = [packing.condition(condition) for condition in conjuncts]
     table = MemoTable(lambda pattern: all(test(pattern) for test in tests))
     return lambda state: table[state & mask]
 
@@ -120,13 +120,13 @@ class ChoiceTables:
             yield ChoiceTable(mask, lambda state, index=index: self._belief(index, state))  # type: ignore[misc]
 
     def _depends(self, step: int) -> set[str]:
-        found = set(self._system.steps[step].footprint)
+        names = set(self._system.steps[step].footprint)
         for index in self._beliefs_of_step.get(step, ()):
-            found |= self._reads(self._participant.beliefs[index])
+            names |= self._reads(self._participant.beliefs[index])
         for decision in self._participant.decisions:
             if step in decision.steps:
-                found |= reads(decision.condition)
-        return found
+                names |= reads(decision.condition)
+        return names
 
     def _reads(self, belief: Belief) -> set[str]:
         steps = {step for event in belief.events for step in event.steps}
@@ -141,13 +141,17 @@ class ChoiceTables:
             return EnabledChoices(ends=True)
         if any(self._applies(belief, state) for belief in self._beliefs_of_step.get(index, ())):
             return NO_CHOICES
-        ways = taking.ways(state)
+        transitions = taking.transitions(state)
         if step.kind in SEND_KINDS and step.actor in self._participant.agents:
             allowed = self._allowed.get(index)
-            return EnabledChoices(own=(ways,)) if allowed is None or allowed(state) else EnabledChoices(forbidden=True)
-        if step.kind == "tick" and all(change == 0 for _, change in ways):
+            return (
+                EnabledChoices(controlled=(transitions,))
+                if allowed is None or allowed(state)
+                else EnabledChoices(forbidden=True)
+            )
+        if step.kind == "tick" and all(change == 0 for _, change in transitions):
             return NO_CHOICES
-        return EnabledChoices(plain=((ways, step.kind not in SEND_KINDS),))
+        return EnabledChoices(uncontrolled=((transitions, step.kind not in SEND_KINDS),))
 
     def _possible(self, event: int, belief: int, state: int) -> list[int]:
         steps = self._participant.beliefs[belief].events[event].steps
@@ -164,9 +168,9 @@ class ChoiceTables:
         possible = [self._possible(event, index, state) for event in range(len(events))]
         if not all(possible):
             return EnabledChoices(partial=(index,)) if any(possible) else NO_CHOICES
-        found = tuple(
-            (position, tuple(way for step in steps for way in self._taking[step].ways(state)))
+        outcomes = tuple(
+            (position, tuple(transition for step in steps for transition in self._taking[step].transitions(state)))
             for position, steps in enumerate(possible)
             if events[position].high > 0
         )
-        return EnabledChoices(believed=((index, found),))
+        return EnabledChoices(believed=((index, outcomes),))

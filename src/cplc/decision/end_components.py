@@ -59,77 +59,79 @@ def extremal_probabilities(
     chances: Sequence[EventProbability], values: Sequence[Number], worst: bool
 ) -> list[Fraction]:
     """Return the probabilities within their bounds, with the sum one, that make the mean least (or greatest)."""
-    found = [one.low for one in chances]
-    left = 1 - sum(found)
-    if left > 0:
+    probabilities = [one.low for one in chances]
+    remaining = 1 - sum(probabilities)
+    if remaining > 0:
         for at in sorted(range(len(values)), key=lambda at: values[at], reverse=not worst):
-            extra = min(chances[at].high - chances[at].low, left)
-            found[at] += extra
-            left -= extra
-    return found
+            extra = min(chances[at].high - chances[at].low, remaining)
+            probabilities[at] += extra
+            remaining -= extra
+    return probabilities
 
 
 def solve_scc(
-    model: Mdp, part: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
+    model: Mdp, scc: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
 ) -> bool:
     """Put in the values of one component; return whether they are more than bounds."""
-    building = SccModelBuilder(model, part, values)
-    turns = [option for state in part for option in model.options(state) if is_decision(model, option)]
-    policy_iteration = prod(len(model.events(option)) for option in turns)
+    builder = SccModelBuilder(model, scc, values)
+    decisions = [mdp_action for state in scc for mdp_action in model.options(state) if is_decision(model, mdp_action)]
+    policy_iteration = prod(len(model.events(mdp_action)) for mdp_action in decisions)
     if not worst:
-        found, tight = _solve_single_player(building.nodes(None, turns), worst, exact, fairness, upper)
+        solution, tight = _solve_single_player(builder.nodes(None, decisions), worst, exact, fairness, upper)
     elif policy_iteration <= MAX_POLICIES:
-        tried = [
+        solutions = [
             _solve_single_player(
-                building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, exact, fairness, upper
+                builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, exact, fairness, upper
             )
-            for picks in product(*(range(len(model.events(option))) for option in turns))
+            for picks in product(*(range(len(model.events(mdp_action))) for mdp_action in decisions))
         ]
-        found = [max(each) for each in zip(*(one for one, _ in tried), strict=True)]
-        tight = all(one for _, one in tried)
+        solution = [max(each) for each in zip(*(one for one, _ in solutions), strict=True)]
+        tight = all(one for _, one in solutions)
     else:
-        found, tight = _value_iteration(building.nodes(None, turns), worst, exact, upper), False
-    for state, value in zip(part, found, strict=False):
+        solution, tight = _value_iteration(builder.nodes(None, decisions), worst, exact, upper), False
+    for state, value in zip(scc, solution, strict=False):
         values[state] = value if exact else float(value)
     return tight
 
 
-def is_decision(model: Mdp, option: int) -> bool:
-    return model.kind[option] == ActionKind.CONTROLLED and len(model.events(option)) > 1
+def is_decision(model: Mdp, mdp_action: int) -> bool:
+    return model.kind[mdp_action] == ActionKind.CONTROLLED and len(model.events(mdp_action)) > 1
 
 
 class SccModelBuilder:
     """Nodes of a component: first its states in their order, then choices within options."""
 
     def __init__(
-        self, model: Mdp, part: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NO_REWARDS
+        self, model: Mdp, scc: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NO_REWARDS
     ) -> None:
         self.model = model
         self.of = of
         """What each step is worth."""
-        self.part = part
+        self.scc = scc
         self.values = values
-        self.index = {state: index for index, state in enumerate(part)}
+        self.index = {state: index for index, state in enumerate(scc)}
 
-    def nodes(self, picks: dict[int, int] | None, turns: Iterable[int]) -> list[Node]:
+    def nodes(self, picks: dict[int, int] | None, decisions: Iterable[int]) -> list[Node]:
         """Return the nodes, where the participant follows the policy; without one, it still chooses at the turns."""
-        open_turns = frozenset(turns)
+        open_turns = frozenset(decisions)
         more: list[Node] = []
         first = [
-            Node(tuple(self._action(option, picks, open_turns, more) for option in self.model.options(state)))
-            for state in self.part
+            Node(tuple(self._action(mdp_action, picks, open_turns, more) for mdp_action in self.model.options(state)))
+            for state in self.scc
         ]
         return first + more
 
-    def _action(self, option: int, picks: dict[int, int] | None, turns: frozenset[int], more: list[Node]) -> Action:
+    def _action(
+        self, mdp_action: int, picks: dict[int, int] | None, decisions: frozenset[int], more: list[Node]
+    ) -> Action:
         model = self.model
-        events = model.events(option)
-        kind = model.kind[option]
-        if option in turns:
+        events = model.events(mdp_action)
+        kind = model.kind[mdp_action]
+        if mdp_action in decisions:
             chosen = tuple(_action([(_PROBABILITY_ONE, self._event(event, more))], is_fair=False) for event in events)
             return _action([(_PROBABILITY_ONE, self._new(Node(chosen, is_controlled=True), more))], is_fair=True)
-        if picks is not None and option in picks:
-            events = events[picks[option] : picks[option] + 1]
+        if picks is not None and mdp_action in picks:
+            events = events[picks[mdp_action] : picks[mdp_action] + 1]
         outcomes = [
             (
                 model.chances[model.chance[event]] if kind == ActionKind.BELIEF else _PROBABILITY_ONE,
@@ -141,20 +143,25 @@ class SccModelBuilder:
         return _action(outcomes, is_fair=kind != ActionKind.SEND)
 
     def _event(self, event: int, more: list[Node]) -> tuple[int, Number]:
-        ways = self.model.ways(event)
-        if len(ways) == 1:
-            return self._target(ways[0])
+        transitions = self.model.transitions(event)
+        if len(transitions) == 1:
+            return self._target(transitions[0])
         return self._new(
-            Node(tuple(_action([(_PROBABILITY_ONE, self._target(way))], is_fair=False) for way in ways)), more
+            Node(
+                tuple(
+                    _action([(_PROBABILITY_ONE, self._target(transition))], is_fair=False) for transition in transitions
+                )
+            ),
+            more,
         )
 
-    def _target(self, way: int) -> tuple[int, Number]:
-        target, made = self.model.target[way], self.of.get(self.model.step[way], 0)
+    def _target(self, transition: int) -> tuple[int, Number]:
+        target, made = self.model.target[transition], self.of.get(self.model.step[transition], 0)
         return (self.index[target], made) if target in self.index else (EXIT, self.values[target] + made)
 
     def _new(self, node: Node, more: list[Node]) -> tuple[int, Number]:
         more.append(node)
-        return len(self.part) + len(more) - 1, 0
+        return len(self.scc) + len(more) - 1, 0
 
 
 def _action(outcomes: Sequence[tuple[EventProbability, tuple[int, Number]]], is_fair: bool) -> Action:
@@ -192,8 +199,8 @@ def _solve_single_player(
         for group in groups
     ]
     solved = policy_iteration(merged, worst) if len(merged) <= MAX_EXACT_NODES else None
-    found, tight = (_value_iteration(merged, worst, exact, upper), False) if solved is None else (solved, True)
-    return [found[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
+    solution, tight = (_value_iteration(merged, worst, exact, upper), False) if solved is None else (solved, True)
+    return [solution[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
 
 
 def _exit_actions(nodes: Sequence[Node], members: Sequence[int], leader: dict[int, int]) -> Iterator[Action]:
@@ -237,10 +244,10 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
     waiting = [set(within)]
     while waiting:
         inside = waiting.pop()
-        kept = _SubMdp(nodes, inside)
+        sub_mdp = _SubMdp(nodes, inside)
         doubtful = set(inside)
         while doubtful:
-            gone = {index for index in doubtful if not _stays(kept, index, fair)}
+            gone = {index for index in doubtful if not _stays(sub_mdp, index, fair)}
             inside -= gone
             doubtful = inside & set().union(*(before.get(index, set()) for index in gone))
         if not inside:
@@ -248,17 +255,17 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
         mask = bytearray(len(nodes))
         for index in inside:
             mask[index] = 1
-        parts = list(strongly_connected_components(kept, bytes(mask)))
-        if len(parts) == 1:
+        sccs = list(strongly_connected_components(sub_mdp, bytes(mask)))
+        if len(sccs) == 1:
             yield inside
         else:
-            waiting.extend(parts)
+            waiting.extend(sccs)
 
 
-def _stays(kept: _SubMdp, index: int, fair: bool) -> bool:
-    staying_actions = kept.staying_actions(index)
+def _stays(sub_mdp: _SubMdp, index: int, fair: bool) -> bool:
+    staying_actions = sub_mdp.staying_actions(index)
     return bool(staying_actions) and not (
-        fair and any(action.is_fair and action not in staying_actions for action in kept.nodes[index].actions)
+        fair and any(action.is_fair and action not in staying_actions for action in sub_mdp.nodes[index].actions)
     )
 
 
@@ -272,23 +279,23 @@ def policy_iteration(nodes: Sequence[Node], worst: bool, *, first: bool = False)
 
     If not every policy does, it begins with the first action of each node, and who chooses loses by staying.
     """
-    found: list[Number] = [Fraction(0)] * len(nodes)
-    policy = [_greedy_choice(Node(node.actions[:1]) if first else node, found, worst) for node in nodes]
+    values: list[Number] = [Fraction(0)] * len(nodes)
+    policy = [_greedy_choice(Node(node.actions[:1]) if first else node, values, worst) for node in nodes]
     while True:
         solved = _solve_linear_system(policy)
         if solved is None:
             return None
-        found = list(solved)
-        better = [_greedy_choice(node, found, worst) for node in nodes]
+        values = list(solved)
+        better = [_greedy_choice(node, values, worst) for node in nodes]
         changed = False
         for at, (new, old) in enumerate(zip(better, policy, strict=True)):
             if new is None or old is None:
                 continue
-            one, other = _expected_value(new, found), _expected_value(old, found)
+            one, other = _expected_value(new, values), _expected_value(old, values)
             if one < other if worst else one > other:
                 policy[at], changed = new, True
         if not changed:
-            return found
+            return values
 
 
 def _greedy_choice(node: Node, values: Sequence[Number], worst: bool) -> _NodePolicy | None:
@@ -344,31 +351,31 @@ def _solve_linear_system(policy: Sequence[_NodePolicy | None]) -> list[Fraction]
             operations += len(rows[at])
             if operations > _MAX_ELIMINATION_OPERATIONS:
                 return None
-    found = [Fraction(0)] * len(rows)
+    solution = [Fraction(0)] * len(rows)
     for at in reversed(range(len(rows))):
-        known = sum((entry * found[column] for column, entry in rows[at].items() if column > at), Fraction(0))
-        found[at] = (constants[at] - known) / rows[at][at]
-    return found
+        substituted = sum((entry * solution[column] for column, entry in rows[at].items() if column > at), Fraction(0))
+        solution[at] = (constants[at] - substituted) / rows[at][at]
+    return solution
 
 
 def _value_iteration(nodes: Sequence[Node], worst: bool, exact: bool, upper: bool) -> list[Number]:
     """Return values certainly not above (or below) the true ones: iterations from nothing or from all, rounded away."""
     if exact:
         raise ResourceExhausted("a circle is too large, or too open, to be solved exactly")
-    found: list[Number] = [1.0 if upper else 0.0] * len(nodes)
+    values: list[Number] = [1.0 if upper else 0.0] * len(nodes)
     margin = 1 + _ROUNDING_MARGIN * 8 if upper else 1 - _ROUNDING_MARGIN * 8
     for _ in range(max(10, _MAX_VALUE_UPDATES // len(nodes))):
         change = 0.0
         for at in range(len(nodes) - 1, -1, -1):
             node = nodes[at]
             choose: Callable[..., float] = min if worst and not node.is_controlled else max
-            value = choose((_approximate_value(action, found, worst) for action in node.actions), default=0.0) * margin
-            value = min(value, float(found[at])) if upper else max(value, float(found[at]))
-            change = max(change, abs(value - float(found[at])))
-            found[at] = value
+            value = choose((_approximate_value(action, values, worst) for action in node.actions), default=0.0) * margin
+            value = min(value, float(values[at])) if upper else max(value, float(values[at]))
+            change = max(change, abs(value - float(values[at])))
+            values[at] = value
         if change < _CONVERGENCE_THRESHOLD:
             break
-    return found
+    return values
 
 
 def _approximate_value(action: Action, values: Sequence[Number], worst: bool) -> float:

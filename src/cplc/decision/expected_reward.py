@@ -42,7 +42,7 @@ class SccRewards:
     """One component: the model, its states, what is made from states after it on, and what each step is worth."""
 
     model: Mdp
-    part: Sequence[int]
+    scc: Sequence[int]
     values: Sequence[Number]
     of: Mapping[int, int]
     fairness: bool
@@ -53,30 +53,33 @@ class SccRewards:
         Infinite ones are floating-point numbers. Where what the participant decides and what others do keeps runs in
         circles together, there is a lower bound, which it attains without a memory, and an upper one: all help it.
         """
-        turns = [
-            option for state in self.part for option in self.model.options(state) if is_decision(self.model, option)
+        decisions = [
+            mdp_action
+            for state in self.scc
+            for mdp_action in self.model.options(state)
+            if is_decision(self.model, mdp_action)
         ]
-        building = SccModelBuilder(self.model, self.part, self.values, self.of)
-        nodes = building.nodes(None, turns)
+        builder = SccModelBuilder(self.model, self.scc, self.values, self.of)
+        nodes = builder.nodes(None, decisions)
         if any(chance.low == 0 for node in nodes for action in node.actions for chance in action.chances):
             raise ResourceExhausted("whether runs stay in a circle depends on probabilities that may be 0")
         if len(nodes) > MAX_EXACT_NODES:
             raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
-        if not (worst and turns):
-            return _SinglePlayerRewards(nodes, worst, self.fairness).solved()[: len(self.part)], True
+        if not (worst and decisions):
+            return _SinglePlayerRewards(nodes, worst, self.fairness).solved()[: len(self.scc)], True
         circles = end_components(nodes, set(range(len(nodes))), fair=False)
         tight = not any(nodes[at].is_controlled for circle in circles for at in circle)
         if upper and not tight:
-            return _SinglePlayerRewards(nodes, False, self.fairness).solved()[: len(self.part)], False
-        if prod(len(self.model.events(option)) for option in turns) > MAX_POLICIES:
+            return _SinglePlayerRewards(nodes, False, self.fairness).solved()[: len(self.scc)], False
+        if prod(len(self.model.events(mdp_action)) for mdp_action in decisions) > MAX_POLICIES:
             raise ResourceExhausted("the participant decides too much within a circle for the sum to be solved")
-        tried = [
+        solutions = [
             _SinglePlayerRewards(
-                building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, self.fairness
+                builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, self.fairness
             ).solved()
-            for picks in product(*(range(len(self.model.events(option))) for option in turns))
+            for picks in product(*(range(len(self.model.events(mdp_action))) for mdp_action in decisions))
         ]
-        return [max(each) for each in zip(*(one[: len(self.part)] for one in tried), strict=True)], tight
+        return [max(each) for each in zip(*(one[: len(self.scc)] for one in solutions), strict=True)], tight
 
 
 class _SinglePlayerRewards:
@@ -86,21 +89,21 @@ class _SinglePlayerRewards:
         self.nodes = nodes
         self.worst = worst
         self.fairness = fairness
-        self.wished = -inf if worst else inf
-        self.found: dict[int, Number] = {}
+        self.diverging = -inf if worst else inf
+        self.values_by_node: dict[int, Number] = {}
 
     def solved(self) -> list[Number]:
         every = set(range(len(self.nodes)))
         self._find_infinite_values(every)
-        left = every - set(self.found)
-        if left:
-            leader, staying = self._zero_reward_components(left)
+        remaining = every - set(self.values_by_node)
+        if remaining:
+            leader, staying = self._zero_reward_components(remaining)
             self._solve_quotient(leader, staying)
-        return [self.found[at] for at in range(len(self.nodes))]
+        return [self.values_by_node[at] for at in range(len(self.nodes))]
 
     def _find_infinite_values(self, every: set[int]) -> None:
         """Find where who chooses can make as much as it wants: in a circle, or outside."""
-        wished = set()
+        diverging = set()
         for circle in end_components(self.nodes, every, fair=False):
             gains = {
                 gain > 0
@@ -112,30 +115,32 @@ class _SinglePlayerRewards:
             if len(gains) > 1:
                 raise ResourceExhausted(_MIXED_SIGNS)
             if (not self.worst) in gains:
-                wished |= circle
-        wished |= {at for at in every if any(self.wished in _exit_values(action) for action in self.nodes[at].actions)}
-        if any(-self.wished in _exit_values(action) for at in wished for action in self.nodes[at].actions):
+                diverging |= circle
+        diverging |= {
+            at for at in every if any(self.diverging in _exit_values(action) for action in self.nodes[at].actions)
+        }
+        if any(-self.diverging in _exit_values(action) for at in diverging for action in self.nodes[at].actions):
             raise ResourceExhausted("the sum may grow without end and fall without end")
         while True:
             more = {
                 at
-                for at in every - wished
-                if any(not wished.isdisjoint(action.targets) for action in self.nodes[at].actions)
+                for at in every - diverging
+                if any(not diverging.isdisjoint(action.targets) for action in self.nodes[at].actions)
             }
             if not more:
                 break
-            wished |= more
-        self.found.update(dict.fromkeys(wished, self.wished))
+            diverging |= more
+        self.values_by_node.update(dict.fromkeys(diverging, self.diverging))
 
     def _actions_within(self, at: int, circle: set[int]) -> list[Action]:
         return [action for action in self.nodes[at].actions if circle.issuperset(action.targets)]
 
-    def _zero_reward_components(self, left: set[int]) -> tuple[dict[int, int], set[int]]:
+    def _zero_reward_components(self, remaining: set[int]) -> tuple[dict[int, int], set[int]]:
         """Return who speaks for the nodes of each circle that is worth nothing, and which of these may be stayed in."""
         plain = [replace(node, actions=tuple(map(_exit_if_rewarded, node.actions))) for node in self.nodes]
-        leader = {at: at for at in left}
+        leader = {at: at for at in remaining}
         staying = set()
-        for circle in end_components(plain, left, fair=False):
+        for circle in end_components(plain, remaining, fair=False):
             first = min(circle)
             leader.update(dict.fromkeys(circle, first))
             if any(True for _ in end_components(plain, circle, fair=self.fairness)):
@@ -150,13 +155,13 @@ class _SinglePlayerRewards:
         for at, group in leader.items():
             for action in self.nodes[at].actions:
                 circling = all(goes != EXIT and leader[goes] == group for goes in action.targets)
-                if -self.wished in _exit_values(action) or (circling and not any(action.values)):
+                if -self.diverging in _exit_values(action) or (circling and not any(action.values)):
                     continue
                 goes = tuple(EXIT if one == EXIT else number[leader[one]] for one in action.targets)
                 merged[number[group]].append(replace(action, targets=goes))
         begin = _proper_policy(merged)
-        kept = sorted(begin)
-        place = {at: new for new, at in enumerate(kept)}
+        leaving = sorted(begin)
+        place = {at: new for new, at in enumerate(leaving)}
         nodes = [
             Node(
                 tuple(
@@ -165,14 +170,14 @@ class _SinglePlayerRewards:
                     if all(one == EXIT or one in place for one in action.targets)
                 )
             )
-            for at in kept
+            for at in leaving
         ]
         solved = policy_iteration(nodes, self.worst, first=True)
         if solved is None:
             raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
         for at, group in leader.items():
             inside = place.get(number[group])
-            self.found[at] = -self.wished if inside is None else solved[inside]
+            self.values_by_node[at] = -self.diverging if inside is None else solved[inside]
 
 
 _STAY = Action((), (), (), is_fair=False)

@@ -37,9 +37,9 @@ class ConditionBounds:
 
     worst: Bounds
     best: Bounds
-    wanted: int | None
+    goal_end: int | None
     """The word of an end that is wanted."""
-    unwanted: int | None
+    other_end: int | None
     advice: Advice | None
 
 
@@ -47,19 +47,19 @@ class ConditionBounds:
 class _ExampleEnds:
     """Ends that are wanted, or not; the last ones seen are nearest to the beginning."""
 
-    wanted: int | None = None
-    unwanted: int | None = None
+    goal_end: int | None = None
+    other_end: int | None = None
 
     def see(self, ends: Words, holds: NDArray[np.bool_]) -> None:
         if holds.any():
-            self.wanted = int(ends[np.flatnonzero(holds)[0]])
+            self.goal_end = int(ends[np.flatnonzero(holds)[0]])
         if not holds.all():
-            self.unwanted = int(ends[np.flatnonzero(~holds)[0]])
+            self.other_end = int(ends[np.flatnonzero(~holds)[0]])
 
 
 @dataclass
 class LayeredComponent:
-    part: Component
+    component: Component
     space: CountedStateSpace
     layers: LayeredMdp
     _solved: dict[tuple[Expr, bool], ConditionBounds] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class LayeredComponent:
         return self.layers.ends
 
     @cached_property
-    def seen(self) -> ModelDiagnostics:
+    def diagnostics(self) -> ModelDiagnostics:
         """What was seen of a first member was so of all."""
         sights, copies = self.layers.sights, self.space.copies_of_belief
         return ModelDiagnostics(
@@ -110,31 +110,31 @@ class LayeredComponent:
         holds = self.space.truth(condition)
         ends = _ExampleEnds()
 
-        def seen(words: Words) -> ValueArray:
-            found = holds(words)
+        def recorded_holds(words: Words) -> ValueArray:
+            satisfied = holds(words)
             if len(words):
-                ends.see(words, found)
-            return found
+                ends.see(words, satisfied)
+            return satisfied
 
         choices = StrategyCollector(self.space)
         turns = choices.see if self.has_decisions else None
-        asked = (LayeredObjective(seen, True, turns), LayeredObjective(holds, False))
-        each = BackwardInduction(self.layers, self.space.chances, asked, exact).initial()
+        objectives = (LayeredObjective(recorded_holds, True, turns), LayeredObjective(holds, False))
+        each = BackwardInduction(self.layers, self.space.chances, objectives, exact).initial()
         worst, best = (
-            with_rounding_errors(value, value, 0 if exact else self.layers.roundings)
-            for value in initial_values(each, asked)
+            with_rounding_errors(value, value, 0 if exact else self.layers.max_roundings)
+            for value in initial_values(each, objectives)
         )
         return ConditionBounds(
-            worst, best, ends.wanted, ends.unwanted, choices.advice() if self.has_decisions else None
+            worst, best, ends.goal_end, ends.other_end, choices.advice() if self.has_decisions else None
         )
 
     def expected(self, of: Mapping[int, int], worst: bool, exact: bool) -> tuple[Number, float]:
         """Return the least (or greatest) mean of what is made, and by how much it may be wrong."""
-        asked = LayeredObjective(lambda words: np.zeros(len(words)), worst)
-        each = BackwardInduction(self.layers, self.space.chances, [asked], exact, gains=of).initial()
-        (value,) = initial_values(each, [asked])
+        objective = LayeredObjective(lambda words: np.zeros(len(words)), worst)
+        each = BackwardInduction(self.layers, self.space.chances, [objective], exact, gains=of).initial()
+        (value,) = initial_values(each, [objective])
         size = max(map(abs, of.values()), default=0) * len(self.layers.words)
-        return value, 0.0 if exact else 4 * (self.layers.roundings + 4) * UNIT_ROUNDOFF * size
+        return value, 0.0 if exact else 4 * (self.layers.max_roundings + 4) * UNIT_ROUNDOFF * size
 
     def state(self, word: int) -> State:
         """Return a state that can be reached, and that the word stands for."""
@@ -143,38 +143,40 @@ class LayeredComponent:
         return self._states[word]
 
     def _state(self, word: int) -> State:
-        space, system = self.space, self.part.system
+        space, system = self.space, self.component.system
         packing = Packing(system)
         if not self.counts:
             return packing.unpack(word)
         ((begin, _, _), *rest) = path_to(self.layers, word)
         state = next(one for one in space.initial_states() if space.word(one) == begin)
-        for there, way, owner in rest:
-            assert way is not None
+        for target, transition, owner in rest:
+            assert transition is not None
             packed = packing.pack(state)
-            candidates = space.copies(way.step, owner, state)
+            candidates = space.copies(transition.step, owner, state)
             after = (
                 packing.unpack(packed ^ change)
                 for taking in (PackedStep(packing, system, step) for step in candidates)
                 if taking.enabled(packed)
-                for _, change in taking.ways(packed)
+                for _, change in taking.transitions(packed)
             )
-            state = next(one for one in after if space.word(one) == there)
+            state = next(one for one in after if space.word(one) == target)
         return state
 
 
 def layered_component(
-    part: Component, asked: Sequence[Expr], limit: int, exact: bool, counting: bool
+    component: Component, conditions: Sequence[Expr], limit: int, exact: bool, counting: bool
 ) -> LayeredComponent | None:
     """Return the part in layers if that can be done; fractions do not gain by it where nothing is counted."""
-    counted = symmetric_agents_of(part.system, part.participant, asked) if counting else None
-    for found in (counted, None if exact else SymmetricAgents(part.system, part.participant)):
-        if found is None:
+    counted = symmetric_agents_of(component.system, component.participant, conditions) if counting else None
+    for symmetry in (counted, None if exact else SymmetricAgents(component.system, component.participant)):
+        if symmetry is None:
             continue
         try:
-            space = CountedStateSpace(found, asked)
+            space = CountedStateSpace(symmetry, conditions)
             note = _OverlapRecorder(space).note
-            return LayeredComponent(part, space, explore_layers(space.projections, space.initial(limit), limit, note))
+            return LayeredComponent(
+                component, space, explore_layers(space.projections, space.initial(limit), limit, note)
+            )
         except (NotLayered, StateTooLarge, NotSymmetric):
             continue
     return None
@@ -186,35 +188,37 @@ class _OverlapRecorder:
 
     space: CountedStateSpace
 
-    def note(self, sights: LayerDiagnostics, layer: Words, found: EnabledGroups) -> None:
+    def note(self, sights: LayerDiagnostics, layer: Words, enabled_groups: EnabledGroups) -> None:
         """Note pairs that have not been seen yet, of one member of a family or of two."""
         where: dict[tuple[int, MemberState], NDArray[np.bool_]] = {}
-        for places, moves in found:
+        for places, moves in enabled_groups:
             for belief in moves.believed:
                 mine = where.setdefault((belief, moves.owner), np.zeros(len(layer), bool))
                 mine[places] = True
-        for (one, of_one), (other, of_other) in combinations_with_replacement(where, 2):
+        for (one, owner_of_one), (other, of_other) in combinations_with_replacement(where, 2):
             both: NDArray[np.bool_] | None = None
-            for pair, several in self._pairs(one, of_one, other, of_other):
+            for pair, several in self._pairs(one, owner_of_one, other, of_other):
                 if pair in sights.overlapping:
                     continue
-                both = where[one, of_one] & where[other, of_other] if both is None else both
+                both = where[one, owner_of_one] & where[other, of_other] if both is None else both
                 here = np.flatnonzero(both)
-                if several and of_one is not None:
-                    here = here[self.space.number_in(of_one, layer[here]) > 1]
+                if several and owner_of_one is not None:
+                    here = here[self.space.number_in(owner_of_one, layer[here]) > 1]
                 if len(here):
                     sights.overlapping[pair] = int(layer[here[0]])
 
     def _pairs(
-        self, one: int, of_one: MemberState, other: int, of_other: MemberState
+        self, one: int, owner_of_one: MemberState, other: int, of_other: MemberState
     ) -> Iterator[tuple[tuple[int, int], bool]]:
         """Yield two beliefs of one agent, and whether there have to be two members in the local state."""
         beliefs = self.space.participant.beliefs
-        if one != other and (of_one == of_other or of_one is None or of_other is None or of_one[0] != of_other[0]):
+        if one != other and (
+            owner_of_one == of_other or owner_of_one is None or of_other is None or owner_of_one[0] != of_other[0]
+        ):
             if beliefs[one].agent == beliefs[other].agent:
                 yield (min(one, other), max(one, other)), False
-        elif of_one is not None and of_other is not None and of_one[0] == of_other[0]:
-            family = self.space.symmetry.families[of_one[0]]
+        elif owner_of_one is not None and of_other is not None and owner_of_one[0] == of_other[0]:
+            family = self.space.symmetry.families[owner_of_one[0]]
             second = family.beliefs[1][family.beliefs[0].index(other)]
             if beliefs[one].agent == beliefs[second].agent:
-                yield (min(one, second), max(one, second)), of_one == of_other
+                yield (min(one, second), max(one, second)), owner_of_one == of_other

@@ -53,7 +53,7 @@ class EnabledActions:
     """What is open in all states of a lane that look alike to it."""
 
     options: tuple[LayeredAction, ...] = ()
-    own: tuple[tuple[LayeredTransition, ...], ...] = ()
+    controlled: tuple[tuple[LayeredTransition, ...], ...] = ()
     """Each of what the participant may choose."""
     ends: bool = False
     believed: tuple[int, ...] = ()
@@ -62,12 +62,12 @@ class EnabledActions:
     owner: tuple[int, int] | None = None
     """The family and the local state of the member that they are about."""
 
-    def ways(self) -> Iterator[LayeredTransition]:
-        for option in self.options:
-            for _, ways in option.events:
-                yield from ways
-        for ways in self.own:
-            yield from ways
+    def transitions(self) -> Iterator[LayeredTransition]:
+        for action in self.options:
+            for _, transitions in action.events:
+                yield from transitions
+        for transitions in self.controlled:
+            yield from transitions
 
 
 EnabledGroups = list[tuple[Indices, EnabledActions]]
@@ -104,11 +104,11 @@ class LayeredMdp:
     """What is added to words by steps, and how many layers further it leads."""
 
     @property
-    def roundings(self) -> int:
+    def max_roundings(self) -> int:
         """How many roundings lie between the ends and an initial state at most."""
         return (len(self.words) - 1) * (self.max_outcomes + 4)
 
-    def found(self, depth: int) -> tuple[EnabledGroups, Indices]:
+    def enabled_in(self, depth: int) -> tuple[EnabledGroups, Indices]:
         """Return what is open in the states of a layer, and the ends among them."""
         return enabled_actions(self.projections, self.words[depth])
 
@@ -117,18 +117,18 @@ def enabled_actions(
     projections: Sequence[BitProjection[EnabledActions]], layer: Words
 ) -> tuple[EnabledGroups, Indices]:
     """Return what is open in each of the states, and which of them are ends."""
-    found = [one for projection in projections for one in projection.partition(layer)]
+    groups = [one for projection in projections for one in projection.partition(layer)]
     over = np.zeros(len(layer), bool)
-    for places, moves in found:
-        if moves.ends:
+    for places, enabled in groups:
+        if enabled.ends:
             over[places] = True
     if over.any():
-        found = [(places[~over[places]], moves) for places, moves in found]
+        groups = [(places[~over[places]], enabled) for places, enabled in groups]
     moving = np.zeros(len(layer), bool)
-    for places, moves in found:
-        if moves.options or moves.own:
+    for places, enabled in groups:
+        if enabled.options or enabled.controlled:
             moving[places] = True
-    return [(places, moves) for places, moves in found if len(places)], np.flatnonzero(~moving)
+    return [(places, enabled) for places, enabled in groups if len(places)], np.flatnonzero(~moving)
 
 
 def explore_layers(
@@ -148,24 +148,24 @@ def explore_layers(
     while True:
         depth = len(result.words) - 1
         layer = result.words[depth]
-        found, ends = result.found(depth)
+        groups, ends = result.enabled_in(depth)
         targets: dict[int, list[Words]] = {}
-        for places, moves in found:
+        for places, enabled in groups:
             here = layer[places]
-            for by, rise in dict.fromkeys((way.by, way.rise) for way in moves.ways()):
-                there = moved(here, by)
+            for by, rise in dict.fromkeys((transition.by, transition.rise) for transition in enabled.transitions()):
+                successors = moved(here, by)
                 if decided is not None:
-                    won, lost = decided(there)
-                    there = there[~(won | lost)]
-                targets.setdefault(depth + rise, []).append(there)
+                    won, lost = decided(successors)
+                    successors = successors[~(won | lost)]
+                targets.setdefault(depth + rise, []).append(successors)
                 result.offsets.add((by, rise))
                 result.max_rise = max(result.max_rise, rise)
-            result.has_decisions |= bool(moves.own)
-            result.max_outcomes = max([result.max_outcomes, *(len(option.events) for option in moves.options)])
+            result.has_decisions |= bool(enabled.controlled)
+            result.max_outcomes = max([result.max_outcomes, *(len(action.events) for action in enabled.options)])
         for at, several in targets.items():
             waiting[at] = distinct([*several, waiting[at]] if at in waiting else several)
-        _record_diagnostics(result.sights, layer, found, ends)
-        note(result.sights, layer, found)
+        _record_diagnostics(result.sights, layer, groups, ends)
+        note(result.sights, layer, groups)
         result.ends += len(ends)
         if not waiting:
             break
@@ -193,21 +193,21 @@ def _recount(result: LayeredMdp, every: Words) -> None:
     result.ends = 0
     times = dict.fromkeys(result.sights.partial, 0)
     for begin in range(0, len(every), _FIRST_CHECK_STATES):
-        found, ends = enabled_actions(result.projections, every[begin : begin + _FIRST_CHECK_STATES])
+        groups, ends = enabled_actions(result.projections, every[begin : begin + _FIRST_CHECK_STATES])
         result.ends += len(ends)
-        for places, moves in found:
-            for belief in moves.partial:
+        for places, enabled in groups:
+            for belief in enabled.partial:
                 times[belief] += len(places)
     result.sights.partial = {belief: (times[belief], where) for belief, (_, where) in result.sights.partial.items()}
 
 
-def _record_diagnostics(sights: LayerDiagnostics, layer: Words, found: EnabledGroups, ends: Indices) -> None:
-    for places, moves in found:
-        for belief in moves.partial:
+def _record_diagnostics(sights: LayerDiagnostics, layer: Words, groups: EnabledGroups, ends: Indices) -> None:
+    for places, enabled in groups:
+        for belief in enabled.partial:
             times, where = sights.partial.get(belief, (0, int(layer[places[0]])))
             sights.partial[belief] = times + len(places), where
-        sights.applied.update(moves.believed)
-        if moves.forbidden and sights.stuck is None and len(ends):
+        sights.applied.update(enabled.believed)
+        if enabled.forbidden and sights.stuck is None and len(ends):
             here = np.intersect1d(places, ends)
             if len(here):
                 sights.stuck = int(layer[here[0]])
@@ -216,25 +216,25 @@ def _record_diagnostics(sights: LayerDiagnostics, layer: Words, found: EnabledGr
 def path_to(layers: LayeredMdp, word: int) -> list[tuple[int, LayeredTransition | None, tuple[int, int] | None]]:
     """Return the words on some way from an initial state, each with the step that led to it and whose it was."""
     depth = next(at for at, layer in enumerate(layers.words) if len(_present(layer, [word])))
-    found: list[tuple[int, LayeredTransition | None, tuple[int, int] | None]] = []
+    path: list[tuple[int, LayeredTransition | None, tuple[int, int] | None]] = []
     while depth:
-        before, way, owner, depth = _step_before(layers, word, depth)
-        found.append((word, way, owner))
+        before, transition, owner, depth = _step_before(layers, word, depth)
+        path.append((word, transition, owner))
         word = before
-    return [(word, None, None), *reversed(found)]
+    return [(word, None, None), *reversed(path)]
 
 
 def _step_before(
     layers: LayeredMdp, word: int, depth: int
 ) -> tuple[int, LayeredTransition, tuple[int, int] | None, int]:
     for rise in range(1, min(depth, layers.max_rise) + 1):
-        there = [(word - by) % (1 << WORD_BITS) for by, each in layers.offsets if each == rise]
-        before = _present(layers.words[depth - rise], there)
-        for places, moves in enabled_actions(layers.projections, before)[0]:
-            for way in moves.ways():
-                at = np.flatnonzero(moved(before[places], way.by) == np.uint64(word))
-                if way.rise == rise and len(at):
-                    return int(before[places[at[0]]]), way, moves.owner, depth - rise
+        candidates = [(word - by) % (1 << WORD_BITS) for by, each in layers.offsets if each == rise]
+        before = _present(layers.words[depth - rise], candidates)
+        for places, enabled in enabled_actions(layers.projections, before)[0]:
+            for transition in enabled.transitions():
+                at = np.flatnonzero(moved(before[places], transition.by) == np.uint64(word))
+                if transition.rise == rise and len(at):
+                    return int(before[places[at[0]]]), transition, enabled.owner, depth - rise
     raise AssertionError("nothing leads to a state of a layer")
 
 

@@ -87,17 +87,17 @@ class StrategyCollector:
         situations = []
         for at in np.flatnonzero(matter)[:_MAX_SITUATIONS]:
             best = [step for (step, _), (column, bit) in self._places.items() if good[at, column] & bit]
-            seen = tuple((name, value(int(views[at]))) for name, value in distinguishing_variables)
-            situations.append(Situation(seen, tuple(names[step].name for step in best)))
+            observed = tuple((name, value(int(views[at]))) for name, value in distinguishing_variables)
+            situations.append(Situation(observed, tuple(names[step].name for step in best)))
         return Advice(tuple(situations), by_sight)
 
 
-def _merged_observations(found: Sequence[ObservationTable]) -> ObservationTable:
+def _merged_observations(tables: Sequence[ObservationTable]) -> ObservationTable:
     """Put together what is the same to the participant."""
-    views = np.concatenate([one for one, _, _ in found])
+    views = np.concatenate([one for one, _, _ in tables])
     order = np.argsort(views, kind="stable")
     views = views[order]
     initial_states = np.flatnonzero(np.concatenate(([True], views[1:] != views[:-1])))
-    good = np.bitwise_and.reduceat(np.concatenate([one for _, one, _ in found])[order], initial_states, axis=0)
-    every = np.bitwise_or.reduceat(np.concatenate([one for _, _, one in found])[order], initial_states, axis=0)
+    good = np.bitwise_and.reduceat(np.concatenate([one for _, one, _ in tables])[order], initial_states, axis=0)
+    every = np.bitwise_or.reduceat(np.concatenate([one for _, _, one in tables])[order], initial_states, axis=0)
     return views[initial_states], good, every

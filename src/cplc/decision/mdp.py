@@ -55,53 +55,53 @@ class Mdp:
     chances: list[EventProbability]
     initial: int = 0
     """How many states are initial; they come first."""
-    first_option: array[int] = field(default_factory=lambda: array("I", (0,)))
+    first_action: array[int] = field(default_factory=lambda: array("I", (0,)))
     kind: bytearray = field(default_factory=bytearray)
     first_event: array[int] = field(default_factory=lambda: array("I", (0,)))
     chance: array[int] = field(default_factory=lambda: array("I"))
     """Of each event."""
-    first_way: array[int] = field(default_factory=lambda: array("I", (0,)))
+    first_transition: array[int] = field(default_factory=lambda: array("I", (0,)))
     target: array[int] = field(default_factory=lambda: array("I"))
     step: array[int] = field(default_factory=lambda: array("I"))
 
     def __len__(self) -> int:
-        return len(self.first_option) - 1
+        return len(self.first_action) - 1
 
     def options(self, state: int) -> range:
-        return range(self.first_option[state], self.first_option[state + 1])
+        return range(self.first_action[state], self.first_action[state + 1])
 
-    def events(self, option: int) -> range:
-        return range(self.first_event[option], self.first_event[option + 1])
+    def events(self, action: int) -> range:
+        return range(self.first_event[action], self.first_event[action + 1])
 
-    def ways(self, event: int) -> range:
-        return range(self.first_way[event], self.first_way[event + 1])
+    def transitions(self, event: int) -> range:
+        return range(self.first_transition[event], self.first_transition[event + 1])
 
     def is_end(self, state: int) -> bool:
-        return self.first_option[state] == self.first_option[state + 1]
+        return self.first_action[state] == self.first_action[state + 1]
 
-    def edges(self, state: int) -> range:
+    def outgoing(self, state: int) -> range:
         """Return the ways out of the state; they stand together."""
-        begin, end = self.first_option[state], self.first_option[state + 1]
-        return range(self.first_way[self.first_event[begin]], self.first_way[self.first_event[end]])
+        begin, end = self.first_action[state], self.first_action[state + 1]
+        return range(self.first_transition[self.first_event[begin]], self.first_transition[self.first_event[end]])
 
     def after(self, state: int) -> array[int]:
-        edges = self.edges(state)
-        return self.target[edges.start : edges.stop]
+        outgoing = self.outgoing(state)
+        return self.target[outgoing.start : outgoing.stop]
 
-    def add_option(self, kind: ActionKind, events: Sequence[tuple[int, Sequence[tuple[int, int]]]]) -> None:
+    def add_action(self, kind: ActionKind, events: Sequence[tuple[int, Sequence[tuple[int, int]]]]) -> None:
         """Add an option to the state that is being made: events with the number of their chance, step and target."""
         self.kind.append(kind)
-        for chance, ways in events:
+        for chance, transitions in events:
             self.chance.append(chance)
-            for step, target in ways:
+            for step, target in transitions:
                 self.step.append(step)
                 self.target.append(target)
-            self.first_way.append(len(self.target))
+            self.first_transition.append(len(self.target))
         self.first_event.append(len(self.chance))
 
     def close(self) -> None:
         """All options of the state have been added."""
-        self.first_option.append(len(self.kind))
+        self.first_action.append(len(self.kind))
 
 
 @dataclass(frozen=True)
@@ -196,28 +196,31 @@ class _MdpBuilder:
         turn: list[tuple[int, list[tuple[int, int]]]] = []
         believed: list[int] = []
         if self.parts:
-            offers = [offer for offer in offers if offer.plain or offer.own or offer.believed][:1]
+            offers = [offer for offer in offers if offer.uncontrolled or offer.controlled or offer.believed][:1]
         model, number = self.model, self._number
         for offer in offers:
-            for ways, is_fair in offer.plain:
+            for transitions, is_fair in offer.uncontrolled:
                 kind = ActionKind.STEP if is_fair else ActionKind.SEND
-                model.add_option(kind, ((CERTAIN, [(step, number(state ^ change)) for step, change in ways]),))
+                model.add_action(kind, ((CERTAIN, [(step, number(state ^ change)) for step, change in transitions]),))
             for belief, events in offer.believed:
                 believed.append(belief)
-                model.add_option(
+                model.add_action(
                     ActionKind.BELIEF,
                     [
-                        (self.chance[belief, event], [(step, number(state ^ change)) for step, change in ways])
-                        for event, ways in events
+                        (self.chance[belief, event], [(step, number(state ^ change)) for step, change in transitions])
+                        for event, transitions in events
                     ],
                 )
-            turn += ((CERTAIN, [(step, number(state ^ change)) for step, change in ways]) for ways in offer.own)
+            turn += (
+                (CERTAIN, [(step, number(state ^ change)) for step, change in transitions])
+                for transitions in offer.controlled
+            )
             for belief in offer.partial:
                 times, where = self.partial.get(belief, (0, state))
                 self.partial[belief] = times + 1, where
         if turn:
-            model.add_option(ActionKind.CONTROLLED, turn)
-        elif self.stuck is None and len(model.kind) == model.first_option[-1]:
+            model.add_action(ActionKind.CONTROLLED, turn)
+        elif self.stuck is None and len(model.kind) == model.first_action[-1]:
             self.stuck = state if any(offer.forbidden for offer in offers) else None
         model.close()
         if believed:
@@ -232,10 +235,10 @@ class _MdpBuilder:
                     self.overlapping[pair] = state
 
     def _number(self, state: int) -> int:
-        found = self.number.setdefault(state, len(self.states))
-        if found == len(self.states):
+        number = self.number.setdefault(state, len(self.states))
+        if number == len(self.states):
             self.states.append(state)
-        return found
+        return number
 
     def result(self) -> ExploredMdp:
         return ExploredMdp(
@@ -252,19 +255,19 @@ class _MdpBuilder:
 def merged_tables(groups: Sequence[ChoiceTable], states: Sequence[int]) -> Iterator[ChoiceTable]:
     """Yield fewer groups, put together as long as together they see few of the states as different."""
     sample = states[:: max(1, len(states) // _SAMPLE_STATES)]
-    few = max(8, len(sample) // 8)
-    found: list[tuple[int, list[ChoiceTable]]] = []
+    max_patterns = max(8, len(sample) // 8)
+    merged: list[tuple[int, list[ChoiceTable]]] = []
     for group in sorted(groups, key=lambda group: -group.mask.bit_count()):
-        nearest = sorted(range(len(found)), key=lambda at: -(found[at][0] & group.mask).bit_count())
+        nearest = sorted(range(len(merged)), key=lambda at: -(merged[at][0] & group.mask).bit_count())
         for at in nearest[:4]:
-            mask, members = found[at]
+            mask, members = merged[at]
             union = mask | group.mask
-            if union == mask or len({state & union for state in sample}) <= few:
-                found[at] = union, [*members, group]
+            if union == mask or len({state & union for state in sample}) <= max_patterns:
+                merged[at] = union, [*members, group]
                 break
         else:
-            found.append((group.mask, [group]))
-    for mask, members in found:
+            merged.append((group.mask, [group]))
+    for mask, members in merged:
         yield members[0] if len(members) == 1 else union_table(mask, members)
 
 
@@ -272,12 +275,12 @@ def union_table(mask: int, members: Sequence[ChoiceTable]) -> ChoiceTable:
     """Return the groups as one, which sees what any of them sees."""
 
     def find(pattern: int) -> EnabledChoices:
-        found = NO_CHOICES
+        enabled = NO_CHOICES
         for group in members:
             offer = group.find(pattern & group.mask)
             if offer is not NO_CHOICES:
-                found = offer if found is NO_CHOICES else found | offer
-        return found
+                enabled = offer if enabled is NO_CHOICES else enabled | offer
+        return enabled
 
     return ChoiceTable(mask, find)
 

@@ -51,7 +51,7 @@ def view_of(symmetry: SymmetricAgents, number: int | None) -> MemberView:
     else:
         steps, beliefs, decisions = family.steps[0], family.beliefs[0], family.decisions[0]
     new = {index: at for at, index in enumerate(steps)}
-    seen = [_step(symmetry, symmetry.system.steps[index], own) for index in steps]
+    member_steps = [_step(symmetry, symmetry.system.steps[index], own) for index in steps]
     participant = replace(
         symmetry.participant,
         beliefs=tuple(_belief(symmetry, symmetry.participant.beliefs[index], own, new) for index in beliefs),
@@ -61,12 +61,12 @@ def view_of(symmetry: SymmetricAgents, number: int | None) -> MemberView:
         ),
     )
     local = () if family is None else family.members[0]
-    asked = {name for step in seen for name in step.footprint}.union(
+    names = {name for step in member_steps for name in step.footprint}.union(
         *(reads(one.condition) for one in participant.beliefs),
         *(reads(one.condition) for one in participant.decisions),
     )
-    watched = tuple(name for name in symmetry.watched if name in asked)
-    system = replace(restricted_system(symmetry.system, (*symmetry.shared, *local), watched), steps=tuple(seen))
+    watched = tuple(name for name in symmetry.watched if name in names)
+    system = replace(restricted_system(symmetry.system, (*symmetry.shared, *local), watched), steps=tuple(member_steps))
     packing = Packing(system)
     groups = tuple(ChoiceTables(system, participant, packing).groups())
     return MemberView(system, participant, packing, groups, steps, beliefs, packing.mask(local), watched)
@@ -87,20 +87,20 @@ def _step(symmetry: SymmetricAgents, step: Step, own: tuple[int, int] | None) ->
 
 
 def step_changes(offer: EnabledChoices) -> Iterator[tuple[int, int]]:
-    for ways, _ in offer.plain:
-        yield from ways
-    for ways in offer.own:
-        yield from ways
+    for transitions, _ in offer.uncontrolled:
+        yield from transitions
+    for transitions in offer.controlled:
+        yield from transitions
     for _, events in offer.believed:
-        for _, ways in events:
-            yield from ways
+        for _, transitions in events:
+            yield from transitions
 
 
 def union(groups: Sequence[ChoiceTable]) -> int:
-    found = 0
+    mask = 0
     for group in groups:
-        found |= group.mask
-    return found
+        mask |= group.mask
+    return mask
 
 
 def restricted_state(state: State, system: System) -> State:

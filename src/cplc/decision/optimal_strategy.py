@@ -28,12 +28,15 @@ def advice(
     model = ordered.model
     names = [name for agent in system.agents if agent.name in agents for name in agent.local]
     offered: dict[tuple[Value, ...], tuple[set[int], set[int]]] = {}
-    for state, option in _decisions(model):
-        worth = {model.step[model.ways(event)[0]]: _worst_value(model, event, values) for event in model.events(option)}
+    for state, action in _decisions(model):
+        worth = {
+            model.step[model.transitions(event)[0]]: _worst_value(model, event, values)
+            for event in model.events(action)
+        }
         most = max(worth.values())
         good = {step for step, value in worth.items() if value == most or _is_optimal(value, most)}
-        seen = unpack(state)
-        view = tuple(seen[name] for name in names)
+        valuation = unpack(state)
+        view = tuple(valuation[name] for name in names)
         best, every = offered.setdefault(view, (set(good), set(worth)))
         best &= good
         every |= set(worth)
@@ -53,13 +56,13 @@ def advice(
 def _decisions(model: Mdp) -> Iterator[tuple[int, int]]:
     """Yield each state with its option in which the participant has more than one thing to choose."""
     for state in range(len(model)):
-        for option in model.options(state):
-            if model.kind[option] == ActionKind.CONTROLLED and len(model.events(option)) > 1:
-                yield state, option
+        for action in model.options(state):
+            if model.kind[action] == ActionKind.CONTROLLED and len(model.events(action)) > 1:
+                yield state, action
 
 
 def _worst_value(model: Mdp, event: int, values: Sequence[Number]) -> Number:
-    return min(values[model.target[way]] for way in model.ways(event))
+    return min(values[model.target[transition]] for transition in model.transitions(event))
 
 
 def _is_optimal(value: Number, most: Number) -> bool:

@@ -40,11 +40,11 @@ class CountedReward:
 
 def counted_positive_reward(part: Component, of: Mapping[int, int], limit: int, exact: bool) -> CountedReward | None:
     """Return how likely more than nothing is made; None if there is nothing to count, or it would not do."""
-    found = symmetric_agents_of(part.system, part.participant, ())
-    if found is None:
+    symmetry = symmetric_agents_of(part.system, part.participant, ())
+    if symmetry is None:
         return None
     try:
-        space = CountedStateSpace(found)
+        space = CountedStateSpace(symmetry)
         sums = _RewardCounter(space, of)
         return sums.solved(limit, exact)
     except (NotSymmetric, StateTooLarge, NotLayered):
@@ -56,14 +56,14 @@ class _RewardCounter:
         self.space = space
         self.of = of
         families = range(len(space.symmetry.families))
-        self.local = [_reward_ranges((e.inside, e.after, of.get(e.step, 0)) for e in space.edges if e.family == at)
+        self.local = [_reward_ranges((e.inside, e.after, of.get(e.step, 0)) for e in space.outgoing if e.family == at)
                       for at in families]  # fmt: skip
-        common = ((e.shared, e.shared_after, of.get(e.step, 0) if e.family < 0 else 0) for e in space.edges)
+        common = ((e.shared, e.shared_after, of.get(e.step, 0) if e.family < 0 else 0) for e in space.outgoing)
         moving = (one for one in common if one[0] != one[1] or one[2])
         self.shared = _reward_ranges(moving)
-        if any(e.inside == e.after and e.shared == e.shared_after for e in space.edges):
+        if any(e.inside == e.after and e.shared == e.shared_after for e in space.outgoing):
             raise StateTooLarge  # a step may be taken for ever
-        for edge in space.edges:
+        for edge in space.outgoing:
             if edge.family >= 0 and edge.inside == edge.after and of.get(edge.step, 0):
                 raise StateTooLarge  # and be worth something while nothing local changes
         members = [len(family.members) for family in space.symmetry.families]
@@ -87,13 +87,15 @@ class _RewardCounter:
         layers = explore_layers(self._projections, initial[~(won | lost)], limit, decided=self._decided)
         choices = StrategyCollector(space, np.uint64(top))
         turns = choices.see if layers.has_decisions else None
-        asked = (LayeredObjective(self._positive, True, turns), LayeredObjective(self._positive, False))
-        each: list[ValueArray] = BackwardInduction(layers, space.chances, asked, exact, decided=self._decided).initial()
+        objectives = (LayeredObjective(self._positive, True, turns), LayeredObjective(self._positive, False))
+        each: list[ValueArray] = BackwardInduction(
+            layers, space.chances, objectives, exact, decided=self._decided
+        ).initial()
         certain = [Fraction(1)] * bool(won.any()) + [Fraction(0)] * bool(lost.any())
         each = [np.concatenate([values, np.array(certain, values.dtype)]) for values in each]
         worst, best = (
-            with_rounding_errors(value, value, 0 if exact else layers.roundings)
-            for value in initial_values(each, asked)
+            with_rounding_errors(value, value, 0 if exact else layers.max_roundings)
+            for value in initial_values(each, objectives)
         )
         return CountedReward(
             worst, best, choices.advice() if layers.has_decisions else None, layers.states, layers.ends
@@ -113,10 +115,10 @@ class _RewardCounter:
             least += low * number
             most += high * number
         if any(span != (0, 0) for span in self.shared.values()):
-            known = sorted(self.shared)
-            at = np.searchsorted(np.array(known, np.uint64), self.space.shared_of(words))
-            least += np.array([self.shared[one][0] for one in known])[at]
-            most += np.array([self.shared[one][1] for one in known])[at]
+            shared_states = sorted(self.shared)
+            at = np.searchsorted(np.array(shared_states, np.uint64), self.space.shared_of(words))
+            least += np.array([self.shared[one][0] for one in shared_states])[at]
+            most += np.array([self.shared[one][1] for one in shared_states])[at]
         return least > 0, most <= 0
 
     @cached_property
@@ -127,30 +129,34 @@ class _RewardCounter:
             if self.local[at].get(inside, (0, 0)) != (0, 0)
         }
 
-    def _projections(self, seen: Words) -> list[BitProjection[EnabledActions]]:
+    def _projections(self, words: Words) -> list[BitProjection[EnabledActions]]:
         return [
-            replace(projection, find=self._with_rewards(projection.find)) for projection in self.space.projections(seen)
+            replace(projection, find=self._with_rewards(projection.find))
+            for projection in self.space.projections(words)
         ]
 
     def _with_rewards(self, find: Callable[[int, int], EnabledActions]) -> Callable[[int, int], EnabledActions]:
-        def price(ways: tuple[LayeredTransition, ...]) -> tuple[LayeredTransition, ...]:
-            return tuple(replace(way, by=way.by + self.of.get(way.step, 0) * self.space.top) for way in ways)
+        def price(transitions: tuple[LayeredTransition, ...]) -> tuple[LayeredTransition, ...]:
+            return tuple(
+                replace(transition, by=transition.by + self.of.get(transition.step, 0) * self.space.top)
+                for transition in transitions
+            )
 
         def priced(pattern: int, watched: int) -> EnabledActions:
-            moves = find(pattern, watched)
+            enabled = find(pattern, watched)
             options = tuple(
-                replace(option, events=tuple((chance, price(ways)) for chance, ways in option.events))
-                for option in moves.options
+                replace(action, events=tuple((chance, price(transitions)) for chance, transitions in action.events))
+                for action in enabled.options
             )
-            return replace(moves, options=options, own=tuple(map(price, moves.own)))
+            return replace(enabled, options=options, controlled=tuple(map(price, enabled.controlled)))
 
         return priced
 
 
-def _reward_ranges(edges: Iterable[tuple[int, int, int]]) -> dict[int, RewardRange]:
+def _reward_ranges(outgoing: Iterable[tuple[int, int, int]]) -> dict[int, RewardRange]:
     """Return the least and the most that may be made from each node on, if one may stop everywhere."""
     after: dict[int, dict[tuple[int, int], None]] = {}
-    for node, target, amount in edges:
+    for node, target, amount in outgoing:
         after.setdefault(node, {})[target, amount] = None
         after.setdefault(target, {})
     ranks = longest_path_ranks(
@@ -158,8 +164,8 @@ def _reward_ranges(edges: Iterable[tuple[int, int, int]]) -> dict[int, RewardRan
     )
     if len(ranks) < len(after):
         raise StateTooLarge  # what is made may grow for ever
-    found: dict[int, RewardRange] = {}
+    ranges: dict[int, RewardRange] = {}
     for node in sorted(after, key=lambda node: -ranks[node]):
-        spans = [(found[to][0] + amount, found[to][1] + amount) for to, amount in after[node] if to != node]
-        found[node] = min(0, *(low for low, _ in spans), 0), max(0, *(high for _, high in spans), 0)
-    return found
+        spans = [(ranges[to][0] + amount, ranges[to][1] + amount) for to, amount in after[node] if to != node]
+        ranges[node] = min(0, *(low for low, _ in spans), 0), max(0, *(high for _, high in spans), 0)
+    return ranges

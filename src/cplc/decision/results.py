@@ -100,13 +100,13 @@ class Distribution:
 
     def shortfall(self, level: Fraction = Fraction(1, 20)) -> Number:
         """Return the mean of the worst ``level`` of cases (CVaR, as a value)."""
-        left: Number = level
+        remaining: Number = level
         total: Number = Fraction(0)
         for amount, probability in self.chances:
-            part = min(left, probability)
+            part = min(remaining, probability)
             total += amount * part
-            left -= part
-            if left <= 0:
+            remaining -= part
+            if remaining <= 0:
                 break
         return total / level
 

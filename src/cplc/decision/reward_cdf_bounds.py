@@ -29,14 +29,14 @@ def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bo
     worst, best = (_TailProbabilities(ordered, of, spans, against, exact).initial_tail() for against in (True, False))
     starts = range(ordered.model.initial)
     amounts = range(min(spans[at][0] for at in starts), max(spans[at][1] for at in starts) + 1)
-    roundings = 0 if exact else ordered.roundings
-    found = []
+    max_roundings = 0 if exact else ordered.max_roundings
+    bounds = []
     for amount in amounts:
-        here, there = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
-        if here != there:
-            low, high = (with_rounding_errors(value, value, roundings) for value in here)
-            found.append(CdfBounds(amount * unit, low, high))
-    return tuple(found)
+        current, following = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
+        if current != following:
+            low, high = (with_rounding_errors(value, value, max_roundings) for value in current)
+            bounds.append(CdfBounds(amount * unit, low, high))
+    return tuple(bounds)
 
 
 RewardRange = tuple[int, int]
@@ -45,12 +45,15 @@ RewardRange = tuple[int, int]
 
 def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
     model = ordered.model
-    found: list[RewardRange] = [(0, 0)] * len(model)
-    for (state,) in ordered.parts:
+    ranges: list[RewardRange] = [(0, 0)] * len(model)
+    for (state,) in ordered.sccs:
         if not model.is_end(state):
-            after = [(found[model.target[way]], of.get(model.step[way], 0)) for way in model.edges(state)]
-            found[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
-    return found
+            after = [
+                (ranges[model.target[transition]], of.get(model.step[transition], 0))
+                for transition in model.outgoing(state)
+            ]
+            ranges[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
+    return ranges
 
 
 class _TailProbabilities:
@@ -68,7 +71,7 @@ class _TailProbabilities:
         self.points = [one.low == one.high for one in self.model.chances]
         self.one: Number = Fraction(1) if exact else 1.0
         self.found: list[list[Number]] = [[]] * len(self.model)
-        for (state,) in ordered.parts:
+        for (state,) in ordered.sccs:
             least, most = spans[state]
             self.found[state] = [self._state_tail(state, amount) for amount in range(least + 1, most + 1)]
 
@@ -82,18 +85,21 @@ class _TailProbabilities:
         return self.one - self.one if amount > most else self.found[state][amount - least - 1]
 
     def _state_tail(self, state: int, amount: int) -> Number:
-        return self.choose([self._action_tail(option, amount) for option in self.model.options(state)])
+        return self.choose([self._action_tail(action, amount) for action in self.model.options(state)])
 
-    def _action_tail(self, option: int, amount: int) -> Number:
+    def _action_tail(self, action: int, amount: int) -> Number:
         model = self.model
-        events = model.events(option)
+        events = model.events(action)
         each = [
             self.choose(
-                [self._tail(model.target[way], amount - self.of.get(model.step[way], 0)) for way in model.ways(event)]
+                [
+                    self._tail(model.target[transition], amount - self.of.get(model.step[transition], 0))
+                    for transition in model.transitions(event)
+                ]
             )
             for event in events
         ]
-        if model.kind[option] != ActionKind.BELIEF:
+        if model.kind[action] != ActionKind.BELIEF:
             return max(each)
         chances = [model.chance[event] for event in events]
         if all(self.points[at] for at in chances):

@@ -25,7 +25,7 @@ _MAX_STATES_WITH_CYCLES = 50_000
 @dataclass(frozen=True)
 class StepRewards:
     unit: Fraction
-    of: Mapping[int, int]
+    by_step: Mapping[int, int]
     """What each step that is worth something is worth, in units."""
 
 
@@ -74,7 +74,7 @@ def with_accumulated_reward(
     if not ordered.is_acyclic:
         limit = min(limit, _MAX_STATES_WITH_CYCLES)
     least, most = _remaining_reward(ordered, of)
-    wanted = bytearray()
+    goal_states = bytearray()
     keys = list(dict.fromkeys(_reward_state(state, 0, least, most) for state in range(model.initial)))
     number = {key: at for at, key in enumerate(keys)}
     result = Mdp(model.chances, len(keys))
@@ -84,32 +84,32 @@ def with_accumulated_reward(
         state, total = keys[at]
         at += 1
         if state == _LOST_STATE or model.is_end(state):
-            wanted.append(state != _LOST_STATE and (total is None or total > 0))
+            goal_states.append(state != _LOST_STATE and (total is None or total > 0))
             result.close()
             continue
-        wanted.append(0)
+        goal_states.append(0)
         if enough is not None and len(keys) > enough:
             cut.add(at - 1)
             result.close()
             continue
-        for option in model.options(state):
+        for action in model.options(state):
             events = []
-            for event in model.events(option):
-                ways = []
-                for way in model.ways(event):
-                    target = model.target[way]
-                    more = None if total is None else total + of.get(model.step[way], 0)
+            for event in model.events(action):
+                transitions = []
+                for transition in model.transitions(event):
+                    target = model.target[transition]
+                    more = None if total is None else total + of.get(model.step[transition], 0)
                     key = (target, None) if more is None else _reward_state(target, more, least, most)
-                    known = number.setdefault(key, len(keys))
-                    if known == len(keys):
+                    target_number = number.setdefault(key, len(keys))
+                    if target_number == len(keys):
                         keys.append(key)
-                    ways.append((model.step[way], known))
-                events.append((model.chance[event], ways))
-            result.add_option(ActionKind(model.kind[option]), events)
+                    transitions.append((model.step[transition], target_number))
+                events.append((model.chance[event], transitions))
+            result.add_action(ActionKind(model.kind[action]), events)
         result.close()
         if len(keys) > limit:
             raise ResourceExhausted(f"more than {limit:,} states with what was made so far")
-    return AccumulatedRewardMdp(result, bytes(wanted), keys, frozenset(cut))
+    return AccumulatedRewardMdp(result, bytes(goal_states), keys, frozenset(cut))
 
 
 _LOST_STATE = -1
@@ -128,21 +128,21 @@ def _remaining_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> tuple[list[
     model = ordered.model
     least: list[float] = [0] * len(model)
     most: list[float] = [0] * len(model)
-    for part in ordered.parts:
-        inside = set(part)
+    for scc in ordered.sccs:
+        inside = set(scc)
         low: float = inf
         high: float = -inf
         drops = rises = False
-        for state in part:
+        for state in scc:
             if model.is_end(state):
                 low, high = 0, 0
-            for way in model.edges(state):
-                target, amount = model.target[way], of.get(model.step[way], 0)
+            for transition in model.outgoing(state):
+                target, amount = model.target[transition], of.get(model.step[transition], 0)
                 if target in inside:
                     drops, rises = drops or amount < 0, rises or amount > 0
                 else:
                     low, high = min(low, amount + least[target]), max(high, amount + most[target])
-        for state in part:
+        for state in scc:
             least[state] = -inf if drops else low
             most[state] = inf if rises else high
     return least, most
@@ -163,7 +163,7 @@ def expected_total_reward(
     if not tight:
         high, more, _ = _expected_rewards(ordered, of, worst, exact, fairness, upper=True)
         sizes = list(map(max, sizes, more))
-    return ValueBounds(low, high, 0 if exact else ordered.roundings), sizes
+    return ValueBounds(low, high, 0 if exact else ordered.max_roundings), sizes
 
 
 def _expected_rewards(
@@ -175,40 +175,46 @@ def _expected_rewards(
     values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
     size = [0.0] * len(model)
     acyclic = ordered.is_acyclic
-    for part in ordered.parts:
-        state = part[0]
-        if not acyclic and ordered.is_cyclic(part):
-            found, known = SccRewards(model, part, values, of, fairness).solved(worst, upper)
-            tight &= known
-            after = {target for state in part for target in model.after(state)}.difference(part)
-            made = max(abs(of.get(model.step[way], 0)) for state in part for way in model.edges(state))
+    for scc in ordered.sccs:
+        state = scc[0]
+        if not acyclic and ordered.is_cyclic(scc):
+            solution, is_tight = SccRewards(model, scc, values, of, fairness).solved(worst, upper)
+            tight &= is_tight
+            after = {target for state in scc for target in model.after(state)}.difference(scc)
+            made = max(abs(of.get(model.step[transition], 0)) for state in scc for transition in model.outgoing(state))
             widest = max((size[target] for target in after), default=0.0) + made
-            for state, value in zip(part, found, strict=True):
+            for state, value in zip(scc, solution, strict=True):
                 values[state] = value if exact or abs(value) == inf else float(value)
                 size[state] = max(widest, 0.0 if abs(value) == inf else abs(float(value)))
         elif not model.is_end(state):
             values[state] = _expected_reward_at(model, state, values, of, worst)
-            size[state] = max(abs(of.get(model.step[way], 0)) + size[model.target[way]] for way in model.edges(state))
+            size[state] = max(
+                abs(of.get(model.step[transition], 0)) + size[model.target[transition]]
+                for transition in model.outgoing(state)
+            )
     return values, size, tight
 
 
 def _expected_reward_at(model: Mdp, state: int, values: Sequence[Number], of: Mapping[int, int], worst: bool) -> Number:
     choose: Callable[..., Number] = min if worst else max
-    found: list[Number] = []
-    for option in model.options(state):
-        events = model.events(option)
+    action_values: list[Number] = []
+    for action in model.options(state):
+        events = model.events(action)
         each = [
-            choose(of.get(model.step[way], 0) + values[model.target[way]] for way in model.ways(event))
+            choose(
+                of.get(model.step[transition], 0) + values[model.target[transition]]
+                for transition in model.transitions(event)
+            )
             for event in events
         ]
-        if model.kind[option] == ActionKind.BELIEF:
+        if model.kind[action] == ActionKind.BELIEF:
             shares = extremal_probabilities([model.chances[model.chance[event]] for event in events], each, worst)
             if inf in each and -inf in each:
                 raise ResourceExhausted("the sum may grow without end and fall without end")
-            found.append(sum(_scaled(share, value) for share, value in zip(shares, each, strict=True) if share))
+            action_values.append(sum(_scaled(share, value) for share, value in zip(shares, each, strict=True) if share))
         else:
-            found.append(max(each))
-    return choose(found)
+            action_values.append(max(each))
+    return choose(action_values)
 
 
 def _scaled(share: Fraction, value: Number) -> Number:
@@ -228,21 +234,24 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
         return None
-    known: dict[int, RewardProbabilities] = {}
+    distributions: dict[int, RewardProbabilities] = {}
     entries = 0
-    for (state,) in ordered.parts:
+    for (state,) in ordered.sccs:
         first: RewardProbabilities | None = {0: Fraction(1)} if model.is_end(state) else None
-        for option in model.options(state):
+        for action in model.options(state):
             total: RewardProbabilities = {}
             picks: list[RewardProbabilities] = []
-            for event in model.events(option):
-                ways = [_shifted(known[model.target[way]], of.get(model.step[way], 0)) for way in model.ways(event)]
-                if any(one != ways[0] for one in ways[1:]):
+            for event in model.events(action):
+                transitions = [
+                    _shifted(distributions[model.target[transition]], of.get(model.step[transition], 0))
+                    for transition in model.transitions(event)
+                ]
+                if any(one != transitions[0] for one in transitions[1:]):
                     return None
-                picks.append(ways[0])
-                for amount, share in ways[0].items():
+                picks.append(transitions[0])
+                for amount, share in transitions[0].items():
                     total[amount] = total.get(amount, Fraction(0)) + model.chances[model.chance[event]].low * share
-            if model.kind[option] != ActionKind.BELIEF:
+            if model.kind[action] != ActionKind.BELIEF:
                 if any(one != picks[0] for one in picks[1:]):
                     return None
                 total = picks[0]
@@ -250,13 +259,13 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
                 return None
             first = total
         assert first is not None
-        known[state] = first
+        distributions[state] = first
         entries += len(first)
         if entries > _MAX_DISTRIBUTION_ENTRIES:
             raise ResourceExhausted("what is made differs in too many ways")
-    if any(known[state] != known[0] for state in range(model.initial)):
+    if any(distributions[state] != distributions[0] for state in range(model.initial)):
         return None
-    return known[0]
+    return distributions[0]
 
 
 def _shifted(shares: RewardProbabilities, by: int) -> RewardProbabilities:
@@ -265,20 +274,20 @@ def _shifted(shares: RewardProbabilities, by: int) -> RewardProbabilities:
 
 def convolve(one: RewardProbabilities, other: RewardProbabilities) -> RewardProbabilities:
     """Return the distribution of the sum of two that are independent."""
-    found: RewardProbabilities = {}
-    for left, share in one.items():
-        for right, part in other.items():
-            found[left + right] = found.get(left + right, Fraction(0)) + share * part
-    return found
+    total: RewardProbabilities = {}
+    for augend, share in one.items():
+        for addend, scc in other.items():
+            total[augend + addend] = total.get(augend + addend, Fraction(0)) + share * scc
+    return total
 
 
 def convolution_power(one: RewardProbabilities, times: int) -> RewardProbabilities:
     """Return the distribution of the sum of so many that are alike, by squaring."""
-    found: RewardProbabilities = {0: Fraction(1)}
+    product: RewardProbabilities = {0: Fraction(1)}
     while times:
         if times & 1:
-            found = convolve(found, one)
+            product = convolve(product, one)
         times >>= 1
         if times:
             one = convolve(one, one)
-    return found
+    return product

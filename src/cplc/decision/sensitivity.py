@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Literal
 
 from cplc.decision.batched_solver import BatchedMdp, PerturbedFigure, perturbed_probabilities, perturbed_values, step_of
-from cplc.decision.component_cache import ComponentCache, ComponentClass, ComponentMdp, product_bounds
+from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, product_bounds
 from cplc.decision.components import rewards_by_step
 from cplc.decision.mdp import EventProbability
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
@@ -29,55 +29,53 @@ _MAX_EFFORT = 400_000
 
 
 def sensitivities(
-    cache: ComponentCache, aspect: Aspect, classes: Sequence[ComponentClass], thresholds: Sequence[Threshold]
+    cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup], thresholds: Sequence[Threshold]
 ) -> Iterator[Sensitivity]:
     """Yield one for each probability that is no bound and not all there is to its belief."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
-    built = [component_class.built for component_class in classes if isinstance(component_class.built, ComponentMdp)]
-    if len(built) < len(classes) or _effort(built) > _MAX_EFFORT:
+    built = [group.built for group in groups if isinstance(group.built, ComponentMdp)]
+    if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
-    own = [cache.bounds_of(component_class, True) for component_class in classes]
-    each = [(bounds, len(component_class.parts)) for bounds, component_class in zip(own, classes, strict=True)]
+    own = [cache.bounds_of(group, True) for group in groups]
+    each = [(bounds, len(group.components)) for bounds, group in zip(own, groups, strict=True)]
     before = list(accumulate(each, _product, initial=_PROBABILITY_ONE))
     after = list(accumulate(reversed(each), _product, initial=_PROBABILITY_ONE))[::-1]
     rests = [
-        product_bounds(((before[at], 1), (after[at + 1], 1), (own[at], len(component_class.parts) - 1)))
-        for at, component_class in enumerate(classes)
+        product_bounds(((before[at], 1), (after[at + 1], 1), (own[at], len(group.components) - 1)))
+        for at, group in enumerate(groups)
     ]
-    connected = {} if cache.exact else _batched(classes, rests)
-    for at, component_class in enumerate(classes):
+    connected = {} if cache.exact else _batched(groups, rests)
+    for at, group in enumerate(groups):
         one, chances, rest = built[at], built[at].explored.model.chances, rests[at]
-        known = connected.get(at, {})
+        batched = connected.get(at, {})
         believed = product_bounds(((rest, 1), (own[at], 1)))
         for number in _varied_indices(chances):
-            changed = partial(_changed_bounds, cache, one, component_class.wanted, number, rest)
-            perturbed = known.get(number) or _perturbed_figure(chances[number].low, changed)
-            found = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
-            for part in component_class.parts:
-                belief = part.beliefs[found.belief]
-                yield found if belief == found.belief else replace(found, belief=belief)
+            changed = partial(_changed_bounds, cache, one, group.wanted, number, rest)
+            perturbed = batched.get(number) or _perturbed_figure(chances[number].low, changed)
+            impact = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
+            for component in group.components:
+                belief = component.beliefs[impact.belief]
+                yield impact if belief == impact.belief else replace(impact, belief=belief)
 
 
 def _effort(built: Sequence[ComponentMdp]) -> int:
     return sum(one.states * len(one.explored.model.chances) for one in built)
 
 
-def _batched(classes: Sequence[ComponentClass], rests: Sequence[Bounds]) -> dict[int, Mapping[int, PerturbedFigure]]:
+def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[int, Mapping[int, PerturbedFigure]]:
     """Return what becomes of figures, by positions of pieces, when one probability changes: of each shape at once."""
     alike: dict[tuple[int, bytes], list[tuple[int, ComponentMdp]]] = {}
-    for at, component_class in enumerate(classes):
-        if isinstance(component_class.built, ComponentMdp):
-            alike.setdefault((id(component_class.built.ordered.parts), component_class.wanted), []).append(
-                (at, component_class.built)
-            )
-    found: dict[int, Mapping[int, PerturbedFigure]] = {}
-    for (_, wanted), members in alike.items():
-        same = _batched_mdp([one for _, one in members], [float(end) for end in wanted], {})
+    for at, group in enumerate(groups):
+        if isinstance(group.built, ComponentMdp):
+            alike.setdefault((id(group.built.ordered.sccs), group.wanted), []).append((at, group.built))
+    figures: dict[int, Mapping[int, PerturbedFigure]] = {}
+    for (_, goal_states), members in alike.items():
+        same = _batched_mdp([one for _, one in members], [float(end) for end in goal_states], {})
         numbers = _perturbed_indices(same)
         if numbers and same.is_supported():
             perturbed = perturbed_probabilities(same, numbers, [rests[at] for at, _ in members])
-            found.update(zip([at for at, _ in members], perturbed, strict=True))
-    return found
+            figures.update(zip([at for at, _ in members], perturbed, strict=True))
+    return figures
 
 
 def _batched_mdp(built: Sequence[ComponentMdp], ends: Sequence[float], of: Mapping[int, int]) -> BatchedMdp:
@@ -92,23 +90,19 @@ def _perturbed_indices(same: BatchedMdp) -> list[int]:
 # --- the expected value
 
 
-def value_sensitivities(cache: ComponentCache, classes: Sequence[ComponentClass]) -> Iterator[Sensitivity]:
+def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Sensitivity]:
     """Yield the same of the expected value, where no run goes round in circles; the verdict never hangs on that."""
     whole = step_rewards(rewards_by_step(cache.participant))
-    built = [
-        component_class.built
-        for component_class in classes
-        if isinstance(component_class.built, ComponentMdp) and component_class.built.is_acyclic
-    ]
-    if len(built) < len(classes) or _effort(built) > _MAX_EFFORT:
+    built = [group.built for group in groups if isinstance(group.built, ComponentMdp) and group.built.is_acyclic]
+    if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
     of = [_rewards_in(one, whole) for one in built]
     alike: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
     for at, (one, mine) in enumerate(zip(built, of, strict=True)):
         if mine:
-            alike.setdefault((id(one.ordered.parts), tuple(mine.items())), []).append(at)
+            alike.setdefault((id(one.ordered.sccs), tuple(mine.items())), []).append(at)
     means = [float(_mean(one, one.ordered, mine)) if mine else 0.0 for one, mine in zip(built, of, strict=True)]
-    total = sum(mean * len(component_class.parts) for mean, component_class in zip(means, classes, strict=True))
+    total = sum(mean * len(group.components) for mean, group in zip(means, groups, strict=True))
     for places in alike.values():
         members = [built[at] for at in places]
         same = _batched_mdp(members, [0.0] * members[0].states, of[places[0]])
@@ -122,15 +116,17 @@ def value_sensitivities(cache: ComponentCache, classes: Sequence[ComponentClass]
             perturbed = [
                 _perturbed_means(built[at], of[at], rest, whole.unit) for at, rest in zip(places, rests, strict=True)
             ]
-        for at, known in zip(places, perturbed, strict=True):
-            for number, each in known.items():
+        for at, figures in zip(places, perturbed, strict=True):
+            for number, each in figures.items():
                 chance = built[at].explored.model.chances[number]
-                found = _sensitivity("value", chance, _PROBABILITY_ONE, each, lambda _: _PROBABILITY_ONE, ())
-                yield from (replace(found, belief=part.beliefs[chance.belief]) for part in classes[at].parts)
+                impact = _sensitivity("value", chance, _PROBABILITY_ONE, each, lambda _: _PROBABILITY_ONE, ())
+                yield from (
+                    replace(impact, belief=component.beliefs[chance.belief]) for component in groups[at].components
+                )
 
 
 def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
-    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
+    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
 def _mean(built: ComponentMdp, ordered: OrderedMdp, of: Mapping[int, int]) -> Number:
@@ -146,8 +142,8 @@ def _perturbed_means(
 
     def figure(number: int, probability: Fraction) -> Bounds:
         ordered = built.with_chances(with_probability(chances, number, probability))
-        found = (float(_mean(built, ordered, of)) + rest) * float(unit)
-        return Bounds(found, found)
+        mean = (float(_mean(built, ordered, of)) + rest) * float(unit)
+        return Bounds(mean, mean)
 
     return {
         number: _perturbed_figure(chances[number].low, partial(figure, number)) for number in _varied_indices(chances)
@@ -168,10 +164,10 @@ def _varied_indices(chances: Sequence[EventProbability]) -> list[int]:
 
 
 def _changed_bounds(
-    cache: ComponentCache, built: ComponentMdp, wanted: bytes, number: int, rest: Bounds, probability: Fraction
+    cache: ComponentCache, built: ComponentMdp, goal_states: bytes, number: int, rest: Bounds, probability: Fraction
 ) -> Bounds:
     chances = with_probability(built.explored.model.chances, number, probability)
-    question = ReachabilityObjective(wanted, True, cache.exact, cache.fairness)
+    question = ReachabilityObjective(goal_states, True, cache.exact, cache.fairness)
     mine = solve(built.with_chances(chances), question).bounds(built.initial, True)
     return product_bounds(((rest, 1), (mine, 1)))
 
@@ -211,8 +207,8 @@ def _sensitivity(
     flips = [
         flip
         for threshold in thresholds
-        for end, there in ((Fraction(0), perturbed.never), (Fraction(1), perturbed.always))
-        if (verdict := judged(believed, threshold)) != judged(there, threshold)
+        for end, extreme in ((Fraction(0), perturbed.never), (Fraction(1), perturbed.always))
+        if (verdict := judged(believed, threshold)) != judged(extreme, threshold)
         for flip in (_flip_point(chance.low, end, verdict, figure, threshold),)
     ]
     return Sensitivity(

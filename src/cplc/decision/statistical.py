@@ -81,11 +81,11 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
         aspects.append(("benefit", lambda run: run.value > 0))
     figures: list[Estimated] = []
     values: Counter[Fraction] = Counter()
-    for aspect, wanted in aspects:
+    for aspect, is_goal in aspects:
         chance = Random(f"{sampling.seed} {aspect}")
         good = lost = 0
-        for run in _runs(simulator, sampling, wanted, chance):
-            good += _is_success(run, wanted)
+        for run in _runs(simulator, sampling, is_goal, chance):
+            good += _is_success(run, is_goal)
             lost += not run.ended
             if aspect == "benefit" and run.ended:
                 values[run.value] += 1
@@ -106,31 +106,31 @@ def _distribution(counts: Counter[Fraction]) -> Distribution | None:
     return Distribution(tuple((value, Fraction(counts[value], total)) for value in sorted(counts))) if total else None
 
 
-def _runs(simulator: _Simulator, sampling: Sampling, wanted: Callable[[_Run], bool], chance: Random) -> Iterator[_Run]:
+def _runs(simulator: _Simulator, sampling: Sampling, is_goal: Callable[[_Run], bool], chance: Random) -> Iterator[_Run]:
     """Yield the runs under the scheduler; for what is sought there are others before, that do not count."""
     if sampling.scheduler == "uniform":
         yield from (simulator.run(_UniformScheduler(chance)) for _ in range(sampling.runs))
         return
     sought = sampling.scheduler == "best-seen"
-    left = [(chance.random().hex(), 0) for _ in range(CANDIDATE_SCHEDULERS)]
+    candidates = [(chance.random().hex(), 0) for _ in range(CANDIDATE_SCHEDULERS)]
     each = max(1, sampling.runs // (6 * CANDIDATE_SCHEDULERS))
-    while len(left) > 1:
+    while len(candidates) > 1:
         tried = [
             (
                 key,
                 score
-                + sum(_is_success(simulator.run(_HashedScheduler(key, chance, sought)), wanted) for _ in range(each)),
+                + sum(_is_success(simulator.run(_HashedScheduler(key, chance, sought)), is_goal) for _ in range(each)),
             )
-            for key, score in left
+            for key, score in candidates
         ]
         tried.sort(key=lambda one: (-one[1] if sought else one[1], one[0]))
-        left, each = tried[: len(tried) // 2], 2 * each
-    ((key, _),) = left
+        candidates, each = tried[: len(tried) // 2], 2 * each
+    ((key, _),) = candidates
     yield from (simulator.run(_HashedScheduler(key, chance, sought)) for _ in range(sampling.runs))
 
 
-def _is_success(run: _Run, wanted: Callable[[_Run], bool]) -> bool:
-    return run.ended and wanted(run)
+def _is_success(run: _Run, is_goal: Callable[[_Run], bool]) -> bool:
+    return run.ended and is_goal(run)
 
 
 # --- who chooses
@@ -148,7 +148,7 @@ class _UniformScheduler:
     def before(self, attempt: int) -> None:
         """The run is about to begin, for the first time or after so many attempts."""
 
-    def choose(self, count: int, asked: int) -> int:
+    def choose(self, count: int, decision: int) -> int:
         """Return one of so many choices of the world."""
         return int(self.random() * count)
 
@@ -178,23 +178,23 @@ class _HashedScheduler(_UniformScheduler):
     def before(self, attempt: int) -> None:
         self._state = attempt.to_bytes(4, "little")
 
-    def _number(self, asked: int) -> int | None:
+    def _number(self, decision: int) -> int | None:
         if self._state is None:
             return None
-        text = self._key + asked.to_bytes(4, "little") + self._state
+        text = self._key + decision.to_bytes(4, "little") + self._state
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
-    def choose(self, count: int, asked: int) -> int:
-        number = self._number(asked) if count > 1 else 0
-        return super().choose(count, asked) if number is None else number % count
+    def choose(self, count: int, decision: int) -> int:
+        number = self._number(decision) if count > 1 else 0
+        return super().choose(count, decision) if number is None else number % count
 
     def decide(self, count: int) -> int:
         return self.choose(count, _DECISION) if self._decides else super().decide(count)
 
     def order(self, count: int) -> list[int] | None:
         keys = [self._number(_BOUNDS + at) for at in range(count)]
-        known = [key for key in keys if key is not None]
-        return sorted(range(count), key=lambda at: known[at]) if len(known) == count else None
+        hashes = [key for key in keys if key is not None]
+        return sorted(range(count), key=lambda at: hashes[at]) if len(hashes) == count else None
 
 
 _OPTION, _PAYLOAD, _DECISION, _BEGINNING, _BOUNDS = 0, 1, 2, 3, 1 << 16
@@ -267,12 +267,12 @@ class _Simulator:
         belief, events = option
         if belief == _CONTROLLED:
             self.decides = self.decides or len(events) > 1
-            ways = events[chooser.decide(len(events))][1]
+            transitions = events[chooser.decide(len(events))][1]
         elif belief == _UNCONTROLLED:
-            ways = events[0][1]
+            transitions = events[0][1]
         else:
-            ways = self._outcome(belief, events, chooser)
-        return ways[chooser.choose(len(ways), _PAYLOAD)] if len(ways) > 1 else ways[0]
+            transitions = self._outcome(belief, events, chooser)
+        return transitions[chooser.choose(len(transitions), _PAYLOAD)] if len(transitions) > 1 else transitions[0]
 
     def _outcome(self, belief: int, events: _Outcomes, chooser: _UniformScheduler) -> tuple[StepChange, ...]:
         shares = self._central_probabilities[belief]
@@ -283,20 +283,20 @@ class _Simulator:
                 if order is None
                 else tuple(map(float, vertex_probabilities(self._beliefs[belief].events, order)))
             )
-        left = chooser.random()
-        for position, ways in events:
-            left -= shares[position]
-            if left < 0:
-                return ways
+        remaining = chooser.random()
+        for position, transitions in events:
+            remaining -= shares[position]
+            if remaining < 0:
+                return transitions
         return max(events, key=lambda event: shares[event[0]])[1]
 
     def _enabled_actions(self, state: int) -> tuple[_Action, ...]:
-        found = self._cached_actions.get(state)
-        if found is None:
+        actions = self._cached_actions.get(state)
+        if actions is None:
             if len(self._cached_actions) >= _MAX_CACHED_STATES:
                 self._cached_actions.clear()
-            found = self._cached_actions[state] = self._offers.options(state)
-        return found
+            actions = self._cached_actions[state] = self._offers.options(state)
+        return actions
 
 
 class _EnabledTracker:
@@ -305,8 +305,8 @@ class _EnabledTracker:
     def __init__(self, groups: Iterable[ChoiceTable]) -> None:
         self._tables = [(group.mask, MemoTable(group.find)) for group in groups]
         self._state = 0
-        found = ((at, table[0]) for at, (_, table) in enumerate(self._tables))
-        self._offers = {at: offer for at, offer in found if offer is not NO_CHOICES}
+        initial_choices = ((at, table[0]) for at, (_, table) in enumerate(self._tables))
+        self._offers = {at: offer for at, offer in initial_choices if offer is not NO_CHOICES}
         self._depending: dict[int, list[int]] = {}
 
     def options(self, state: int) -> tuple[_Action, ...]:
@@ -322,13 +322,13 @@ class _EnabledTracker:
         return () if any(offer.ends for offer in offers) else tuple(_actions(offers))
 
     def _dependent_tables(self, change: int) -> Sequence[int]:
-        found = self._depending.get(change)
-        if found is None:
+        tables = self._depending.get(change)
+        if tables is None:
             if len(self._depending) >= _MAX_CACHED_STATES:
                 self._depending.clear()
-            found = [at for at, (mask, _) in enumerate(self._tables) if mask & change]
-            self._depending[change] = found
-        return found
+            tables = [at for at, (mask, _) in enumerate(self._tables) if mask & change]
+            self._depending[change] = tables
+        return tables
 
 
 _Outcomes = Sequence[tuple[int, tuple[StepChange, ...]]]
@@ -340,9 +340,9 @@ _UNCONTROLLED, _CONTROLLED = -1, -2
 def _actions(offers: Sequence[EnabledChoices]) -> Iterator[_Action]:
     turn: list[tuple[int, tuple[StepChange, ...]]] = []
     for offer in offers:
-        yield from ((_UNCONTROLLED, ((0, ways),)) for ways, _ in offer.plain)
+        yield from ((_UNCONTROLLED, ((0, transitions),)) for transitions, _ in offer.uncontrolled)
         yield from offer.believed
-        turn += ((0, ways) for ways in offer.own)
+        turn += ((0, transitions) for transitions in offer.controlled)
     if turn:
         yield _CONTROLLED, turn
 
@@ -357,9 +357,9 @@ def _central_probabilities(events: Sequence[Event]) -> list[Fraction]:
 def vertex_probabilities(events: Sequence[Event], order: Sequence[int]) -> list[Fraction]:
     """Return extreme probabilities within the bounds: who comes first gets all that there is to have."""
     shares = [event.low for event in events]
-    left = 1 - sum(shares, Fraction(0))
+    remaining = 1 - sum(shares, Fraction(0))
     for at in order:
-        more = min(left, events[at].high - events[at].low)
+        more = min(remaining, events[at].high - events[at].low)
         shares[at] += more
-        left -= more
+        remaining -= more
     return shares

@@ -82,7 +82,7 @@ class SymmetricAgents:
         """Return the condition as the first member would have it, with names for what is asked of all."""
         homes = {self.home[name] for name in reads(expr) if name in self.home}
         if homes <= {own}:
-            return e.replaced(expr, {name: Read(self.first(name)) for name in reads(expr)})
+            return e.substitute(expr, {name: Read(self.first(name)) for name in reads(expr)})
         match expr:
             case And(operands):
                 return e.conj(self._quantified(operands, own, universal=True))
@@ -107,15 +107,17 @@ class SymmetricAgents:
             if one is None:
                 yield self.seen(operand, own)
             else:
-                asked = e.replaced(operand, {name: Read(self.first(name)) for name in names})
-                groups.setdefault((one[0], asked), set()).add(one[1])
-        for (family, asked), members in groups.items():
+                representative = e.substitute(operand, {name: Read(self.first(name)) for name in names})
+                groups.setdefault((one[0], representative), set()).add(one[1])
+        for (family, representative), members in groups.items():
             every = set(range(len(self.families[family].members)))
             mine = {own[1]} if own is not None and own[0] == family else set()
             if members == mine:
-                yield asked
+                yield representative
             elif members in (every, every - mine):
-                some = MemberPredicate(family, e.negate(asked) if universal else asked, members != every)
+                some = MemberPredicate(
+                    family, e.negate(representative) if universal else representative, members != every
+                )
                 yield e.negate(self._predicate(some)) if universal else self._predicate(some)
             else:
                 raise NotSymmetric
@@ -181,9 +183,9 @@ class _Names(dict[str, int]):
         return name
 
 
-def symmetric_agents_of(system: System, participant: Participant, asked: Sequence[Expr]) -> SymmetricAgents | None:
+def symmetric_agents_of(system: System, participant: Participant, conditions: Sequence[Expr]) -> SymmetricAgents | None:
     """Return the families that need not be told apart, if there are any; what is asked does not tell them apart."""
-    colour = colours(system, participant, asked)
+    colour = colours(system, participant, conditions)
     several = _classes(colour)
     groups = _groups(system, participant, {name for names in several for name in names}, colour)
     by_form: dict[object, list[tuple[str, ...]]] = {}
@@ -193,24 +195,24 @@ def symmetric_agents_of(system: System, participant: Participant, asked: Sequenc
     if not families:
         return None
     try:
-        found = _with_members(system, participant, families)
-        for condition in asked:
-            found.seen(condition)
-        for number, family in enumerate(found.families):
-            first = found.form(number, 0)
-            if any(found.form(number, at) != first for at in range(1, len(family.members))):
+        symmetry = _with_members(system, participant, families)
+        for condition in conditions:
+            symmetry.seen(condition)
+        for number, family in enumerate(symmetry.families):
+            first = symmetry.form(number, 0)
+            if any(symmetry.form(number, at) != first for at in range(1, len(family.members))):
                 return None
     except (NotSymmetric, KeyError):
         return None
-    return found
+    return symmetry
 
 
 def _classes(colour: Mapping[str, int]) -> list[list[str]]:
     """Return the variables that occur alike, where there are several of them."""
-    found: dict[int, list[str]] = {}
+    names_by_colour: dict[int, list[str]] = {}
     for name, one in colour.items():
-        found.setdefault(one, []).append(name)
-    return [names for names in found.values() if len(names) > 1]
+        names_by_colour.setdefault(one, []).append(name)
+    return [names for names in names_by_colour.values() if len(names) > 1]
 
 
 def _groups(
@@ -226,13 +228,13 @@ def _groups(
         return name
 
     for linked in linked_sets(system, participant, colour):
-        first, *others = [name for name in linked if name in within] or [""]
-        for other in others:
+        first, *further = [name for name in linked if name in within] or [""]
+        for other in further:
             leader[find(other)] = find(first)
-    found: dict[str, list[str]] = {}
+    members_by_leader: dict[str, list[str]] = {}
     for name in leader:
-        found.setdefault(find(name), []).append(name)
-    return [tuple(sorted(names, key=lambda name: colour[name])) for names in found.values()]
+        members_by_leader.setdefault(find(name), []).append(name)
+    return [tuple(sorted(names, key=lambda name: colour[name])) for names in members_by_leader.values()]
 
 
 def _with_members(
@@ -254,10 +256,10 @@ def _with_members(
     for owner, decision in zip(decisions, participant.decisions, strict=True):
         if any(steps[step] != owner for step in decision.steps):
             raise NotSymmetric
-    found = []
+    completed = []
     for number, family in enumerate(plain):
         each = [(number, at) for at in range(len(family.members))]
-        found.append(
+        completed.append(
             Family(
                 family.members,
                 _indices_by_owner(steps, each),
@@ -265,7 +267,7 @@ def _with_members(
                 _indices_by_owner(decisions, each),
             )
         )
-    return SymmetricAgents(system, participant, tuple(found))
+    return SymmetricAgents(system, participant, tuple(completed))
 
 
 MemberIndex = tuple[int, int] | None
@@ -307,8 +309,8 @@ def _individual_members(bare: SymmetricAgents, expr: Expr) -> Iterator[tuple[int
             for operand in operands:
                 homes = {bare.home[name] for name in reads(operand) if name in bare.home}
                 if len(homes) == 1:
-                    asked = e.replaced(operand, {name: Read(bare.first(name)) for name in reads(operand)})
-                    counts.setdefault(asked, set()).update(homes)
+                    representative = e.substitute(operand, {name: Read(bare.first(name)) for name in reads(operand)})
+                    counts.setdefault(representative, set()).update(homes)
                 else:
                     yield from _individual_members(bare, operand)
             for several in counts.values():

@@ -27,44 +27,44 @@ class OrderedMdp:
     model: Mdp
 
     @cached_property
-    def parts(self) -> list[list[int]]:
+    def sccs(self) -> list[list[int]]:
         """The strongly connected components."""
-        found = postorder(self.model)
-        if found is not None:
-            return [[state] for state in found]
-        return [sorted(part) for part in strongly_connected_components(self.model, bytes([1]) * len(self.model))]
+        order = postorder(self.model)
+        if order is not None:
+            return [[state] for state in order]
+        return [sorted(scc) for scc in strongly_connected_components(self.model, bytes([1]) * len(self.model))]
 
     @cached_property
     def is_acyclic(self) -> bool:
-        return not any(self.is_cyclic(part) for part in self.parts)
+        return not any(self.is_cyclic(scc) for scc in self.sccs)
 
-    def is_cyclic(self, part: Sequence[int]) -> bool:
-        return len(part) > 1 or part[0] in self.model.after(part[0])
+    def is_cyclic(self, scc: Sequence[int]) -> bool:
+        return len(scc) > 1 or scc[0] in self.model.after(scc[0])
 
-    def changed(self, model: Mdp) -> OrderedMdp:
+    def with_model(self, model: Mdp) -> OrderedMdp:
         """Return the same for a model that differs in its probabilities alone."""
-        found = OrderedMdp(model)
-        found.__dict__.update({name: value for name, value in self.__dict__.items() if name != "model"})
-        return found
+        copy = OrderedMdp(model)
+        copy.__dict__.update({name: value for name, value in self.__dict__.items() if name != "model"})
+        return copy
 
     @cached_property
-    def roundings(self) -> int:
+    def max_roundings(self) -> int:
         """How many roundings lie between the ends and an initial state at most."""
         model = self.model
         depth = [0] * len(model)
-        most = max((len(model.events(option)) for option in range(len(model.kind))), default=1)
-        for part in self.parts:
-            inside = set(part)
-            after = [depth[target] for state in part for target in model.after(state) if target not in inside]
+        most = max((len(model.events(action)) for action in range(len(model.kind))), default=1)
+        for scc in self.sccs:
+            inside = set(scc)
+            after = [depth[target] for state in scc for target in model.after(state) if target not in inside]
             level = 1 + max(after, default=-1)
-            for state in part:
+            for state in scc:
                 depth[state] = level
         return max(depth, default=0) * (most + 4)
 
 
 def postorder(model: Mdp) -> list[int] | None:
     """Return the states after those that they lead to, or None if some lead back to themselves."""
-    found: list[int] = []
+    order: list[int] = []
     colour = bytearray(len(model))
     for root in range(len(model)):
         if colour[root]:
@@ -82,9 +82,9 @@ def postorder(model: Mdp) -> list[int] | None:
                     break
             else:
                 colour[state] = 2
-                found.append(state)
+                order.append(state)
                 path.pop()
-    return found
+    return order
 
 
 def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number], worst: bool) -> Number:
@@ -112,18 +112,18 @@ class ValueBounds:
 
     low: list[Number]
     high: list[Number]
-    roundings: int
+    max_roundings: int
 
     def bounds(self, states: Sequence[int], worst: bool) -> Bounds:
         choose: Callable[..., Number] = min if worst else max
         low, high = choose(self.low[state] for state in states), choose(self.high[state] for state in states)
-        return with_rounding_errors(low, high, self.roundings)
+        return with_rounding_errors(low, high, self.max_roundings)
 
 
-def with_rounding_errors(low: Number, high: Number, roundings: int) -> Bounds:
+def with_rounding_errors(low: Number, high: Number, max_roundings: int) -> Bounds:
     if isinstance(low, Fraction) and isinstance(high, Fraction):
         return Bounds(low, high)
-    slack = roundings * _UNIT_ROUNDOFF
+    slack = max_roundings * _UNIT_ROUNDOFF
     slack = slack / (1 - slack) if slack < 0.5 else 1.0
     return Bounds(max(0.0, float(low) * (1 - 2 * slack)), min(1.0, float(high) * (1 + 2 * slack)))
 
@@ -132,7 +132,7 @@ def solve(ordered: OrderedMdp, question: ReachabilityObjective) -> ValueBounds:
     """Return the probabilities; where a circle is too large to be solved exactly the bounds are apart."""
     low, tight = _dynamic_programming(ordered, question, upper=False)
     high = low if tight else _dynamic_programming(ordered, question, upper=True)[0]
-    return ValueBounds(low, high, 0 if question.exact else ordered.roundings)
+    return ValueBounds(low, high, 0 if question.exact else ordered.max_roundings)
 
 
 def _dynamic_programming(
@@ -145,12 +145,12 @@ def _dynamic_programming(
     value_of = bellman_operator(model, values, question.worst, question.exact)
     tight = True
     acyclic = ordered.is_acyclic
-    for part in ordered.parts:
-        state = part[0]
-        if len(part) == 1 and model.is_end(state):
+    for scc in ordered.sccs:
+        state = scc[0]
+        if len(scc) == 1 and model.is_end(state):
             values[state] = one if question.wanted[state] else nothing
-        elif not acyclic and ordered.is_cyclic(part):
-            tight &= solve_scc(model, part, values, question.worst, question.exact, question.fairness, upper)
+        elif not acyclic and ordered.is_cyclic(scc):
+            tight &= solve_scc(model, scc, values, question.worst, question.exact, question.fairness, upper)
         else:
             values[state] = value_of(state)
     return values, tight
@@ -160,26 +160,26 @@ def bellman_operator(model: Mdp, values: list[Number], worst: bool, exact: bool)
     """Return the value of a state as a function of the values of those after it."""
     chances = [one.low if exact else float(one.low) for one in model.chances]
     certain = [one.low == one.high for one in model.chances]
-    first_option, first_event, first_way = model.first_option, model.first_event, model.first_way
+    first_action, first_event, first_transition = model.first_action, model.first_event, model.first_transition
     kind, chance, target = model.kind, model.chance, model.target
     choose: Callable[..., Number] = min if worst else max
 
-    def option_value(option: int) -> Number:
-        begin, end = first_event[option], first_event[option + 1]
-        if end == begin + 1 and first_way[end] == first_way[begin] + 1:
-            return values[target[first_way[begin]]]
-        found = [
-            choose([values[at] for at in target[first_way[event] : first_way[event + 1]]])
+    def action_value(action: int) -> Number:
+        begin, end = first_event[action], first_event[action + 1]
+        if end == begin + 1 and first_transition[end] == first_transition[begin] + 1:
+            return values[target[first_transition[begin]]]
+        event_values = [
+            choose([values[at] for at in target[first_transition[event] : first_transition[event + 1]]])
             for event in range(begin, end)
         ]
-        if kind[option] != ActionKind.BELIEF:
-            return max(found)
+        if kind[action] != ActionKind.BELIEF:
+            return max(event_values)
         if all(certain[at] for at in chance[begin:end]):
-            return sum([chances[at] * value for at, value in zip(chance[begin:end], found, strict=True)])
-        return extremal_mean([model.chances[at] for at in chance[begin:end]], found, worst)
+            return sum([chances[at] * value for at, value in zip(chance[begin:end], event_values, strict=True)])
+        return extremal_mean([model.chances[at] for at in chance[begin:end]], event_values, worst)
 
     def value(state: int) -> Number:
-        options = range(first_option[state], first_option[state + 1])
-        return option_value(options[0]) if len(options) == 1 else choose([option_value(option) for option in options])
+        options = range(first_action[state], first_action[state + 1])
+        return action_value(options[0]) if len(options) == 1 else choose([action_value(action) for action in options])
 
     return value

@@ -29,8 +29,8 @@ class Digit:
 
     def of(self, states: Words) -> Words:
         shifted = states // np.uint64(self.unit)
-        found: Words = shifted - shifted // np.uint64(self.radix) * np.uint64(self.radix)
-        return found
+        numbers: Words = shifted - shifted // np.uint64(self.radix) * np.uint64(self.radix)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,18 @@ class BitProjection(Generic[T]):
     @cached_property
     def _bit_runs(self) -> list[tuple[int, int, int]]:
         """Runs of bits of the mask: from where, as a mask of so many bits, to where."""
-        found = []
+        runs = []
         at = to = 0
         while self.mask >> at:
             if self.mask >> at & 1:
                 length = 1
                 while self.mask >> (at + length) & 1:
                     length += 1
-                found.append((at, (1 << length) - 1, to))
+                runs.append((at, (1 << length) - 1, to))
                 at, to = at + length, to + length
             else:
                 at += 1
-        return found
+        return runs
 
     @cached_property
     def _cache(self) -> dict[tuple[int, int], T]:
@@ -108,11 +108,11 @@ class BitProjection(Generic[T]):
         runs = self._bit_runs
         bits = runs[-1][2] + runs[-1][1].bit_length() if runs else 0
         if bits + len(self.predicates) > _MAX_TABLE_BITS:
-            found = states & np.uint64(self.mask)
+            codes = states & np.uint64(self.mask)
             for predicate in self.predicates:  # too many to be numbered one by one: tell them apart step by step
-                found = np.unique(found, return_inverse=True)[1].astype(np.uint64) * np.uint64(2)
-                found += predicate.holds(states)
-            return found
+                codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64) * np.uint64(2)
+                codes += predicate.holds(states)
+            return codes
         code = np.zeros(len(states), np.uint64)
         for at, ones, to in runs:
             code |= (states >> np.uint64(at) & np.uint64(ones)) << np.uint64(to)
@@ -124,17 +124,17 @@ class BitProjection(Generic[T]):
 
 def moved(states: Words, by: int) -> Words:
     """Return the states with so much added, which may be negative."""
-    found: Words = states + np.uint64(by & _WORD_MASK)
-    return found
+    sums: Words = states + np.uint64(by & _WORD_MASK)
+    return sums
 
 
-def distinct(found: Sequence[Words]) -> Words:
+def distinct(arrays: Sequence[Words]) -> Words:
     """Return all that is in any of these, ascending."""
-    if not found:
+    if not arrays:
         return np.zeros(0, np.uint64)
-    together = np.concatenate(found)
+    together = np.concatenate(arrays)
     together.sort()
-    kept = np.empty(len(together), bool)
-    kept[:1] = True
-    np.not_equal(together[1:], together[:-1], out=kept[1:])
-    return together[kept]
+    is_first = np.empty(len(together), bool)
+    is_first[:1] = True
+    np.not_equal(together[1:], together[:-1], out=is_first[1:])
+    return together[is_first]

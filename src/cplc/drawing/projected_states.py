@@ -9,7 +9,7 @@ from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import Atom
 from cplc.records import dataclass
-from cplc.reductions.components import Slices
+from cplc.reductions.components import IndependentComponents
 from cplc.system.model import State, System
 
 LIMIT: Final = 40_000
@@ -33,7 +33,7 @@ class Seen:
 def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: int = LIMIT) -> Seen:
     """Return what reachable states look like; it may end before all are found, and says so."""
     names = sorted(variables, key=list(system.variable).index)
-    slices = Slices(system)
+    slices = IndependentComponents(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
     part = slices.of(slices.relevant(Atom(about, "")))
     stepper = SuccessorGenerator(part)

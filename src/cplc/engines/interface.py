@@ -15,7 +15,7 @@ from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, OnPa
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.games.fixpoints import Plan, Solution
+    from cplc.engines.games.fixpoints import Solution, Strategy
 
 S = TypeVar("S")
 
@@ -92,7 +92,7 @@ class Engine(ABC, Generic[S]):
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
         """Return where a group can enforce its goal and by what strategies; the sets may hold unreachable states."""
 
-    def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Plan[S] | None:
+    def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Strategy[S] | None:
         """Return one strategy that wins from all of these states; None if there is none.
 
         Where conditions of fairness decide who wins in rounds there is none to show.

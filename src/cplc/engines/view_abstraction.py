@@ -26,11 +26,11 @@ from functools import cached_property
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.observation import agreeing
+from cplc.engines.symbolic.observation import agreement_closure
 from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.engines.symbolic.variable_order import variable_order
 from cplc.logic.formulas import And, Atom, Finally, Formula, KnownFrom, Knows, OnPaths, Or, Until
-from cplc.reductions.projection import Excerpt
+from cplc.reductions.projection import Projection
 from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 
@@ -38,7 +38,7 @@ from cplc.runtime.limits import ResourceExhausted
 class ViewAbstraction:
     """The members of an excerpt, and the invariant of as many as there are but one."""
 
-    def __init__(self, excerpt: Excerpt, members: Iterable[Collection[str]]) -> None:
+    def __init__(self, excerpt: Projection, members: Iterable[Collection[str]]) -> None:
         """``members`` are the variables of each."""
         system = excerpt.system
         self._system = system
@@ -53,7 +53,7 @@ class ViewAbstraction:
         """The smallest closed set."""
         exists = self._encoding.diagrams.exists
         forgotten = [self._encoding.cube(names) for names in self._members]
-        found = self._encoding.beginning(frozenset(self._system.variable))
+        found = self._encoding.initial_states(frozenset(self._system.variable))
         while True:
             before = found
             seen = self._encoding.true
@@ -62,7 +62,7 @@ class ViewAbstraction:
             found = self._closed(seen)
             if found == before:
                 break
-        if any(found & step.astray != self._encoding.false for step in self._transitions):
+        if any(found & step.out_of_range != self._encoding.false for step in self._transitions):
             raise ResourceExhausted("an assignment might leave the range of its variable")
         return found
 
@@ -72,19 +72,19 @@ class ViewAbstraction:
             before = states
             for step in self._transitions:
                 states = _exhausted(step, states)
-                self._encoding.diagrams.tidy()
-            progress.swept(self._encoding.diagrams.nodes())
-            checkpointing.moment()
+                self._encoding.diagrams.collect_if_needed()
+            progress.report_iteration(self._encoding.diagrams.nodes())
+            checkpointing.safepoint()
             if states == before:
                 return states
 
     def always(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether it holds in all states of the whole; its form is that of `cplc.reductions.projection.certainly`."""
+        """Tell whether a formula, as `cplc.reductions.projection.under_approximate` makes it, holds in all states."""
         return self.invariant & ~self._holds(formula, assuming) == self._encoding.false
 
     def initially(self, formula: Formula, assuming: frozenset[str]) -> bool:
         """Whether it holds in the beginning."""
-        initial = self._encoding.beginning(frozenset(self._system.variable))
+        initial = self._encoding.initial_states(frozenset(self._system.variable))
         return initial & ~self._holds(formula, assuming) == self._encoding.false
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
@@ -109,7 +109,7 @@ class ViewAbstraction:
             case OnPaths("A", Until(left, right, None), None):
                 return self._certain_to_come(self._holds(left, assuming), self._holds(right, assuming), assuming)
             case KnownFrom(observed, operand):
-                return ~agreeing(encoding, observed, self.invariant & ~self._holds(operand, assuming))
+                return ~agreement_closure(encoding, observed, self.invariant & ~self._holds(operand, assuming))
             case Knows("each", agents, operand):
                 missing, found = self.invariant & ~self._holds(operand, assuming), encoding.true
                 for agent in agents:
@@ -124,8 +124,8 @@ class ViewAbstraction:
         while True:
             before = goal
             for step, certain in zip(self._transitions, self._certain, strict=True):
-                goal = goal | (step.before(goal) & certain)
-                self._encoding.diagrams.tidy()
+                goal = goal | (step.preimage(goal) & certain)
+                self._encoding.diagrams.collect_if_needed()
             if goal == before:
                 return goal
 
@@ -144,11 +144,11 @@ class ViewAbstraction:
                 possible, away = nothing, nothing
                 for number in steps:
                     possible = possible | self._certain[number]
-                    away = away | self._transitions[number].before(~found)
+                    away = away | self._transitions[number].preimage(~found)
                 waiting = self._whoever(possible & ~away) & until & ~found
                 while waiting != nothing:
                     left = waiting & self._whoever(~self._before(~(waiting | found)))
-                    self._encoding.diagrams.tidy()
+                    self._encoding.diagrams.collect_if_needed()
                     if left == waiting:
                         break
                     waiting = left
@@ -159,7 +159,7 @@ class ViewAbstraction:
     def _before(self, states: Node) -> Node:
         found = self._encoding.false
         for step in self._transitions:
-            found = found | step.before(states)
+            found = found | step.preimage(states)
         return found
 
     def _whoever(self, states: Node) -> Node:
@@ -170,6 +170,6 @@ class ViewAbstraction:
 def _exhausted(step: Transition, states: Node) -> Node:
     while True:
         before = states
-        states = states | step.after(states)
+        states = states | step.image(states)
         if states == before:
             return states

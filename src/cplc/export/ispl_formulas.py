@@ -129,7 +129,7 @@ def _initially(condition: Expr, system: System) -> bool:
 def _updating_observed(step: Step, names: Mapping[Expr, str], system: System) -> Step:
     updates = dict(step.updates)
     changed = ((name, expr) for expr, name in names.items() if not e.reads(expr).isdisjoint(updates))
-    more = tuple((name, _folded_constant(e.replaced(expr, updates), system)) for name, expr in changed)
+    more = tuple((name, _folded_constant(e.substitute(expr, updates), system)) for name, expr in changed)
     return replace(step, updates=(*step.updates, *more)) if more else step
 
 
@@ -144,7 +144,7 @@ def _possible_values(condition: Expr, domains: Mapping[str, tuple[Value, ...]]) 
     if prod(map(len, domains.values())) > _MAX_COMBINATIONS:
         return {False, True}
     choices = product(*domains.values())
-    return {e.is_true(e.given(condition, dict(zip(domains, choice, strict=True)))) for choice in choices}
+    return {e.is_true(e.partially_evaluate(condition, dict(zip(domains, choice, strict=True)))) for choice in choices}
 
 
 def _enabled_somewhere(taken: Formula, system: System) -> Formula:

@@ -12,7 +12,7 @@ from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
 from cplc.system.model import State, Step, System
-from cplc.system.satisfying_assignments import solutions
+from cplc.system.satisfying_assignments import satisfying_assignments
 from cplc.system.synchronous import Change
 
 _MOST: Final = 1_000_000
@@ -40,7 +40,7 @@ class StateGraph:
 def explore(system: System, most: int) -> StateGraph:
     """Return up to ``most`` states and the steps out of them."""
     names = [variable.name for variable in system.variables]
-    initial = solutions({variable.name: variable.initial for variable in system.variables}, system.start)
+    initial = satisfying_assignments({variable.name: variable.initial for variable in system.variables}, system.start)
     starts = tuple(tuple(state.values()) for state in islice(initial, most + 1))
     reached = dict.fromkeys(starts[:most])
     waiting = deque(reached)

@@ -13,7 +13,7 @@ from cplc.ispl.semantics import model as m
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.system.model import Agent, Shared, System, Variable
-from cplc.system.satisfying_assignments import conjuncts, solutions
+from cplc.system.satisfying_assignments import conjuncts, satisfying_assignments
 from cplc.system.synchronous import Action, Change, Player, out_of_range
 
 _MOST_TRIED = 20_000
@@ -155,7 +155,7 @@ def _beginning(variables: Iterable[m.Variable], condition: Expr) -> tuple[dict[s
     for variable in variables:
         name, every = str(variable), m.values_of(variable.type)
         about_it = e.conj(alone.get(name, ()))
-        initial[name] = tuple(one for one in every if e.is_true(e.replaced(about_it, {name: e.Const(one)})))
+        initial[name] = tuple(one for one in every if e.is_true(e.substitute(about_it, {name: e.Const(one)})))
         if not initial[name]:
             initial[name] = every
             rest.append(about_it)
@@ -211,7 +211,7 @@ def may_stop(system: System) -> bool:
     for stuck in _ways_to_stop(system):
         names = sorted(e.reads(stuck))
         room -= prod(len(domains[name]) for name in names)
-        if room < 0 or next(solutions({name: domains[name] for name in names}, stuck), None) is not None:
+        if room < 0 or next(satisfying_assignments({name: domains[name] for name in names}, stuck), None) is not None:
             return True
     return False
 

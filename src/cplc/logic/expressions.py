@@ -15,7 +15,7 @@ Value = bool | int | str
 ArithOp = Literal["+", "-", "*", "/", "%"]
 
 
-class _Deep:
+class _CachedHash:
     """Remembers its hash, for which it would have to go through all that is below it."""
 
     __slots__ = ("_hash",)
@@ -43,64 +43,64 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Not(_Deep):
+class Not(_CachedHash):
     operand: Expr
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 @dataclass(frozen=True, slots=True)
-class And(_Deep):
+class And(_CachedHash):
     operands: tuple[Expr, ...]
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 @dataclass(frozen=True, slots=True)
-class Or(_Deep):
+class Or(_CachedHash):
     operands: tuple[Expr, ...]
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 @dataclass(frozen=True, slots=True)
-class Equal(_Deep):
+class Equal(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 @dataclass(frozen=True, slots=True)
-class Less(_Deep):
+class Less(_CachedHash):
     """Numbers only."""
 
     left: Expr
     right: Expr
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 @dataclass(frozen=True, slots=True)
-class Arith(_Deep):
+class Arith(_CachedHash):
     """Numbers only. The remainder has the sign of the divisor; division cuts off towards 0. By 0 both give 0."""
 
     op: ArithOp
     left: Expr
     right: Expr
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 @dataclass(frozen=True, slots=True)
-class Ite(_Deep):
+class Ite(_CachedHash):
     """``then`` where the condition holds, ``otherwise`` elsewhere."""
 
     condition: Expr
     then: Expr
     otherwise: Expr
 
-    __hash__ = _Deep._kept_hash
+    __hash__ = _CachedHash._kept_hash
 
 
 Expr = Const | Read | Not | And | Or | Equal | Less | Arith | Ite
@@ -256,7 +256,7 @@ def reads(expr: Expr) -> frozenset[str]:
     return frozenset(found)
 
 
-def replaced(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
+def substitute(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
     """Put expressions in the place of variables, and simplify."""
     match expr:
         case Read(name):
@@ -264,25 +264,25 @@ def replaced(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
         case Const():
             return expr
         case Not(operand):
-            return negate(replaced(operand, meanings))
+            return negate(substitute(operand, meanings))
         case And(operands):
-            return conj(replaced(operand, meanings) for operand in operands)
+            return conj(substitute(operand, meanings) for operand in operands)
         case Or(operands):
-            return disj(replaced(operand, meanings) for operand in operands)
+            return disj(substitute(operand, meanings) for operand in operands)
         case Equal(left, right):
-            return equal(replaced(left, meanings), replaced(right, meanings))
+            return equal(substitute(left, meanings), substitute(right, meanings))
         case Less(left, right):
-            return less(replaced(left, meanings), replaced(right, meanings))
+            return less(substitute(left, meanings), substitute(right, meanings))
         case Arith(op, left, right):
-            return arith(op, replaced(left, meanings), replaced(right, meanings))
+            return arith(op, substitute(left, meanings), substitute(right, meanings))
         case Ite(condition, then, otherwise):
-            return ite(replaced(condition, meanings), replaced(then, meanings), replaced(otherwise, meanings))
+            return ite(substitute(condition, meanings), substitute(then, meanings), substitute(otherwise, meanings))
 
 
-def given(expr: Expr, values: Mapping[str, Value]) -> Expr:
+def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
     """Return what is left of an expression once these variables have these values.
 
-    Unlike `replaced` it looks neither for duplicates nor at what is settled anyway: it is for wide conditions that
+    Unlike `substitute` it looks neither for duplicates nor at what is settled anyway: it is for wide conditions that
     are asked about state after state.
     """
     match expr:
@@ -295,14 +295,14 @@ def given(expr: Expr, values: Mapping[str, Value]) -> Expr:
         case Or(operands):
             return _joined(Or, operands, values, FALSE, TRUE)
         case Not(operand):
-            left = given(operand, values)
+            left = partially_evaluate(operand, values)
             return expr if left is operand else negate(left)
         case Read(name):
             return Const(values[name]) if name in values else expr
         case Const():
             return expr
         case _:
-            return replaced(expr, {name: Const(values[name]) for name in reads(expr) if name in values})
+            return substitute(expr, {name: Const(values[name]) for name in reads(expr) if name in values})
 
 
 def _joined(
@@ -311,7 +311,7 @@ def _joined(
     """Return what is left of a conjunction or disjunction."""
     kept: list[Expr] = []
     for operand in operands:
-        left = given(operand, values)
+        left = partially_evaluate(operand, values)
         if isinstance(left, Const):
             if left.value is settling.value:
                 return settling

@@ -442,7 +442,7 @@ def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formu
         return conditional_meaning(formula)
     match formula:
         case SociallyCommits():
-            return And((bound(formula), able(formula), comes_to(formula)))
+            return And((bound(formula), some_path_keeps(formula), all_keeping_paths_satisfy(formula)))
         case Commits(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
             known = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
@@ -468,13 +468,13 @@ def bound(formula: SociallyCommits) -> Formula:
     return places[0] if len(places) == 1 else Or(places)
 
 
-def able(formula: SociallyCommits) -> Formula:
+def some_path_keeps(formula: SociallyCommits) -> Formula:
     """Return that some fair run keeps all that binds the debtor here."""
     path = _counted(formula)
     return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
 
 
-def comes_to(formula: SociallyCommits) -> Formula:
+def all_keeping_paths_satisfy(formula: SociallyCommits) -> Formula:
     """Return that every fair run which keeps all that binds the debtor here satisfies the operand."""
     path = Implies(_counted(formula), formula.operand)
     return Implies(SOME_FAIR_RUN, path) if is_state_formula(path) else OnPaths("A", path)
@@ -482,13 +482,13 @@ def comes_to(formula: SociallyCommits) -> Formula:
 
 def _counted(formula: SociallyCommits) -> Formula:
     """Return what is so of the paths that count: they keep what binds where they begin, and the trigger comes true."""
-    keeping = [kept_if_bound(binding) for binding in formula.bindings]
+    keeping = [binding_kept(binding) for binding in formula.bindings]
     if formula.trigger is not None:
         keeping.append(Finally(formula.trigger))
     return keeping[0] if len(keeping) == 1 else And(tuple(keeping))
 
 
-def kept_if_bound(binding: Binding) -> Formula:
+def binding_kept(binding: Binding) -> Formula:
     """Return what is so of the paths that keep one thing, if it binds where they begin."""
     return Implies(binding.where, binding.keeping)
 
@@ -526,7 +526,7 @@ def ctl_path(formula: OnPaths) -> Path | None:
             return None
 
 
-def ways_to_fail(path: Path) -> tuple[Path, ...]:
+def negated_paths(path: Path) -> tuple[Path, ...]:
     """Return paths one of which is there exactly where the path is not."""
     match path:
         case Next(operand):

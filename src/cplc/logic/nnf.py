@@ -35,14 +35,14 @@ from cplc.logic.formulas import (
     is_state_formula,
 )
 
-WENT_BEFORE = Previous(Atom(TRUE, "true"))
+HAS_PREDECESSOR = Previous(Atom(TRUE, "true"))
 """The path did not begin here."""
 
 
-def normal(path: Formula) -> Formula:
+def to_nnf(path: Formula) -> Formula:
     """Return an equivalent without implications, weak until, and negations of what a state does not decide.
 
-    Left negated are `Taken` and, for the first position of a path, `WENT_BEFORE`.
+    Left negated are `Taken` and, for the first position of a path, `HAS_PREDECESSOR`.
     """
     return _true(path)
 
@@ -54,13 +54,13 @@ def _true(path: Formula) -> Formula:
         case Not(operand):
             return _false(operand)
         case And(operands):
-            return both(map(_true, operands))
+            return conjunction(map(_true, operands))
         case Or(operands):
-            return either(map(_true, operands))
+            return disjunction(map(_true, operands))
         case Implies(left, right):
-            return either((_false(left), _true(right)))
+            return disjunction((_false(left), _true(right)))
         case Iff(left, right):
-            return either((both((_true(left), _true(right))), both((_false(left), _false(right)))))
+            return disjunction((conjunction((_true(left), _true(right))), conjunction((_false(left), _false(right)))))
         case Next(operand):
             return _next(_true(operand))
         case Finally(operand, bound):
@@ -70,7 +70,7 @@ def _true(path: Formula) -> Formula:
         case Until(left, right, bound):
             return until(_true(left), _true(right), bound)
         case WeakUntil(left, right):
-            return _release(_true(right), either((_true(left), _true(right))))
+            return _release(_true(right), disjunction((_true(left), _true(right))))
         case Release(left, right):
             return _release(_true(left), _true(right))
         case Previous(operand):
@@ -98,13 +98,13 @@ def _false(path: Formula) -> Formula:
         case Not(operand):
             return _true(operand)
         case And(operands):
-            return either(map(_false, operands))
+            return disjunction(map(_false, operands))
         case Or(operands):
-            return both(map(_false, operands))
+            return conjunction(map(_false, operands))
         case Implies(left, right):
-            return both((_true(left), _false(right)))
+            return conjunction((_true(left), _false(right)))
         case Iff(left, right):
-            return either((both((_true(left), _false(right))), both((_false(left), _true(right)))))
+            return disjunction((conjunction((_true(left), _false(right))), conjunction((_false(left), _true(right)))))
         case Next(operand):
             return _next(_false(operand))
         case Finally(operand, bound):
@@ -115,21 +115,23 @@ def _false(path: Formula) -> Formula:
             return _release(_false(left), _false(right))
         case Until(left, right, bound):
             missing = _false(right)
-            return either((_globally(missing, bound), until(missing, both((missing, _false(left))), bound)))
+            return disjunction((_globally(missing, bound), until(missing, conjunction((missing, _false(left))), bound)))
         case WeakUntil(left, right):
             missing = _false(right)
-            return until(missing, both((missing, _false(left))), None)
+            return until(missing, conjunction((missing, _false(left))), None)
         case Release(left, right):
             return until(_false(left), _false(right), None)
         case Previous(operand):
-            return Not(path) if path == WENT_BEFORE else either((Not(WENT_BEFORE), Previous(_false(operand))))
+            return (
+                Not(path) if path == HAS_PREDECESSOR else disjunction((Not(HAS_PREDECESSOR), Previous(_false(operand))))
+            )
         case Once(operand):
             return Historically(_false(operand))
         case Historically(operand):
             return Once(_false(operand))
         case Since(left, right):
             missing = _false(right)
-            return either((Historically(missing), Since(missing, both((missing, _false(left))))))
+            return disjunction((Historically(missing), Since(missing, conjunction((missing, _false(left))))))
         case Shorthand(operand):
             return _false(operand)
         case _:
@@ -139,13 +141,13 @@ def _false(path: Formula) -> Formula:
 # --- one operator over normal forms
 
 
-def both(parts: Iterable[Formula]) -> Formula:
+def conjunction(parts: Iterable[Formula]) -> Formula:
     found = tuple(dict.fromkeys(one for part in parts for one in conjuncts(part)))
     return found[0] if len(found) == 1 else And(found)
 
 
-def either(parts: Iterable[Formula]) -> Formula:
-    found = tuple(dict.fromkeys(one for part in parts for one in alternatives(part)))
+def disjunction(parts: Iterable[Formula]) -> Formula:
+    found = tuple(dict.fromkeys(one for part in parts for one in disjuncts(part)))
     return found[0] if len(found) == 1 else Or(found)
 
 
@@ -153,38 +155,38 @@ def conjuncts(path: Formula) -> tuple[Formula, ...]:
     return path.operands if isinstance(path, And) and not is_state_formula(path) else (path,)
 
 
-def alternatives(path: Formula) -> tuple[Formula, ...]:
+def disjuncts(path: Formula) -> tuple[Formula, ...]:
     return path.operands if isinstance(path, Or) and not is_state_formula(path) else (path,)
 
 
-def is_lasting(path: Formula) -> bool:
+def is_prefix_independent(path: Formula) -> bool:
     """Whether it has one value all along a path, for its form alone."""
     match path:
         case Globally(Finally(_, None), None) | Finally(Globally(_, None), None):
             return True
         case And() | Or() if not is_state_formula(path):
-            return all(map(is_lasting, children(path)))
+            return all(map(is_prefix_independent, children(path)))
         case _:
             return False
 
 
-def looks_back(path: Formula) -> bool:
+def has_past_operators(path: Formula) -> bool:
     """Whether it says something of where the path came from."""
-    return not is_state_formula(path) and (isinstance(path, Past) or any(map(looks_back, children(path))))
+    return not is_state_formula(path) and (isinstance(path, Past) or any(map(has_past_operators, children(path))))
 
 
 def _taken_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
     """Apply an operator that goes with conjunctions of something and what lasts: ``F(p & l)`` is ``F p & l``."""
-    lasting = [part for part in conjuncts(path) if is_lasting(part)]
-    others = [part for part in conjuncts(path) if not is_lasting(part)]
-    return both((*((over(both(others)),) if others else ()), *lasting)) if lasting else over(path)
+    lasting = [part for part in conjuncts(path) if is_prefix_independent(part)]
+    others = [part for part in conjuncts(path) if not is_prefix_independent(part)]
+    return conjunction((*((over(conjunction(others)),) if others else ()), *lasting)) if lasting else over(path)
 
 
 def _left_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
     """Apply an operator that goes with disjunctions of something and what lasts: ``G(p | l)`` is ``G p | l``."""
-    lasting = [part for part in alternatives(path) if is_lasting(part)]
-    others = [part for part in alternatives(path) if not is_lasting(part)]
-    return either((*((over(either(others)),) if others else ()), *lasting)) if lasting else over(path)
+    lasting = [part for part in disjuncts(path) if is_prefix_independent(part)]
+    others = [part for part in disjuncts(path) if not is_prefix_independent(part)]
+    return disjunction((*((over(disjunction(others)),) if others else ()), *lasting)) if lasting else over(path)
 
 
 def _next(operand: Formula) -> Formula:
@@ -194,7 +196,7 @@ def _next(operand: Formula) -> Formula:
 def _finally(operand: Formula, bound: int | None) -> Formula:
     if bound is not None:
         return _taken_out(operand, lambda rest: Finally(rest, bound) if bound else rest)
-    return either(_taken_out(part, _finally_one) for part in alternatives(operand))
+    return disjunction(_taken_out(part, _finally_one) for part in disjuncts(operand))
 
 
 def _finally_one(operand: Formula) -> Formula:
@@ -210,7 +212,7 @@ def _finally_one(operand: Formula) -> Formula:
 def _globally(operand: Formula, bound: int | None) -> Formula:
     if bound is not None:
         return _left_out(operand, lambda rest: Globally(rest, bound) if bound else rest)
-    return both(_left_out(part, _globally_one) for part in conjuncts(operand))
+    return conjunction(_left_out(part, _globally_one) for part in conjuncts(operand))
 
 
 def _globally_one(operand: Formula) -> Formula:
@@ -226,8 +228,8 @@ def _globally_one(operand: Formula) -> Formula:
 def until(left: Formula, right: Formula, bound: int | None) -> Formula:
     if bound == 0:
         return right
-    return either(_taken_out(part, lambda rest: Until(left, rest, bound)) for part in alternatives(right))
+    return disjunction(_taken_out(part, lambda rest: Until(left, rest, bound)) for part in disjuncts(right))
 
 
 def _release(left: Formula, right: Formula) -> Formula:
-    return both(_left_out(part, lambda rest: Release(left, rest)) for part in conjuncts(right))
+    return conjunction(_left_out(part, lambda rest: Release(left, rest)) for part in conjuncts(right))

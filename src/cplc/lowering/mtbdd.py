@@ -263,7 +263,7 @@ class Manager:
                 return self.auxiliary(self._substituted(written, now), about)
 
     def _substituted(self, written: Expr, now: Mapping[str, Diagram]) -> Expr:
-        return e.replaced(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
+        return e.substitute(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
 
     # --- diagrams as expressions
 

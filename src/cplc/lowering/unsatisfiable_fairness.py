@@ -17,7 +17,7 @@ from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lower import lifecycles_and_variables
 from cplc.semantics.model import CheckedModel
 from cplc.source import Span
-from cplc.system.satisfying_assignments import independent, solutions
+from cplc.system.satisfying_assignments import independent, satisfying_assignments
 
 MAX_ASSIGNMENTS = 1 << 14
 """Combinations of values above which a conjunct is left to `cplc verify`."""
@@ -53,6 +53,6 @@ def is_contradictory(domains: Mapping[str, Sequence[Value]], expr: Expr) -> bool
     for names, part in independent(inner_scopes, expr):
         if prod(len(domains[name]) for name in names) <= MAX_ASSIGNMENTS:
             among = {name: domains[name] for name in names}
-            if next(solutions(among, part), None) is None:
+            if next(satisfying_assignments(among, part), None) is None:
                 return True
     return False

@@ -67,25 +67,25 @@ class Shape:
 def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> Estimates:
     """Return what the believer, who plays these roles, may believe of the others."""
     system = choices.tracker.system
-    found: dict[Shape, tuple[Counter[str], set[int]]] = {}
+    counts_by_shape: dict[Shape, tuple[Counter[str], set[int]]] = {}
     for sends, outcomes in choices.decided.items():
         if system.steps[min(sends)].actor in believer:
             continue
         for shape, index, counts in named_choices(system, sends, outcomes):
-            counter, members = found.setdefault(shape, (Counter(), set()))
+            counter, members = counts_by_shape.setdefault(shape, (Counter(), set()))
             counter.update(counts)
             members |= {index} if index is not None else set()
     beliefs = [
         _belief(system, shape, counter, tuple(sorted(members)), confidence)
-        for shape, (counter, members) in found.items()
+        for shape, (counter, members) in counts_by_shape.items()
     ]
     beliefs.sort(key=lambda one: (-one.count, one.role, one.estimates[0].event))
-    kept: list[EstimatedBelief] = []
-    left: list[EstimatedBelief] = []
+    retained: list[EstimatedBelief] = []
+    overlapping: list[EstimatedBelief] = []
     for one in beliefs:
-        (left if any(_overlap(one, other) for other in kept) else kept).append(one)
-    kept.sort(key=lambda one: (one.role, one.estimates[0].event))
-    return Estimates(tuple(kept), tuple(left))
+        (overlapping if any(_overlap(one, other) for other in retained) else retained).append(one)
+    retained.sort(key=lambda one: (one.role, one.estimates[0].event))
+    return Estimates(tuple(retained), tuple(overlapping))
 
 
 def _overlap(one: EstimatedBelief, other: EstimatedBelief) -> bool:

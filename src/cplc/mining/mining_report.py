@@ -90,22 +90,22 @@ _MOST_NAMED = 12
 _OF_INTEREST = ("fulfilled", "violated")
 
 
-def coverage_text(found: LogCoverage, style: Style = plain) -> Iterator[str]:
+def coverage_text(coverage: LogCoverage, style: Style = plain) -> Iterator[str]:
     """Yield what was never seen, and then how much was."""
-    for message in found.messages:
-        if said := _unseen(message):
-            yield f"{style('never sent', 'bad')}: {printable(said)}"
-    for choice in found.choices:
+    for message in coverage.messages:
+        if unseen := _unseen(message):
+            yield f"{style('never sent', 'bad')}: {printable(unseen)}"
+    for choice in coverage.choices:
         went = ", ".join(f"{way} {count:,}" for way, count in choice.ways.items() if count)
         for way in choice.never:
             yield f"{style('never chosen', 'bad')}: {printable(choice.role)} {printable(way)}, but {printable(went)}"
-    for promise in found.promises:
+    for promise in coverage.promises:
         if not promise.states:
             yield f"{style('never made', 'bad')}: {printable(promise.name)}"
-    for promise in found.promises:
+    for promise in coverage.promises:
         if promise.states and not promise.is_claim and (never := _never(promise)):
             yield f"{style('never', 'warning')} {never}: {printable(promise.name)}"
-    yield f"{found.seen:,} of {found.all:,} seen ({found.percent:.0f} %): {_counts(found)}"
+    yield f"{coverage.seen:,} of {coverage.all:,} seen ({coverage.percent:.0f} %): {_counts(coverage)}"
 
 
 def _unseen(message: Seen) -> str:
@@ -120,28 +120,28 @@ def _never(promise: Promised) -> str:
     return " or ".join(state for state in _OF_INTEREST if not promise.states.get(state))
 
 
-def _counts(found: LogCoverage) -> str:
-    messages = sum(bool(one.count) for one in found.messages)
-    ways = [count for one in found.choices for count in one.ways.values()]
-    made = sum(bool(one.states) for one in found.promises)
+def _counts(coverage: LogCoverage) -> str:
+    messages = sum(bool(one.count) for one in coverage.messages)
+    ways = [count for one in coverage.choices for count in one.ways.values()]
+    made = sum(bool(one.states) for one in coverage.promises)
     return (
-        f"messages {messages} of {len(found.messages)}, ways of choices {sum(map(bool, ways))} of {len(ways)}, "
-        f"promises {made} of {len(found.promises)}"
+        f"messages {messages} of {len(coverage.messages)}, ways of choices {sum(map(bool, ways))} of {len(ways)}, "
+        f"promises {made} of {len(coverage.promises)}"
     )
 
 
-def coverage_data(found: LogCoverage) -> Data:
+def coverage_data(coverage: LogCoverage) -> Data:
     return {
         "messages": [
             {"name": one.name, "count": one.count, "members": one.members, "never_sent": list(one.missing)}
-            for one in found.messages
+            for one in coverage.messages
         ],
         "choices": [
-            {"role": one.role, "ways": dict(one.ways), "never_chosen": list(one.never)} for one in found.choices
+            {"role": one.role, "ways": dict(one.ways), "never_chosen": list(one.never)} for one in coverage.choices
         ],
         "promises": [
             {"name": one.name, "kind": "claim" if one.is_claim else "commitment", "states": dict(one.states)}
-            for one in found.promises
+            for one in coverage.promises
         ],
-        "seen_percent": round(found.percent, 2),
+        "seen_percent": round(coverage.percent, 2),
     }

@@ -56,15 +56,15 @@ class Choices:
 
     def _choice(self, state: int, send: int) -> Sends:
         """Return the choice that a send belongs to in a state."""
-        found = {send}
+        alternatives = {send}
         waiting = [send]
         while waiting:
             one = waiting.pop()
             for other in self._rivals(one):
-                if other not in found and self._excludes(state, one, other):
-                    found.add(other)
+                if other not in alternatives and self._excludes(state, one, other):
+                    alternatives.add(other)
                     waiting.append(other)
-        return frozenset(found)
+        return frozenset(alternatives)
 
     def _rivals(self, send: int) -> tuple[int, ...]:
         """Return the sends of the same agent that this one may disable, or that may disable it."""

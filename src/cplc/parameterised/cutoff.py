@@ -20,7 +20,7 @@ from cplc.checking.results import Question
 from cplc.logic.formulas import Formula
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.questions import BoundQuestion
-from cplc.reductions.components import Slices, separate
+from cplc.reductions.components import IndependentComponents, conjuncts_of
 from cplc.semantics.data_independence import Obstacle
 from cplc.system.model import System
 
@@ -52,7 +52,7 @@ def cutoff(sizes: Sizes, question: Question) -> Proof | Obstacle:
 
 def _parts(question: BoundQuestion) -> list[_Part]:
     """Return what the question comes down to."""
-    slices = Slices(question.question.system or question.system)
+    slices = IndependentComponents(question.question.system or question.system)
 
     def part(formula: Formula) -> _Part:
         system = slices.of(slices.relevant(formula))
@@ -60,4 +60,4 @@ def _parts(question: BoundQuestion) -> list[_Part]:
         agents = tuple(agent for agent in system.agents if agent.local)
         return formula, replace(system, header=(), agents=agents), question.question.assuming & acting
 
-    return [part(formula) for formula in separate(question.question.formula)]
+    return [part(formula) for formula in conjuncts_of(question.question.formula)]

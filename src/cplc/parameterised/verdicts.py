@@ -65,7 +65,7 @@ class EverySize:
     allowance: Allowance = default_allowance
     vacuity: bool = False
     """Whether to look for atoms that do not matter, at the size that is shown."""
-    settled: AnswerListener = lambda *_: None
+    on_answer: AnswerListener = lambda *_: None
     """Is told that a question fails before the run that shows it is made."""
     so_far: Callable[[Result], None] = lambda _: None
     """Receives, before each size, the result that the question has if it is stopped now."""
@@ -244,7 +244,7 @@ class _Verification:
         self._coverage = coverage = replace(self._coverage, failing=size)
         failing = self._last
         self._every.so_far(self._unknown(None))
-        self._every.settled(self._question, "fails")
+        self._every.on_answer(self._question, "fails")
         _, greatest = self._sizes.bounds
         if size < greatest:
             self._budget = self._budget.part(_ASIDE)

@@ -29,18 +29,26 @@ from cplc.logic.expressions import conj
 from cplc.logic.formulas import Atom, Formula, Globally, Not, OnPaths
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.records import dataclass
-from cplc.reductions.components import separate
+from cplc.reductions.components import conjuncts_of
 from cplc.reductions.projection import (
-    Entangled,
-    Excerpt,
-    asks_what_can_be,
-    beside_idle,
-    certainly,
-    excerpt,
+    NotSeparable,
+    Projection,
+    formula_specialised_to_idle,
+    is_possibility,
+    project,
+    specialise_to_idle,
+    under_approximate,
     variables_of,
-    while_idle,
 )
-from cplc.reductions.symmetry import Kin, Symmetry, described, expr_key, formula_key, in_order, renamed_formula
+from cplc.reductions.symmetry import (
+    Symmetry,
+    SymmetryGroup,
+    canonical_description,
+    canonical_numbering,
+    expr_key,
+    formula_key,
+    renamed_formula,
+)
 from cplc.runtime.limits import ResourceExhausted
 from cplc.semantics.data_independence import Obstacle
 from cplc.system.model import System
@@ -57,7 +65,7 @@ class _Asked:
     """A system of so many members, and the formulas that the question comes down to there."""
 
     system: System
-    kin: Kin
+    kin: SymmetryGroup
     formulas: tuple[Formula, ...]
     assuming: frozenset[str]
     """Who is assumed to keep going; of the members all or none."""
@@ -75,7 +83,7 @@ class _Asked:
     def key(self, formula: Formula, left_out: int = 0) -> Hashable:
         """Return what formulas have in common that differ only in which members they speak of."""
         kin = replace(self.kin, indices=self.kin.indices[: len(self.kin.indices) - left_out])
-        return formula_key(renamed_formula(formula, kin.renaming(in_order(kin, formula))))
+        return formula_key(renamed_formula(formula, kin.renaming(canonical_numbering(kin, formula))))
 
 
 class Induction:
@@ -111,11 +119,11 @@ class Induction:
             return None
         least, one, two = instances
         reasons = []
-        if any(map(asks_what_can_be, least.formulas)):
+        if any(map(is_possibility, least.formulas)):
             if not (_can_be_idle(least, one) and _can_be_idle(one, two)):
                 return None
             reasons.append("monotonicity: further members can stay idle")
-        if not all(map(asks_what_can_be, least.formulas)):
+        if not all(map(is_possibility, least.formulas)):
             invariant = self._few(one, two, looked_at)
             if invariant is None or not invariant.show(one, two):
                 return None
@@ -136,7 +144,7 @@ class Induction:
         assuming = bound.question.assuming
         if any({f"{family}[{member}]" in assuming for member in kin.indices} == {True, False} for family in families):
             return None
-        formulas = (part for formula in separate(bound.question.formula) for part in _apart(formula))
+        formulas = (part for formula in conjuncts_of(bound.question.formula) for part in _apart(formula))
         return _Asked(system, kin, tuple(formulas), assuming)
 
     def _few(self, one: _Asked, two: _Asked, looked_at: int) -> _Few | None:
@@ -160,7 +168,7 @@ def _apart(formula: Formula) -> tuple[Formula, ...]:
 
 
 def _others(instance: _Asked) -> Iterator[Formula]:
-    return (formula for formula in instance.formulas if not asks_what_can_be(formula))
+    return (formula for formula in instance.formulas if not is_possibility(formula))
 
 
 def _operand(formula: Formula) -> Formula | None:
@@ -179,7 +187,7 @@ def _operand(formula: Formula) -> Formula | None:
 class _Few:
     """Some members of a system of one more."""
 
-    excerpt: Excerpt
+    projection: Projection
     companions: ViewAbstraction
 
     def show(self, one: _Asked, two: _Asked) -> bool:
@@ -209,7 +217,7 @@ class _Few:
         hidden = variables_of(instance.system, instance.kin, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
             always = _operand(renamed)
-            condition = certainly(renamed if always is None else always, self.excerpt.system, hidden)
+            condition = under_approximate(renamed if always is None else always, self.projection.system, hidden)
             if condition is not None:
                 yield (always is not None, instance.key(condition, left_out)), condition
 
@@ -219,18 +227,18 @@ def _few(one: _Asked, two: _Asked) -> _Few | None:
     if one.kin.places != two.kin.places:
         return None
     try:
-        projected = excerpt(one.system, one.kin, one.last(1))
-        if _told(projected) != _told(excerpt(two.system, two.kin, two.last(2))):
+        projected = project(one.system, one.kin, one.last(1))
+        if _told(projected) != _told(project(two.system, two.kin, two.last(2))):
             return None
-    except Entangled:
+    except NotSeparable:
         return None
     members = [variables_of(projected.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
     return _Few(projected, ViewAbstraction(projected, members))
 
 
-def _told(projected: Excerpt) -> Hashable:
+def _told(projected: Projection) -> Hashable:
     steps = zip(projected.system.steps, projected.certain, strict=True)
-    return described(projected.system), frozenset((step.name, expr_key(certain)) for step, certain in steps)
+    return canonical_description(projected.system), frozenset((step.name, expr_key(certain)) for step, certain in steps)
 
 
 # --- what can come about
@@ -239,13 +247,17 @@ def _told(projected: Excerpt) -> Hashable:
 def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
     """Whether the one system is the other while another member does nothing, and asks the same then."""
     idle = more.last(1)
-    beside = beside_idle(more.system, more.kin, idle)
-    if beside is None or described(replace(beside, justice=())) != described(replace(fewer.system, justice=())):
+    beside = specialise_to_idle(more.system, more.kin, idle)
+    if beside is None or canonical_description(replace(beside, justice=())) != canonical_description(
+        replace(fewer.system, justice=())
+    ):
         return False
     keys = set(map(fewer.key, fewer.formulas))
 
     def is_known(formula: Formula) -> bool:
-        idle_formulas = (while_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1))
+        idle_formulas = (
+            formula_specialised_to_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1)
+        )
         return any(more.key(one, 1) in keys for one in idle_formulas)
 
-    return all(map(is_known, filter(asks_what_can_be, more.formulas)))
+    return all(map(is_known, filter(is_possibility, more.formulas)))

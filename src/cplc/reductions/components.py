@@ -15,9 +15,9 @@ Paths. A run of the whole system, cut down to W, is a run of the slice of the sa
 steps, which no ``does(…)`` in the formula is about, and justice of steps in W reads W alone, so fair runs stay fair.
 Conversely a run of the slice becomes one of the whole by steps of the other components put between its own, in turn
 for each justice there: each can be met from every state, as none of them is disabled by what happens in W. In W these
-steps are pauses, and any finite beginning can be kept without. So where `bears_pauses` says yes both directions hold,
-for a path formula and its negation. Where it says no, as for ``A G X p`` or ``E (F Y p)``, the formula may tell
-whether others move in between, and everything is relevant.
+steps are stutter steps, and any finite prefix can be kept without. So where `is_stutter_invariant` holds both
+directions hold, for a path formula and its negation. Where it says no, as for ``A G X p`` or ``E (F Y p)``, the formula
+may tell whether others move in between, and everything is relevant.
 
 Restricted paths. ``E{α}``: steps that are not allowed are missing on both sides, in W as outside, and so is their
 justice; the argument is the same for the steps that are left, whatever they are. Those outside W are not needed to
@@ -72,11 +72,11 @@ from cplc.logic.formulas import (
     is_state_formula,
     subformulas,
 )
-from cplc.reductions.stutter import bears_pauses
+from cplc.reductions.stutter import is_stutter_invariant
 from cplc.system.model import Justice, Message, Step, System
 
 
-class Slices:
+class IndependentComponents:
     """The slices of one system; each is made once."""
 
     def __init__(self, system: System) -> None:
@@ -137,7 +137,7 @@ class Slices:
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
                 case Enforces(group, _, uniform=True):
                     named |= self._of_group(group)
-                case OnPaths(_, path) if not bears_pauses(path):
+                case OnPaths(_, path) if not is_stutter_invariant(path):
                     return frozenset(self.system.variable)
                 case _:
                     pass
@@ -155,7 +155,7 @@ class Slices:
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
         together: dict[frozenset[str], list[Formula]] = {}
-        for part in separate(formula):
+        for part in conjuncts_of(formula):
             together.setdefault(self.relevant(part), []).append(part)
         return (formula,) if len(together) == 1 else tuple(map(_joined, together.values()))
 
@@ -175,10 +175,10 @@ class Slices:
     @cached_property
     def _messages(self) -> tuple[tuple[Message, frozenset[str]], ...]:
         """Each message with the variables that its conditions read."""
-        return read_by_messages(self.system)
+        return message_variables(self.system)
 
 
-def read_by_messages(system: System) -> tuple[tuple[Message, frozenset[str]], ...]:
+def message_variables(system: System) -> tuple[tuple[Message, frozenset[str]], ...]:
     """Return each message with the variables that its conditions read."""
     return tuple(
         (message, reads(message.sent) | reads(message.received) | reads(message.in_flight))
@@ -188,23 +188,23 @@ def read_by_messages(system: System) -> tuple[tuple[Message, frozenset[str]], ..
 
 def components(system: System) -> tuple[frozenset[str], ...]:
     """Return the sets of variables that never influence each other, as many as possible."""
-    return Slices(system).components
+    return IndependentComponents(system).components
 
 
-def relevant(system: System, formula: Formula) -> frozenset[str]:
+def relevant_variables(system: System, formula: Formula) -> frozenset[str]:
     """Return the variables of the components that the value of the formula depends on."""
-    return Slices(system).relevant(formula)
+    return IndependentComponents(system).relevant(formula)
 
 
 def slice_of(system: System, variables: Iterable[str]) -> System:
     """Return the part of the system that the components of these variables are."""
-    slices = Slices(system)
+    slices = IndependentComponents(system)
     return slices.of(slices.closed(variables))
 
 
 def count_reachable(system: System, count: Callable[[System], int]) -> int:
     """Return the number of reachable states, the product of those of the components as ``count`` counts them."""
-    slices = Slices(system)
+    slices = IndependentComponents(system)
     return prod(count(slices.of(component)) for component in slices.components)
 
 
@@ -215,7 +215,7 @@ def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message,
         if step.footprint <= kept:
             new_index[index] = len(new_index)
     return replace(
-        declared_within(system, kept, messages),
+        restrict_declarations(system, kept, messages),
         steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
         justice=tuple(
             Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
@@ -226,7 +226,9 @@ def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message,
     )
 
 
-def declared_within(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
+def restrict_declarations(
+    system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
+) -> System:
     """Return what is declared, but for what needs other variables than these; steps and fairness stay as they are.
 
     ``messages`` are those of the system, each with the variables that its conditions read.
@@ -281,7 +283,7 @@ def _joined(parts: list[Formula]) -> Formula:
     return And(tuple(others)) if len(others) > 1 else others[0]
 
 
-def separate(formula: Formula) -> tuple[Formula, ...]:
+def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     """Return formulas that hold together iff this one does; each may need a smaller slice.
 
     So it is wherever the formula stands, at a state or on a path: ``A``, ``G``, ``X`` and ``H`` hold of several
@@ -289,22 +291,22 @@ def separate(formula: Formula) -> tuple[Formula, ...]:
     """
     match formula:
         case And(operands):
-            return tuple(part for operand in operands for part in separate(operand))
+            return tuple(part for operand in operands for part in conjuncts_of(operand))
         case Implies(left, right):
-            return tuple(Implies(left, part) for part in separate(right))
+            return tuple(Implies(left, part) for part in conjuncts_of(right))
         case OnPaths("A", path, along):
-            return tuple(OnPaths("A", part, along) for part in separate(path))
+            return tuple(OnPaths("A", part, along) for part in conjuncts_of(path))
         case Globally(operand, bound):
-            return tuple(Globally(part, bound) for part in separate(operand))
+            return tuple(Globally(part, bound) for part in conjuncts_of(operand))
         case Next(operand):
-            return tuple(Next(part) for part in separate(operand))
+            return tuple(Next(part) for part in conjuncts_of(operand))
         case Historically(operand):
-            return tuple(Historically(part) for part in separate(operand))
+            return tuple(Historically(part) for part in conjuncts_of(operand))
         case Not(Not(operand)):
-            return separate(operand)
+            return conjuncts_of(operand)
         case Not(Or(operands)):
-            return tuple(part for operand in operands for part in separate(Not(operand)))
+            return tuple(part for operand in operands for part in conjuncts_of(Not(operand)))
         case Not(Implies(left, right)):
-            return (*separate(left), *separate(Not(right)))
+            return (*conjuncts_of(left), *conjuncts_of(Not(right)))
         case _:
             return (formula,)

@@ -34,11 +34,11 @@ from cplc.logic.formulas import (
     Taken,
     subformulas,
 )
-from cplc.reductions.components import declared_within, read_by_messages
+from cplc.reductions.components import message_variables, restrict_declarations
 from cplc.system.model import Step, System
 
 
-class Bystanders:
+class ConeOfInfluence:
     """Who only looks on in one system; what all questions have in common is found out once."""
 
     def __init__(self, system: System) -> None:
@@ -111,10 +111,10 @@ class Bystanders:
         return frozenset(found)
 
 
-def without_bystanders(system: System, kept: frozenset[str]) -> System:
+def project_to_cone(system: System, kept: frozenset[str]) -> System:
     """Return the system with these variables alone. It has the same steps, but for what these write besides."""
     return replace(
-        declared_within(system, kept, read_by_messages(system)),
+        restrict_declarations(system, kept, message_variables(system)),
         steps=tuple(_without(step, kept) for step in system.steps),
     )
 

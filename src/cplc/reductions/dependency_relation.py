@@ -35,36 +35,36 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    operands: tuple[Tree, ...]
+    operands: tuple[NnfCondition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    operands: tuple[Tree, ...]
+    operands: tuple[NnfCondition, ...]
 
 
-Tree = Leaf | All | Any
+NnfCondition = Leaf | All | Any
 """A condition whose negations stand below all conjunctions and disjunctions."""
 
 
-def tree(condition: Expr, value: bool = True) -> Tree:
+def to_nnf(condition: Expr, value: bool = True) -> NnfCondition:
     """Return the condition, or its negation, as a tree."""
     match condition:
         case Not(operand):
-            return tree(operand, not value)
+            return to_nnf(operand, not value)
         case And(operands):
-            return (All if value else Any)(tuple(tree(operand, value) for operand in operands))
+            return (All if value else Any)(tuple(to_nnf(operand, value) for operand in operands))
         case Or(operands):
-            return (Any if value else All)(tuple(tree(operand, value) for operand in operands))
+            return (Any if value else All)(tuple(to_nnf(operand, value) for operand in operands))
         case Ite(test, then, otherwise):
-            yes = All((tree(test), tree(then, value)))
-            no = All((tree(test, False), tree(otherwise, value)))
+            yes = All((to_nnf(test), to_nnf(then, value)))
+            no = All((to_nnf(test, False), to_nnf(otherwise, value)))
             return Any((yes, no))
         case _:
             return Leaf(condition if value else negate(condition))
 
 
-def conjuncts(found: Tree) -> Iterator[Tree]:
+def conjuncts(found: NnfCondition) -> Iterator[NnfCondition]:
     """Yield what holds together where the condition holds."""
     if isinstance(found, All):
         for operand in found.operands:
@@ -73,7 +73,7 @@ def conjuncts(found: Tree) -> Iterator[Tree]:
         yield found
 
 
-def condition(found: Tree) -> Expr:
+def condition(found: NnfCondition) -> Expr:
     """Return the tree as a condition."""
     match found:
         case Leaf(expr):
@@ -84,7 +84,7 @@ def condition(found: Tree) -> Expr:
             return disj(map(condition, operands))
 
 
-class Interference:
+class DependencyRelation:
     """The steps of one system, pair by pair, as far as somebody asks."""
 
     def __init__(self, system: System) -> None:
@@ -226,7 +226,7 @@ class _Effect:
         self._updates = dict(step.updates)
         self.free = frozenset(step.free)
         self.writes = step.writes
-        self.conjuncts = tuple(map(condition, conjuncts(tree(step.guard))))
+        self.conjuncts = tuple(map(condition, conjuncts(to_nnf(step.guard))))
 
     @cached_property
     def _allowed(self) -> dict[str, frozenset[Value]]:

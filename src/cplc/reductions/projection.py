@@ -24,7 +24,7 @@ from cplc.logic.expressions import (
     is_false,
     negate,
     reads,
-    replaced,
+    substitute,
 )
 from cplc.logic.formulas import And as AndFormula
 from cplc.logic.formulas import (
@@ -48,48 +48,48 @@ from cplc.logic.formulas import Not as NotFormula
 from cplc.logic.formulas import Or as OrFormula
 from cplc.logic.formulas import children as operands_of
 from cplc.records import dataclass
-from cplc.reductions.symmetry import Kin
+from cplc.reductions.symmetry import SymmetryGroup
 from cplc.system.model import Step, System
 
 
-class Entangled(ValueError):
+class NotSeparable(ValueError):
     """Somebody who was kept depends on more than one member at once; the text says where."""
 
 
 @dataclass(frozen=True)
-class Excerpt:
+class Projection:
     system: System
     """With the steps that may be taken, and the justice towards steps that are all among them."""
     certain: tuple[Expr, ...]
     """For each step where it can be taken, whatever the others do."""
 
 
-def excerpt(system: System, kin: Kin, left_out: Collection[int]) -> Excerpt:
-    """Return what is left when some members are left out. Raise `Entangled` if it cannot be told apart."""
+def project(system: System, kin: SymmetryGroup, left_out: Collection[int]) -> Projection:
+    """Return what is left when some members are left out. Raise `NotSeparable` if it cannot be told apart."""
     hidden = variables_of(system, kin, left_out)
     for pair in system.shared:
         if len(hidden.intersection((pair.at_first, pair.at_second))) == 1:
-            raise Entangled(f"`{pair.at_first}` and `{pair.at_second}` belong to different members")
+            raise NotSeparable(f"`{pair.at_first}` and `{pair.at_second}` belong to different members")
     steps: dict[int, Step] = {}
     certain: list[Expr] = []
     for number, step in enumerate(system.steps):
         own = set(kin.members_in(step.name))
         if len(own) > 1:
-            raise Entangled(f"`{step.name}` is a step of several members")
+            raise NotSeparable(f"`{step.name}` is a step of several members")
         if not own.isdisjoint(left_out):
             continue
         updates = tuple((name, value) for name, value in step.updates if name not in hidden)
         if any(not hidden.isdisjoint(reads(value)) for _, value in updates):
-            raise Entangled(f"what `{step.name}` does depends on other members")
+            raise NotSeparable(f"what `{step.name}` does depends on other members")
         free = tuple(name for name in step.free if name not in hidden)
-        may = weaker(step.guard, hidden)
+        may = exists_hidden(step.guard, hidden)
         if (updates or free) and not is_false(may):
             steps[number] = replace(step, guard=may, updates=updates, free=free, operations=())
-            certain.append(stronger(step.guard, hidden))
-    return Excerpt(_without(system, hidden, kin, left_out, steps), tuple(certain))
+            certain.append(forall_hidden(step.guard, hidden))
+    return Projection(_without(system, hidden, kin, left_out, steps), tuple(certain))
 
 
-def beside_idle(system: System, kin: Kin, idle: Collection[int]) -> System | None:
+def specialise_to_idle(system: System, kin: SymmetryGroup, idle: Collection[int]) -> System | None:
     """Return the system as it is for the others while some members stay as they are in the beginning.
 
     None if these may begin in several ways, or change without taking a step.
@@ -102,14 +102,16 @@ def beside_idle(system: System, kin: Kin, idle: Collection[int]) -> System | Non
     for number, step in enumerate(system.steps):
         if not set(kin.members_in(step.name)).isdisjoint(idle):
             continue
-        guard = replaced(step.guard, values)
+        guard = substitute(step.guard, values)
         if is_false(guard):
             continue
         if not hidden.isdisjoint(step.free) or any(
-            replaced(value, values) not in (values[name], Read(name)) for name, value in step.updates if name in hidden
+            substitute(value, values) not in (values[name], Read(name))
+            for name, value in step.updates
+            if name in hidden
         ):
             return None
-        updates = tuple((name, replaced(value, values)) for name, value in step.updates if name not in hidden)
+        updates = tuple((name, substitute(value, values)) for name, value in step.updates if name not in hidden)
         steps[number] = replace(step, guard=guard, updates=updates, operations=())
     return _without(system, hidden, kin, idle, steps)
 
@@ -118,13 +120,13 @@ def _beginning(system: System, names: Iterable[str]) -> dict[str, Expr]:
     return {name: Const(system.variable[name].initial[0]) for name in names}
 
 
-def variables_of(system: System, kin: Kin, members: Collection[int]) -> frozenset[str]:
+def variables_of(system: System, kin: SymmetryGroup, members: Collection[int]) -> frozenset[str]:
     """Return the variables that belong to one of the members."""
     return frozenset(name for name in system.variable if not set(kin.members_in(name)).isdisjoint(members))
 
 
 def _without(
-    system: System, hidden: frozenset[str], kin: Kin, left_out: Collection[int], steps: Mapping[int, Step]
+    system: System, hidden: frozenset[str], kin: SymmetryGroup, left_out: Collection[int], steps: Mapping[int, Step]
 ) -> System:
     """Return the system with these steps, without variables that are hidden and agents who were left out."""
     position = {number: place for place, number in enumerate(steps)}
@@ -153,12 +155,12 @@ def _without(
 # --- conditions, and formulas
 
 
-def weaker(condition: Expr, hidden: Collection[str]) -> Expr:
+def exists_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
     """Return what holds at least wherever the condition does, and reads nothing that is hidden."""
     return _cut(condition, True, frozenset(hidden))
 
 
-def stronger(condition: Expr, hidden: Collection[str]) -> Expr:
+def forall_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
     """Return what holds at most where the condition does, and reads nothing that is hidden."""
     return negate(_cut(condition, False, frozenset(hidden)))
 
@@ -181,7 +183,7 @@ def _cut(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
             return TRUE
 
 
-def certainly(formula: Formula, system: System, hidden: Collection[str]) -> Formula | None:
+def under_approximate(formula: Formula, system: System, hidden: Collection[str]) -> Formula | None:
     """Return what implies the formula in every state of the whole, over what was kept; None if nothing is known to.
 
     Below ``EF`` only what is certain to be possible counts; knowledge, and what must come, is about all that may be.
@@ -193,7 +195,9 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
     """Return what implies that the formula has the value."""
     match formula:
         case Atom(condition, text):
-            return Atom(stronger(condition if value else negate(condition), hidden), text if value else f"!({text})")
+            return Atom(
+                forall_hidden(condition if value else negate(condition), hidden), text if value else f"!({text})"
+            )
         case NotFormula(operand):
             return _judged(operand, not value, hidden, agents)
         case AndFormula(operands) | OrFormula(operands):
@@ -232,25 +236,25 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
             return None
 
 
-def asks_what_can_be(formula: Formula) -> bool:
+def is_possibility(formula: Formula) -> bool:
     """Whether it asks for nothing more than that something can come about."""
     match formula:
         case Atom():
             return True
         case AndFormula(operands) | OrFormula(operands):
-            return all(map(asks_what_can_be, operands))
+            return all(map(is_possibility, operands))
         case OnPaths("E", Finally(operand), None):
-            return asks_what_can_be(operand)
+            return is_possibility(operand)
         case _:
             return False
 
 
-def while_idle(formula: Formula, system: System, kin: Kin, idle: Collection[int]) -> Formula:
+def formula_specialised_to_idle(formula: Formula, system: System, kin: SymmetryGroup, idle: Collection[int]) -> Formula:
     """Return what the formula says while some members stay as they are in the beginning."""
     return _replaced(formula, _beginning(system, variables_of(system, kin, idle)))
 
 
 def _replaced(formula: Formula, values: Mapping[str, Expr]) -> Formula:
     if isinstance(formula, Atom):
-        return replace(formula, condition=replaced(formula.condition, values))
+        return replace(formula, condition=substitute(formula.condition, values))
     return with_children(formula, tuple(_replaced(operand, values) for operand in operands_of(formula)))

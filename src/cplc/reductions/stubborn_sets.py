@@ -21,7 +21,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.reductions.dependency_relation import All, Any, Interference, Leaf, Steps, Tree, conjuncts, tree
+from cplc.reductions.dependency_relation import (
+    All,
+    Any,
+    DependencyRelation,
+    Leaf,
+    NnfCondition,
+    Steps,
+    conjuncts,
+    to_nnf,
+)
 from cplc.statespace.packing import MemoTable
 
 Wants = tuple[Steps, ...]
@@ -42,16 +51,16 @@ class Goal:
     """What is to be reached implies the condition, and more is asked that the variables of the state do not tell."""
 
 
-class Stubborn:
+class StubbornSets:
     """Stubborn sets for some goals in one system.
 
     Where the condition of a hint holds the goal may or may not be reached, so there every step is followed.
     """
 
-    def __init__(self, interference: Interference, goals: Iterable[Goal]) -> None:
+    def __init__(self, interference: DependencyRelation, goals: Iterable[Goal]) -> None:
         self._interference = interference
         self._packing = interference.packing
-        self._goals = [(goal.is_hint, self._parts(tree(goal.condition))) for goal in goals]
+        self._goals = [(goal.is_hint, self._parts(to_nnf(goal.condition))) for goal in goals]
         self._guards: dict[int, tuple[int, MemoTable[Wants]]] = {}
 
     def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
@@ -101,13 +110,13 @@ class Stubborn:
 
     def _guard(self, number: int) -> tuple[int, MemoTable[Wants]]:
         guard = self._interference.system.steps[number].guard
-        return self._packing.mask(reads(guard)), self._table(tree(guard))
+        return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
-    def _parts(self, wanted: Tree) -> list[tuple[int, MemoTable[Wants]]]:
+    def _parts(self, wanted: NnfCondition) -> list[tuple[int, MemoTable[Wants]]]:
         parts = list(conjuncts(wanted)) if self._mask(wanted).bit_count() > _WIDE else [wanted]
         return [(self._mask(part), self._table(part)) for part in parts]
 
-    def _mask(self, part: Tree) -> int:
+    def _mask(self, part: NnfCondition) -> int:
         match part:
             case Leaf(condition):
                 return self._packing.mask(reads(condition))
@@ -117,11 +126,11 @@ class Stubborn:
                     mask |= self._mask(operand)
                 return mask
 
-    def _table(self, part: Tree) -> MemoTable[Wants]:
+    def _table(self, part: NnfCondition) -> MemoTable[Wants]:
         look = self._look(part)
         return MemoTable(lambda pattern: _fewest(look(pattern)))
 
-    def _look(self, part: Tree) -> Callable[[int], list[Steps]]:
+    def _look(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
         """Return what the condition wants, as a function of the state."""
         match part:
             case Leaf(condition):

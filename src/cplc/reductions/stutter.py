@@ -73,7 +73,7 @@ _TRUE = _Is.STEADY | _Is.CONDITION
 _FALSE = _Is.STEADY | _Is.EVENT
 
 
-def bears_pauses(path: Formula) -> bool:
+def is_stutter_invariant(path: Formula) -> bool:
     """Whether pauses from some position on do not change what it says of a run."""
     return _Is.BEGUN in _kind(path)
 

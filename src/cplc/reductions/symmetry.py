@@ -53,7 +53,7 @@ Permutation = Mapping[int, int]
 
 
 @dataclass(frozen=True)
-class Kin:
+class SymmetryGroup:
     """Families whose instances with the same index are exchanged together; mostly a single one."""
 
     families: frozenset[str]
@@ -106,7 +106,7 @@ class Symmetry:
         self.system = system
 
     @cached_property
-    def kin(self) -> tuple[Kin, ...]:
+    def kin(self) -> tuple[SymmetryGroup, ...]:
         """The families whose instances can be exchanged in any way."""
         if self.system.is_synchronous or not is_true(self.system.start):
             return ()
@@ -119,12 +119,12 @@ class Symmetry:
         going apart from those that are not.
         """
         for kin in self.kin:
-            formula = renamed_formula(formula, kin.renaming(in_order(kin, formula, assuming)))
+            formula = renamed_formula(formula, kin.renaming(canonical_numbering(kin, formula, assuming)))
         return formula_key(formula)
 
-    def _is_symmetric(self, kin: Kin) -> bool:
-        before = described(self.system)
-        return all(described(self.system, kin.renaming(way)) == before for way in generators(kin.indices))
+    def _is_symmetric(self, kin: SymmetryGroup) -> bool:
+        before = canonical_description(self.system)
+        return all(canonical_description(self.system, kin.renaming(way)) == before for way in generators(kin.indices))
 
 
 def generators(indices: Sequence[int]) -> tuple[Permutation, Permutation]:
@@ -144,7 +144,7 @@ def _numbers(written: str) -> tuple[int, ...]:
     return tuple(map(int, written.split(",")))
 
 
-def _candidates(system: System) -> Iterator[Kin]:
+def _candidates(system: System) -> Iterator[SymmetryGroup]:
     """Yield families that may be symmetric."""
     instances: dict[str, list[int]] = {}
     for agent in system.agents:
@@ -160,7 +160,7 @@ def _candidates(system: System) -> Iterator[Kin]:
         indices = {tuple(instances[family]) for family in group}
         if len(indices) == 1 and len(first := indices.pop()) > 1:
             places = frozenset(place for place, families in homes.items() if families & group)
-            yield Kin(frozenset(group), places, first)
+            yield SymmetryGroup(frozenset(group), places, first)
 
 
 def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Place, frozenset[str]]:
@@ -197,7 +197,7 @@ def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Pla
 # --- a system, but for the order in which things stand
 
 
-def described(system: System, renamed: Renaming = lambda name: name) -> Hashable:
+def canonical_description(system: System, renamed: Renaming = lambda name: name) -> Hashable:
     """Return all that verdicts depend on, with everything renamed."""
 
     def key(expr: Expr) -> Hashable:
@@ -353,7 +353,7 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
             return Ite(_renamed(condition, renamed), _renamed(then, renamed), _renamed(otherwise, renamed))
 
 
-def in_order(kin: Kin, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
+def canonical_numbering(kin: SymmetryGroup, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
     """Return the numbers that the instances get which a formula speaks of, in the order in which it does."""
     spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
     alike = {

@@ -19,14 +19,14 @@ from dataclasses import replace
 
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.reductions.symmetry import Kin, expr_key, generators
+from cplc.reductions.symmetry import SymmetryGroup, expr_key, generators
 from cplc.statespace.packing import Packing
 from cplc.system.model import System
 
 
 @dataclass(frozen=True)
-class Members:
-    """Members of families that may be exchanged, and the variables that belong to each of them, in the same order."""
+class InterchangeableInstances:
+    """Interchangeable instances of role families, and the variables of each instance in the same order."""
 
     families: tuple[str, ...]
     indices: tuple[int, ...]
@@ -36,14 +36,16 @@ class Members:
 Canonical = Callable[[int], int]
 
 
-def exchangeable(system: System, kin: Iterable[Kin], asked: Sequence[Expr]) -> tuple[Members, ...]:
+def interchangeable_instances(
+    system: System, kin: Iterable[SymmetryGroup], asked: Sequence[Expr]
+) -> tuple[InterchangeableInstances, ...]:
     """Return the members that can be exchanged without any of the conditions becoming another one.
 
     Where all members may be exchanged in each condition, all of them; otherwise those that no condition speaks of.
     Families with variables that belong to two members (or to members of two families) are left as they are, the first
     one excepted.
     """
-    found: list[Members] = []
+    found: list[InterchangeableInstances] = []
     taken: set[str] = set()
     for one in kin:
         fixed = {
@@ -57,16 +59,16 @@ def exchangeable(system: System, kin: Iterable[Kin], asked: Sequence[Expr]) -> t
         pieces = None if len(free) < 2 else _pieces(system, one, free)
         if pieces and taken.isdisjoint(name for piece in pieces for name in piece):
             taken.update(name for piece in pieces for name in piece)
-            found.append(Members(tuple(sorted(one.families)), tuple(free), pieces))
+            found.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
     return tuple(found)
 
 
-def _is_symmetric(condition: Expr, kin: Kin) -> bool:
+def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
     before = expr_key(condition)
     return all(expr_key(condition, kin.renaming(way)) == before for way in generators(kin.indices))
 
 
-def _pieces(system: System, kin: Kin, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
+def _pieces(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
     """Return the variables of each member, in the same order; None if some variable belongs to two of them."""
     first = []
     for variable in system.variables:
@@ -81,7 +83,7 @@ def _pieces(system: System, kin: Kin, free: Sequence[int]) -> tuple[tuple[str, .
     return tuple(tuple(map(exchange, first)) for exchange in exchanges)
 
 
-def arranged(system: System, members: Iterable[Members]) -> System:
+def with_adjacent_instances(system: System, members: Iterable[InterchangeableInstances]) -> System:
     """Return the same system with the variables of each member side by side, after all others."""
     order = [name for group in members for piece in group.variables for name in piece]
     moved = set(order)
@@ -89,7 +91,7 @@ def arranged(system: System, members: Iterable[Members]) -> System:
     return replace(system, variables=(*rest, *(system.variable[name] for name in order)))
 
 
-def canonical(packing: Packing, members: Iterable[Members]) -> Canonical:
+def canonical_representative(packing: Packing, members: Iterable[InterchangeableInstances]) -> Canonical:
     """Return what maps states of the arranged system to images that stand for them."""
     groups = [_sorting(packing, group) for group in members]
 
@@ -101,7 +103,7 @@ def canonical(packing: Packing, members: Iterable[Members]) -> Canonical:
     return groups[0] if len(groups) == 1 else sorted_in_each
 
 
-def _sorting(packing: Packing, group: Members) -> Canonical:
+def _sorting(packing: Packing, group: InterchangeableInstances) -> Canonical:
     masks = [packing.mask(piece) for piece in group.variables]
     if not masks[0]:
         return lambda state: state
@@ -123,7 +125,7 @@ def _sorting(packing: Packing, group: Members) -> Canonical:
     return sorting
 
 
-def families(members: Iterable[Members]) -> Iterator[str]:
+def families(members: Iterable[InterchangeableInstances]) -> Iterator[str]:
     """Yield the families of which members are exchanged."""
     for group in members:
         yield from group.families

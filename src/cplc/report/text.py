@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal
 
-from cplc.checking.results import QUICK, Answer, ExcludedStates, Remark, Result
+from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
 from cplc.logic.formulas import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
@@ -100,7 +100,7 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
         if excluded is not None and detail != "verdicts" and excluded not in shown_before:
             for line in _excluded(excluded, style):
                 yield f"    {line}"
-    if result.engine and (detail == "everything" or result.engine_reason == QUICK):
+    if result.engine and (detail == "everything" or result.engine_reason == QUICK_SEARCH):
         yield style(f"  engine {result.engine}: {result.engine_reason}", "faint")
     is_aside = result.question.is_usual and result.question.advisory
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)

@@ -18,9 +18,9 @@ from cplc.logic.formulas import (
     SociallyCommits,
     Until,
     WeakUntil,
-    able,
-    comes_to,
+    all_keeping_paths_satisfy,
     ctl_path,
+    some_path_keeps,
     subformulas,
 )
 from cplc.records import dataclass
@@ -90,8 +90,10 @@ def _social_commitments(formula: Formula) -> dict[Formula, str]:
     texts: dict[Formula, str] = {}
     for social in (part for part in subformulas(formula) if isinstance(part, SociallyCommits)):
         debtor, _, creditor = social.pair.partition(" -> ")
-        texts[able(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
-        texts[comes_to(social)] = f"{texts[able(social)]}, and {said(social.operand, False)}"
+        texts[some_path_keeps(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
+        texts[all_keeping_paths_satisfy(social)] = (
+            f"{texts[some_path_keeps(social)]}, and {said(social.operand, False)}"
+        )
     return texts
 
 

@@ -1,8 +1,8 @@
-"""What long searches have found so far, for a later run to go on from: one place where they say so.
+"""Checkpointing of long searches: searches register their state, and a store saves it at safepoints.
 
-Nobody has to keep it. A search says once where what it has found stands, and then again and again that this is a good
-moment: between two pieces of its work, when what it has found is in order. Whoever keeps it asks for it then; and if
-nobody waits for the search any more, it rests.
+A search registers once how to serialise its state. It then calls `safepoint` between two units of its work, when that
+state is consistent. The active store, if there is one, saves the registered states there. A search whose computation
+was cancelled stops for good at its next safepoint.
 """
 
 from __future__ import annotations
@@ -19,72 +19,72 @@ Buffer = bytes | memoryview
 
 @dataclass(frozen=True)
 class Search:
-    """What a search has found so far, between two pieces of its work."""
+    """A search that can be saved between two units of its work."""
 
     name: str
-    """Tells what is searched, and how; found sets of one name can be exchanged."""
-    far: Callable[[], int]
-    """How far it has come: while this is the same, so is what was found."""
-    written: Callable[[], Iterable[Buffer]]
-    said: Callable[[], str]
-    """The same for people, as in `12 states`."""
+    """Identifies the problem and the algorithm: states saved under one name are interchangeable."""
+    progress: Callable[[], int]
+    """A counter of the work done: the state is unchanged while it is."""
+    serialize: Callable[[], Iterable[Buffer]]
+    describe: Callable[[], str]
+    """The size of the state for people, as in `12 states`."""
 
 
-class Keeper(Protocol):
-    """Keeps what searches have found."""
+class CheckpointStore(Protocol):
+    """Saves and restores the states of searches."""
 
-    def found(self, name: str) -> bytes | None:
-        """Return what an earlier run has found; nothing if there is nothing that is known to be whole."""
+    def load(self, name: str) -> bytes | None:
+        """Return the state saved by an earlier run; None if there is none, or it is damaged."""
 
-    def useless(self, name: str) -> None:
-        """Be told that what was found before is not what it ought to be."""
+    def discard(self, name: str) -> None:
+        """Ignore the saved state of a search, which turned out to be invalid."""
 
-    def hold(self, search: Search) -> None:
-        """Ask this search for what it has found, from now on, whenever somebody says that it is a good moment."""
+    def register(self, search: Search) -> None:
+        """Save this search at safepoints from now on."""
 
-    def release(self, name: str) -> None:
-        """Forget a search that is quicker done again than kept."""
+    def unregister(self, name: str) -> None:
+        """Forget a search, and its saved state: repeating the search is faster than loading it."""
 
-    def suspend(self, name: str) -> None:
-        """Ask a search no longer that is given up for another one; what an earlier run has found of it stays."""
+    def detach(self, name: str) -> None:
+        """Save an abandoned search no longer, but retain its saved state."""
 
-    def moment(self) -> None:
-        """Be told that whatever was found so far is in order now."""
-
-
-_PAUSE = 0.005
-"""So often whoever keeps what was found is told again that this is a good moment, once nobody waits any more."""
-_keeper: list[Keeper | None] = [None]
-_own = local()
+    def safepoint(self) -> None:
+        """Save the registered searches if it is time: their states are consistent now."""
 
 
-def keep_with(keeper: Keeper | None) -> None:
-    """Let searches be kept from now on; by nobody, for None."""
-    _keeper[0] = keeper
+_CANCELLED_POLL_SECONDS = 0.005
+"""Interval at which a cancelled search still serves a store."""
+_store: list[CheckpointStore | None] = [None]
+_thread = local()
 
 
-def keeper() -> Keeper | None:
-    return _keeper[0]
+def set_store(store: CheckpointStore | None) -> None:
+    """Make this the active store of the process; None for no store."""
+    _store[0] = store
 
 
-def rest_after(end: Event) -> None:
-    """Let what this thread searches rest for ever once that is set: nobody waits for it any more."""
-    _own.end = end
+def active_store() -> CheckpointStore | None:
+    return _store[0]
 
 
-def moment() -> None:
-    """Say that whatever was found so far is in order now."""
-    kept = _keeper[0]
-    if kept is not None:
-        kept.moment()
-    end = getattr(_own, "end", None)
-    if end is not None and end.is_set():
-        _rest(kept)
+def cancel_on(event: Event) -> None:
+    """Stop the searches of this thread at their next safepoint once the event is set."""
+    _thread.cancelled = event
 
 
-def _rest(keeper: Keeper | None) -> None:
-    """Do nothing any more, but for what is still to be kept."""
-    while keeper is not None and keeper is _keeper[0]:
-        sleep(_PAUSE)
-        keeper.moment()
+def safepoint() -> None:
+    """Mark a point where the states of all registered searches are consistent."""
+    store = _store[0]
+    if store is not None:
+        store.safepoint()
+    cancelled = getattr(_thread, "cancelled", None)
+    if cancelled is not None and cancelled.is_set():
+        _stop(store)
+
+
+def _stop(store: CheckpointStore | None) -> None:
+    """Block forever, but serve the store while it is active: it may still want to save."""
+    while store is not None and store is _store[0]:
+        sleep(_CANCELLED_POLL_SECONDS)
+        store.safepoint()
     Event().wait()

@@ -1,7 +1,7 @@
-"""How far a search has come, for whoever looks on: one place where searches say so, and nobody has to listen.
+"""Progress of the search that runs in this process, for display.
 
-What is said has no bearing on what is found. Saying it is an assignment, so that it can be done in the innermost loops;
-words are made by whoever asks. There is one search at a time in a process.
+Reporting progress has no effect on results. It is a single assignment, cheap enough for inner loops; the reader makes
+the text. A process runs one search at a time.
 """
 
 from __future__ import annotations
@@ -10,55 +10,55 @@ from cplc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
-    """States that were found one by one, and how many of them are still to be looked at."""
+class ExplorationProgress:
+    """Explicit states found, and how many of them are still unexplored."""
 
     states: int
     waiting: int
 
     def text(self) -> str:
-        return f"{self.states:,} states, {self.waiting:,} of them to be looked at"
+        return f"{self.states:,} states, {self.waiting:,} of them unexplored"
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """Passes over the steps with decision diagrams, and the nodes that there are now."""
+class FixpointProgress:
+    """Iterations of a symbolic fixpoint, and the present number of nodes of decision diagrams."""
 
-    passes: int
+    iterations: int
     nodes: int
 
     def text(self) -> str:
-        return f"pass {self.passes:,}, {self.nodes:,} nodes"
+        return f"iteration {self.iterations:,}, {self.nodes:,} nodes"
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """States that a search on the fly remembers."""
+class StoredStates:
+    """States stored by an on-the-fly search."""
 
     states: int
 
     def text(self) -> str:
-        return f"{self.states:,} states met"
+        return f"{self.states:,} states stored"
 
 
-Progress = Explored | Swept | Met
-_said: list[Progress | None] = [None]
+Progress = ExplorationProgress | FixpointProgress | StoredStates
+_latest: list[Progress | None] = [None]
 
 
-def say(progress: Progress | None) -> None:
-    _said[0] = progress
+def report(progress: Progress | None) -> None:
+    _latest[0] = progress
 
 
-def swept(nodes: int) -> None:
-    """Say that another pass is over."""
-    match _said[0]:
-        case Swept(passes, _):
-            _said[0] = Swept(passes + 1, nodes)
+def report_iteration(nodes: int) -> None:
+    """Report the end of an iteration of a fixpoint."""
+    match _latest[0]:
+        case FixpointProgress(iterations, _):
+            _latest[0] = FixpointProgress(iterations + 1, nodes)
         case _:
-            _said[0] = Swept(1, nodes)
+            _latest[0] = FixpointProgress(1, nodes)
 
 
 def text() -> str:
-    """Return what was said last; nothing if nothing was said since `say(None)`."""
-    found = _said[0]
-    return "" if found is None else found.text()
+    """Return the latest progress as text; empty since `report(None)`."""
+    latest = _latest[0]
+    return "" if latest is None else latest.text()

@@ -194,7 +194,7 @@ def check_meaning(name: str) -> str | None:
         return f"`check {name}`: the usual checks ({usual}) are not asked, but for those that the file names"
     from cplc.checking.builtin_checks import CHECKS
 
-    return f"`check {name}`: {CHECKS[name].says}" if name in CHECKS else None
+    return f"`check {name}`: {CHECKS[name].description}" if name in CHECKS else None
 
 
 def operation_meaning(verb: str) -> str:

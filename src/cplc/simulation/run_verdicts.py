@@ -46,7 +46,7 @@ from cplc.logic.formulas import (
     with_children,
 )
 from cplc.records import dataclass
-from cplc.reductions.components import Slices
+from cplc.reductions.components import IndependentComponents
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
@@ -69,7 +69,7 @@ class RunVerdicts:
 
     def __init__(self, system: System, limit: int = LIMIT) -> None:
         self._system = system
-        self._slices = Slices(system)
+        self._slices = IndependentComponents(system)
         self._limit = limit
         self._engines: dict[frozenset[str], ExplicitEngine] = {}
 

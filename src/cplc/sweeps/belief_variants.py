@@ -25,12 +25,12 @@ def parts(name: str) -> tuple[str, str]:
 def probability(text: str) -> Fraction:
     """Return a number from 0 to 1, written as a decimal or a fraction."""
     try:
-        found = Fraction(text)
+        number = Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise BadBelief(f"`{text}` is not a probability") from None
-    if not 0 <= found <= 1:
+    if not 0 <= number <= 1:
         raise BadBelief(f"`{text}` is not a probability: it is not between 0 and 1")
-    return found
+    return number
 
 
 def believing(participant: Participant, beliefs: Pairs) -> Participant:
@@ -46,9 +46,9 @@ def believing(participant: Participant, beliefs: Pairs) -> Participant:
 
 
 def _unbelieved(participant: Participant, message: str) -> str:
-    known = dict.fromkeys(event.name.partition("[")[0] for belief in participant.beliefs for event in belief.events)
-    said = f"; there are {', '.join(known)}" if known else ""
-    return f"`{participant.name}` believes nothing of `{message}`{said}"
+    messages = dict.fromkeys(event.name.partition("[")[0] for belief in participant.beliefs for event in belief.events)
+    hint = f"; there are {', '.join(messages)}" if messages else ""
+    return f"`{participant.name}` believes nothing of `{message}`{hint}"
 
 
 def _speaks(beliefs: Sequence[Belief], message: str) -> bool:
@@ -66,12 +66,12 @@ def _changed(beliefs: Sequence[Belief], message: str, value: Fraction) -> tuple[
 
 def _set(belief: Belief, message: str, value: Fraction) -> Belief:
     meant = [event for event in belief.events if _is_meant(event, message)]
-    others = [event for event in belief.events if not _is_meant(event, message)]
+    siblings = [event for event in belief.events if not _is_meant(event, message)]
     if any(event.low != event.high for event in belief.events):
         raise BadBelief(f"`{belief.text}` gives bounds: which of its probabilities change with another is open")
     if len(meant) > 1:
         raise BadBelief(f"`{belief.text}` speaks of `{message}` more than once: name the instance, as in `pay[1]`")
-    rest = sum((event.low for event in others), Fraction(0))
+    rest = sum((event.low for event in siblings), Fraction(0))
     if rest == 0 and value != 1:
         raise BadBelief(f"`{belief.text}` leaves nothing to others, who would have to share what is left")
 

@@ -154,9 +154,9 @@ def _outcome(future: Any, number: int, item: Item) -> Answered:
 
     problem = future.exception()
     if problem is None:
-        found = future.result()
-        assert isinstance(found, Answered)
-        return found
+        result = future.result()
+        assert isinstance(result, Answered)
+        return result
     if isinstance(problem, KilledWorker):
         return Answered(number, item, (unknown("", "each worker that was given it has ended"),), 0.0)
     raise problem
@@ -230,9 +230,9 @@ def _existing(distributed: Any, scheduler: str) -> Iterator[Any]:
             raise NoCluster(f"the workers at `{scheduler}` have no cplc that answers: {problem}") from None
         if not programs:
             raise NoCluster(f"the cluster at `{scheduler}` has no workers")
-        others = [worker for worker, theirs in programs.items() if theirs != program()]
-        if others:
-            raise NoCluster(f"the worker at `{others[0]}` has another cplc, Python or library than this one")
+        incompatible = [worker for worker, theirs in programs.items() if theirs != program()]
+        if incompatible:
+            raise NoCluster(f"the worker at `{incompatible[0]}` has another cplc, Python or library than this one")
         yield client
     finally:
         client.close(timeout=_FAREWELL)

@@ -24,14 +24,14 @@ class BadRange(ValueError):
 
 def values(text: str) -> tuple[str, ...]:
     """Return the values that are written there, each once, in their order."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for part in text.split(","):
         if not part.strip():
             raise BadRange(f"`{text}` has an empty value")
-        found |= dict.fromkeys(_stretch(part))
-        if len(found) > MOST:
+        distinct |= dict.fromkeys(_stretch(part))
+        if len(distinct) > MOST:
             raise BadRange(f"`{text}` has more than {MOST:,} values")
-    return tuple(found)
+    return tuple(distinct)
 
 
 def _stretch(part: str) -> Iterator[str]:

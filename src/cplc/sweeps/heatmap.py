@@ -46,15 +46,15 @@ def heat_map(table: Table, ask: Ask, across: str, down: str) -> str:
         raise NoHeatMap("there is too much to be drawn; name fewer properties, or smaller ranges")
     labels = [field.label for panel in panels.values() for field in panel.values()]
     wide = max([text_width(shortened(word, _LABEL)) for word in (*labels, *columns)], default=0) + 14
-    left = 16 + max(text_width(word) for word in (*rows, f"{down} ↓")) + 12
+    margin = 16 + max(text_width(word) for word in (*rows, f"{down} ↓")) + 12
     body: list[str] = []
     top = 52.0
     for title, panel in panels.items():
-        body += _panel(title, panel, columns, rows, (across, down), left, top, min(wide, _WIDEST))
+        body += _panel(title, panel, columns, rows, (across, down), margin, top, min(wide, _WIDEST))
         top += 24 + _HIGH * (len(rows) + 1) + 34
-    width = left + min(wide, _WIDEST) * len(columns) + text_width(f"← {across}") + 24
-    said = f"{len(columns)} values of {across} across, {len(rows)} of {down} down; {len(panels)} panels"
-    return document(f"{across} and {down}", said, max(width, _widest(list(panels))), top, body)
+    width = margin + min(wide, _WIDEST) * len(columns) + text_width(f"← {across}") + 24
+    description = f"{len(columns)} values of {across} across, {len(rows)} of {down} down; {len(panels)} panels"
+    return document(f"{across} and {down}", description, max(width, _widest(list(panels))), top, body)
 
 
 def _widest(titles: Sequence[str]) -> float:
@@ -67,26 +67,26 @@ def _panel(
     columns: Sequence[str],
     rows: Sequence[str],
     names: tuple[str, str],
-    left: float,
+    margin: float,
     top: float,
     wide: float,
 ) -> Iterator[str]:
     yield text(16, top, title, "strong")
     y = top + 24
-    yield text(left - 12, y, f"{names[1]} ↓", "small end")
+    yield text(margin - 12, y, f"{names[1]} ↓", "small end")
     for at, value in enumerate(columns):
-        yield text(left + wide * (at + 0.5), y, value, "middle")
-    yield text(left + wide * len(columns) + 8, y, f"← {names[0]}", "small")
+        yield text(margin + wide * (at + 0.5), y, value, "middle")
+    yield text(margin + wide * len(columns) + 8, y, f"← {names[0]}", "small")
     amounts = [field.amount for field in panel.values() if field.amount is not None]
     least, most = min(amounts, default=0.0), max(amounts, default=0.0)
     for row, value in enumerate(rows):
         base = y + 8 + _HIGH * row
-        yield text(left - 12, base + 17, value, "end")
+        yield text(margin - 12, base + 17, value, "end")
         for at, column in enumerate(columns):
             field = panel.get((column, value))
             if field is not None:
-                told = f"{names[0]}={column} {names[1]}={value}: {field.label}"
-                yield titled(told, _drawn(field, left + wide * at, base, wide, least, most))
+                tooltip = f"{names[0]}={column} {names[1]}={value}: {field.label}"
+                yield titled(tooltip, _drawn(field, margin + wide * at, base, wide, least, most))
 
 
 def _drawn(field: Field, x: float, y: float, wide: float, least: float, most: float) -> str:
@@ -103,16 +103,18 @@ def _drawn(field: Field, x: float, y: float, wide: float, least: float, most: fl
 
 
 def _panels(table: Table, ask: Ask, across: str, down: str) -> dict[str, dict[tuple[str, str], Field]]:
-    found: dict[str, dict[tuple[str, str], list[Line]]] = {}
+    lines_by_panel: dict[str, dict[tuple[str, str], list[Line]]] = {}
     for line in table.lines:
         point = dict(line.point)
-        others = [f"{name}={value}" for name, value in line.point if name not in (across, down)]
+        fixed = [f"{name}={value}" for name, value in line.point if name not in (across, down)]
         subject = "changes noticed" if ask == "coverage" else str(line.cells["subject"])
         if ask == "simulate" and not subject:
             continue  # of the whole there is nothing to compare
-        title = ", ".join(filter(None, (line.file, " ".join(others), subject)))
-        found.setdefault(title, {}).setdefault((point[across], point[down]), []).append(line)
-    return {title: {place: _field(some, ask) for place, some in panel.items()} for title, panel in found.items()}
+        title = ", ".join(filter(None, (line.file, " ".join(fixed), subject)))
+        lines_by_panel.setdefault(title, {}).setdefault((point[across], point[down]), []).append(line)
+    return {
+        title: {place: _field(some, ask) for place, some in panel.items()} for title, panel in lines_by_panel.items()
+    }
 
 
 def _field(some: Sequence[Line], ask: Ask) -> Field:

@@ -55,11 +55,11 @@ def texts(files: Sequence[str], first: Item) -> Iterator[tuple[Text | None, tupl
         file = Text(name, loaded.source.text)
         if isinstance(loaded, Compilation):
             file = with_imports(file, loaded)
-        found = compilation(replace(first, file=file))
-        if isinstance(found, Compilation):
-            found = replace(found, load=None)  # from disk, so that what is wrong with an import is reported
-        more = () if isinstance(found, Compilation) else found.unverifiable if found.ok else ()
-        yield (file if found.ok and not more else None), (*found.diagnostics, *more)
+        reading = compilation(replace(first, file=file))
+        if isinstance(reading, Compilation):
+            reading = replace(reading, load=None)  # from disk, so that what is wrong with an import is reported
+        more = () if isinstance(reading, Compilation) else reading.unverifiable if reading.ok else ()
+        yield (file if reading.ok and not more else None), (*reading.diagnostics, *more)
 
 
 def check(item: Item) -> None:
@@ -68,14 +68,14 @@ def check(item: Item) -> None:
 
     if item.options.ask not in ("verify", "coverage", "analyze"):
         return
-    found = read(item)
+    reading = read(item)
     try:
-        if item.options.ask == "analyze" and isinstance(found, Compilation):
-            asked = participants(found, item.names)
-            for one in asked:
+        if item.options.ask == "analyze" and isinstance(reading, Compilation):
+            queries = participants(reading, item.names)
+            for one in queries:
                 believing(one.participant, item.beliefs)
         elif item.names:
-            questions(found, item.names)
+            questions(reading, item.names)
     except UnknownQuestion as problem:
         hints = [note.message for note in did_you_mean(problem.name, problem.known)]
         there_are = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
@@ -109,12 +109,12 @@ def _changes(item: Item) -> Iterator[Item]:
     from cplc.mutation.mutants import mutants
 
     try:
-        found = read(item)
+        reading = read(item)
     except BadItem:
         yield item  # whoever answers it will say what is wrong
         return
-    if isinstance(found, Compilation):
-        count = sum(1 for _ in mutants(found.model))
+    if isinstance(reading, Compilation):
+        count = sum(1 for _ in mutants(reading.model))
         for first, some in divided(count, CHANGES):
             yield replace(item, first=first, count=some)
     else:
@@ -128,12 +128,12 @@ def _names(item: Item) -> Iterator[Item]:
     names: Sequence[str] = item.names
     if not names:
         try:
-            found = read(item)
+            reading = read(item)
         except BadItem:
             yield item
             return
         if item.options.ask == "verify":
-            names = tuple(dict.fromkeys(one.question.name for one in questions(found)))
-        elif isinstance(found, Compilation):
-            names = tuple(one.participant.name for one in participants(found))
+            names = tuple(dict.fromkeys(one.question.name for one in questions(reading)))
+        elif isinstance(reading, Compilation):
+            names = tuple(one.participant.name for one in participants(reading))
     yield from (replace(item, names=(name,)) for name in names) if names else (item,)

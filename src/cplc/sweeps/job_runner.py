@@ -60,22 +60,22 @@ def answers(item: Item) -> Iterator[Told]:
             case "stats":
                 yield from _counted(item, reading)
     except UnknownQuestion as problem:
-        known = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
-        raise BadItem(f"there is no `{problem.name}`; {known}") from None
+        alternatives = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        raise BadItem(f"there is no `{problem.name}`; {alternatives}") from None
     except BadBelief as problem:
         raise BadItem(str(problem)) from None
 
 
 def read(item: Item) -> Compilation | IsplCompilation:
     """Return what the item is about, from the texts that it carries; raise `BadItem` if that is wrong."""
-    found = compilation(item)
-    wrong = [one for one in found.diagnostics if one.is_error]
-    if isinstance(found, IsplCompilation) and not wrong:
-        wrong = list(found.unverifiable)
-    if wrong or not found.ok:
+    reading = compilation(item)
+    wrong = [one for one in reading.diagnostics if one.is_error]
+    if isinstance(reading, IsplCompilation) and not wrong:
+        wrong = list(reading.unverifiable)
+    if wrong or not reading.ok:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise BadItem(wrong[0].concise() + more if wrong else "the file is wrong")
-    return found
+    return reading
 
 
 def compilation(item: Item) -> Compilation | IsplCompilation:
@@ -96,12 +96,12 @@ def compilation(item: Item) -> Compilation | IsplCompilation:
     )  # fmt: skip
 
 
-def with_imports(file: Text, found: Compilation | IsplCompilation) -> Text:
+def with_imports(file: Text, reading: Compilation | IsplCompilation) -> Text:
     """Return the file with what was read for it."""
-    if isinstance(found, IsplCompilation):
+    if isinstance(reading, IsplCompilation):
         return file
-    sources = (one.span.source for one in found.index.files)
-    return replace(file, imports=tuple((one.name, one.text) for one in sources if one is not found.source))
+    sources = (one.span.source for one in reading.index.files)
+    return replace(file, imports=tuple((one.name, one.text) for one in sources if one is not reading.source))
 
 
 # --- properties and checks
@@ -114,18 +114,18 @@ def questions(reading: Compilation | IsplCompilation, names: Sequence[str] = ())
     from cplc.participant_analysis import threshold_questions
 
     every = threshold_questions(reading)
-    known = {one.question.name for one in every}
-    others = [name for name in names if name not in known]
-    found = reading.questions(others) if others or not names else ()
-    return (*found, *(one for one in every if not names or one.question.name in names))
+    threshold_names = {one.question.name for one in every}
+    other_names = [name for name in names if name not in threshold_names]
+    selected = reading.questions(other_names) if other_names or not names else ()
+    return (*selected, *(one for one in every if not names or one.question.name in names))
 
 
 def _verified(item: Item, reading: Compilation | IsplCompilation) -> Iterator[Told]:
-    asked = questions(reading, item.names)
-    yield Planned(tuple(one.question.name for one in asked))
-    others = [one for one in asked if one.question.kind != "analysis"]
-    thresholds = [one for one in asked if one.question.kind == "analysis"]
-    for result in reading.verify(others, item.options.engine):
+    bound_questions = questions(reading, item.names)
+    yield Planned(tuple(one.question.name for one in bound_questions))
+    properties = [one for one in bound_questions if one.question.kind != "analysis"]
+    thresholds = [one for one in bound_questions if one.question.kind == "analysis"]
+    for result in reading.verify(properties, item.options.engine):
         yield result.question.name, (_verdict(result),)
     if thresholds and isinstance(reading, Compilation):
         from cplc.participant_analysis import Judge
@@ -135,14 +135,14 @@ def _verified(item: Item, reading: Compilation | IsplCompilation) -> Iterator[To
 
 
 def _verdict(result: Result) -> Row:
-    known = result.answer != "unknown"
+    is_known = result.answer != "unknown"
     advisory = result.question.advisory
     return Row(
         result.question.name,
         result.answer,
         (("kind", result.question.kind), ("engine", result.engine)),
         "; ".join(filter(None, (result.reason, *(remark.message for remark in result.remarks)))),
-        (result.as_expected or advisory) if known else None,
+        (result.as_expected or advisory) if is_known else None,
     )
 
 
@@ -152,39 +152,39 @@ def _verdict(result: Result) -> Row:
 def _analysed(item: Item, compilation: Compilation) -> Iterator[Told]:
     from cplc.participant_analysis import Options, analysed, participants
 
-    asked = participants(compilation, item.names)
-    if not asked:
+    queries = participants(compilation, item.names)
+    if not queries:
         raise BadItem("the file declares no agent: there is nobody to analyze")
-    strangers = {name.partition(".")[0] for name, _ in item.beliefs} - {one.participant.name for one in asked}
+    strangers = {name.partition(".")[0] for name, _ in item.beliefs} - {one.participant.name for one in queries}
     if strangers:
         raise BadItem(f"`{min(strangers)}` is not analyzed, and what it believes changes nothing for others")
-    yield Planned(tuple(one.participant.name for one in asked))
-    for one in asked:
+    yield Planned(tuple(one.participant.name for one in queries))
+    for one in queries:
         changed = replace(one, participant=believing(one.participant, item.beliefs))
-        found = analysed(changed, Options(exact=item.options.exact))
-        rows = [_figure(changed, figure) for figure in found.figures]
-        if found.gain is not None:
-            gain = found.gain
+        analysis = analysed(changed, Options(exact=item.options.exact))
+        rows = [_figure(changed, figure) for figure in analysis.figures]
+        if analysis.gain is not None:
+            gain = analysis.gain
             figures = _bounds(gain.guaranteed, gain.best)
             rows.append(Row(f"{one.participant.name}.gain", "", figures, gain.unknown))
         yield one.participant.name, tuple(rows)
 
 
-def _figure(asked: AskedParticipant, figure: Figure) -> Row:
+def _figure(query: AskedParticipant, figure: Figure) -> Row:
     from cplc.decision.results import judged
     from cplc.participant_analysis import limit
 
-    wanted = [one for one in asked.thresholds if one.aspect == figure.aspect]
-    name = f"{asked.participant.name}.{figure.aspect}"
+    thresholds = [one for one in query.thresholds if one.aspect == figure.aspect]
+    name = f"{query.participant.name}.{figure.aspect}"
     if figure.unsolved:
         return Row(name, "unknown", reason=figure.unsolved)
-    verdicts = [judged(figure.guaranteed, limit(one)) for one in wanted]
+    verdicts = [judged(figure.guaranteed, limit(one)) for one in thresholds]
     meets = [
-        verdict == ("holds" if one.expect_holds else "fails") for verdict, one in zip(verdicts, wanted, strict=True)
+        verdict == ("holds" if one.expect_holds else "fails") for verdict, one in zip(verdicts, thresholds, strict=True)
     ]
     open_ = "unknown" in verdicts
-    known = [it for it, verdict in zip(meets, verdicts, strict=True) if verdict != "unknown"]
-    expected = False if not all(known) else None if open_ or not wanted else True
+    decided = [it for it, verdict in zip(meets, verdicts, strict=True) if verdict != "unknown"]
+    expected = False if not all(decided) else None if open_ or not thresholds else True
     reason = "the bounds do not tell" if open_ else ""
     return Row(name, _together(verdicts), _bounds(figure.guaranteed, figure.best), reason, expected)
 
@@ -214,8 +214,8 @@ def _covered(item: Item, compilation: Compilation) -> Iterator[Told]:
     subjects = tuple(f"{at}: {mutant.change}" for at, mutant in enumerate(part, item.first + 1))
     yield Planned(subjects)
     among = range(item.first, item.first + item.count)
-    found = compilation.coverage(item.names, item.options.engine, among=among)
-    for subject, outcome in zip(subjects, found, strict=True):
+    outcomes = compilation.coverage(item.names, item.options.engine, among=among)
+    for subject, outcome in zip(subjects, outcomes, strict=True):
         figures = (("kind", outcome.mutant.kind), ("by", outcome.by))
         yield subject, (Row(subject, outcome.verdict, figures),)
 

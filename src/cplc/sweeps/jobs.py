@@ -64,8 +64,8 @@ class Item:
 
     def key(self, program: str) -> str:
         """Return a short name for all that the rows rest on; ``program`` says who answers."""
-        told = json.dumps([program, asdict(self)], sort_keys=True, ensure_ascii=True)
-        return hashlib.sha256(told.encode()).hexdigest()[:24]
+        content = json.dumps([program, asdict(self)], sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)

@@ -60,22 +60,22 @@ class Table:
 
     def columns(self) -> dict[str, list[Cell]]:
         """Return every column with its values."""
-        found: dict[str, list[Cell]] = {"file": [line.file for line in self.lines]}
+        columns: dict[str, list[Cell]] = {"file": [line.file for line in self.lines]}
         points = [dict(line.point) for line in self.lines]
-        others = {"file", *_BEFORE, *_AFTER, *self.figures}
+        reserved = {"file", *_BEFORE, *_AFTER, *self.figures}
         for name in self.names:
-            found[_header(name, others)] = [point.get(name) for point in points]
+            columns[_header(name, reserved)] = [point.get(name) for point in points]
         for name in (*_BEFORE, *self.figures, *_AFTER):
-            found[name] = [line.cells.get(name) for line in self.lines]
-        return found
+            columns[name] = [line.cells.get(name) for line in self.lines]
+        return columns
 
     def records(self) -> list[dict[str, Cell]]:
         columns = self.columns()
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _header(name: str, others: Iterable[str]) -> str:
-    return name + _AMBIGUOUS if name in others else name
+def _header(name: str, reserved: Iterable[str]) -> str:
+    return name + _AMBIGUOUS if name in reserved else name
 
 
 def lines(answered: Answered, key: str) -> Iterator[Line]:
@@ -95,14 +95,14 @@ def summed(table: Table) -> Table:
     together: dict[tuple[str, Pairs, Cell, Cell], dict[str, Cell]] = {}
     for line in table.lines:
         place = (line.file, line.point, line.cells["subject"], line.cells["answer"])
-        known = together.setdefault(place, {})
+        totals = together.setdefault(place, {})
         for name, cell in line.cells.items():
-            before = known.get(name)
+            before = totals.get(name)
             is_count = name not in _AFTER and isinstance(cell, int) and not isinstance(cell, bool)
             if is_count and isinstance(before, int) and isinstance(cell, int):
-                known[name] = before + cell
-            elif name not in known:
-                known[name] = cell
+                totals[name] = before + cell
+            elif name not in totals:
+                totals[name] = cell
     return Table(tuple(Line(file, point, cells) for (file, point, _, _), cells in together.items()))
 
 
@@ -111,12 +111,12 @@ def summed(table: Table) -> Table:
 
 def form_of(path: Path) -> Form:
     """Return the format that the name of a file asks for."""
-    found = FORMS.get(path.suffix.lower())
-    if found is None:
+    form = FORMS.get(path.suffix.lower())
+    if form is None:
         raise NoTable(f"`{path}` does not say its format: it ends in none of {', '.join(FORMS)}")
-    if found == "parquet":
+    if form == "parquet":
         _parquet()
-    return found
+    return form
 
 
 def written(table: Table, form: Form) -> bytes:
@@ -197,11 +197,11 @@ def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is no table of a sweep"
         raise NoTable(f"cannot go on with `{path}`: {why}") from None
-    found: dict[str, list[dict[str, Cell]]] = {}
+    records_by_key: dict[str, list[dict[str, Cell]]] = {}
     for record in records:
-        found.setdefault(str(record.get("key") or ""), []).append(record)
-    found.pop("", None)
-    return found
+        records_by_key.setdefault(str(record.get("key") or ""), []).append(record)
+    records_by_key.pop("", None)
+    return records_by_key
 
 
 def _records(content: bytes, form: Form) -> list[dict[str, Cell]]:
@@ -216,8 +216,8 @@ def _records(content: bytes, form: Form) -> list[dict[str, Cell]]:
             return [{name: _cell(name, cell) for name, cell in record.items()} for record in records]
         case "parquet":
             _, parquet = _parquet()
-            found: list[dict[str, Cell]] = parquet.read_table(io.BytesIO(content)).to_pylist()
-            return found
+            rows: list[dict[str, Cell]] = parquet.read_table(io.BytesIO(content)).to_pylist()
+            return rows
 
 
 def _cell(name: str, cell: Any) -> Cell:
@@ -238,7 +238,7 @@ def _cell(name: str, cell: Any) -> Cell:
 
 def restored(item: Item, records: Sequence[Mapping[str, Cell]]) -> tuple[Row, ...] | None:
     """Return the rows of an item from a table; None if one of them is not settled, or not what a table says."""
-    others = {"file", *_BEFORE, *_AFTER}
+    reserved = {"file", *_BEFORE, *_AFTER}
     given = {name for one, _ in item.point for name in (one, one + _AMBIGUOUS)}
     rows = []
     for record in records:
@@ -247,13 +247,13 @@ def restored(item: Item, records: Sequence[Mapping[str, Cell]]) -> tuple[Row, ..
         figures = tuple(
             (name, cell)
             for name, cell in record.items()
-            if cell is not None and (name in ambiguous or (name not in others and name not in given))
+            if cell is not None and (name in ambiguous or (name not in reserved and name not in given))
         )
         rows.append(
             Row(
                 str(record.get("subject") or ""),
                 str(record.get("answer") or ""),
-                tuple((name, cell) for name, cell in figures if name not in others),
+                tuple((name, cell) for name, cell in figures if name not in reserved),
                 str(record.get("reason") or ""),
                 expected if isinstance(expected, bool) else None,
             )

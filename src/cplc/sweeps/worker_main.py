@@ -137,8 +137,8 @@ def _tell(item: Item, replies: IO[bytes]) -> None:
             os._exit(1)
 
     try:
-        for told in answers(item):
-            tell("told", told)
+        for message in answers(item):
+            tell("told", message)
     except BadItem as problem:
         tell("wrong", str(problem))
     except MemoryError:

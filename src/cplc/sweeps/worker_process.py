@@ -86,7 +86,7 @@ class Apart:
     _messages: SimpleQueue[tuple[str, object] | None] = field(default_factory=SimpleQueue)
     _listener: threading.Thread | None = None
 
-    def rows(self, item: Item, limits: Limits, wanted: Callable[[], bool] = lambda: True) -> tuple[Row, ...]:
+    def rows(self, item: Item, limits: Limits, is_wanted: Callable[[], bool] = lambda: True) -> tuple[Row, ...]:
         """Return the rows of the item, as many of them known as the limits allow.
 
         Raise `Abandoned` when ``wanted`` says that nobody waits any more.
@@ -94,7 +94,7 @@ class Apart:
         self._deadline = None
         for losses in range(MAX_LOSSES):
             try:
-                attempt = self._answered(item, limits, wanted)
+                attempt = self._answered(item, limits, is_wanted)
             except BaseException:
                 self.end()
                 raise
@@ -104,9 +104,9 @@ class Apart:
                 return attempt.rows
         raise AssertionError
 
-    def _answered(self, item: Item, limits: Limits, wanted: Callable[[], bool]) -> _Attempt:
+    def _answered(self, item: Item, limits: Limits, is_wanted: Callable[[], bool]) -> _Attempt:
         self._ask(item)
-        known = _Known(item)
+        partial = _Known(item)
         reached = _nothing
         while True:
             try:
@@ -116,7 +116,7 @@ class Apart:
             else:
                 match message:
                     case None:
-                        rows = known.rows("the process that worked on it has ended")
+                        rows = partial.rows("the process that worked on it has ended")
                         return _Attempt(rows, is_ready=False, is_lost=True)
                     case "begun", int(process):
                         if self._deadline is None and limits.seconds is not None:
@@ -124,14 +124,14 @@ class Apart:
                         reached = _guard(process, limits, self._deadline)
                     case "ended", int(code):
                         how = f"by signal {-code}" if code < 0 else f"with {code}"
-                        rows = known.rows(f"the process that worked on it was ended {how}")
+                        rows = partial.rows(f"the process that worked on it was ended {how}")
                         return _Attempt(rows, is_ready=True, is_lost=code != 0)
                     case kind, value:
-                        known.take(kind, value)
-            if not wanted():
+                        partial.take(kind, value)
+            if not is_wanted():
                 raise Abandoned
             if reason := reached():
-                return _Attempt(known.rows(reason), is_ready=False, is_lost=False)
+                return _Attempt(partial.rows(reason), is_ready=False, is_lost=False)
 
     def _ask(self, item: Item) -> None:
         if self._process is not None and self._process.poll() is not None:

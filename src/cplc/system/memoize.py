@@ -27,7 +27,7 @@ class _Itself:
         return id(self.system)
 
 
-def kept_for_system(make: Callable[[System], Found]) -> Callable[[System], Found]:
+def memoize_per_system(make: Callable[[System], Found]) -> Callable[[System], Found]:
     """Let what a function makes of a system be made once."""
 
     @lru_cache(maxsize=_FEW)

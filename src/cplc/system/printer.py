@@ -80,7 +80,7 @@ def condition_text(system: System, condition: Expr, meanings: Mapping[str, Expr]
             case e.Equal(e.Read(name), e.Const(state)) if system.variable[name].kind in _STATUS:
                 return e.Read(f"{state}({name.removesuffix(standing_of(''))})")
             case _:
-                return e.replaced(expr, meanings or {})
+                return e.substitute(expr, meanings or {})
 
     return expr_text(named(condition))
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cplc.logic.expressions import And, Expr, Not, Or, Value, given, is_false, is_true, negate, reads
+from cplc.logic.expressions import And, Expr, Not, Or, Value, is_false, is_true, negate, partially_evaluate, reads
 
 _Asked = tuple[Expr, frozenset[str]]
 """A condition, and what it reads."""
 
 
-def solutions(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[dict[str, Value]]:
+def satisfying_assignments(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[dict[str, Value]]:
     """Yield every assignment under which the condition, which reads nothing else, holds."""
     asked = _asked((condition,))
     if asked is None:
@@ -47,7 +47,7 @@ def _choices(
     others = tuple(one for one in asked if name not in one[1])
     concerned = [condition for condition, names in asked if name in names]
     for value in domains[name]:
-        left = _asked(given(condition, {name: value}) for condition in concerned)
+        left = _asked(partially_evaluate(condition, {name: value}) for condition in concerned)
         if left is not None:
             yield value, others + left
 
@@ -99,6 +99,6 @@ def independent(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iter
 def is_satisfiable(domains: Mapping[str, Sequence[Value]], condition: Expr) -> bool:
     """Whether the condition holds under some assignment; what it says of different variables is looked at apart."""
     return all(
-        next(solutions({name: domains[name] for name in names}, part), None) is not None
+        next(satisfying_assignments({name: domains[name] for name in names}, part), None) is not None
         for names, part in independent(domains, condition)
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cplc.system.memoize import kept_for_system
+from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 
 UNANSWERED: Final = "unanswered"
@@ -39,7 +39,7 @@ def last_move_of(name: str, role: str) -> str:
     return f"{name}.last@{role}"
 
 
-@kept_for_system
+@memoize_per_system
 def _only_arguments(system: System) -> dict[tuple[str, str], str]:
     """Return the claim of each argument, by what it is about and its standing, where no other claim is used."""
     claims: dict[tuple[str, str], set[str]] = {}

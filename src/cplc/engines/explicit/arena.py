@@ -11,8 +11,8 @@ from functools import cached_property
 
 from cplc.engines.explicit.graph import Graph, state_indices
 from cplc.engines.explicit.synchronous_graph import RoundSuccessors
-from cplc.engines.games.fixpoints import Arena, Joint, Moves, Sets
-from cplc.engines.games.synchronous import Forced, May, RoundArena
+from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
+from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.interface import Engine
 from cplc.logic.expressions import Expr, disj
 from cplc.system.model import State
@@ -26,7 +26,7 @@ _EDGES = 8
 """For each state of the limit there may be so many rounds, for all ways to act together."""
 
 
-class ExplicitSets(Sets[States]):
+class ExplicitSets(StateSets[States]):
     def __init__(self, engine: Engine[States], graph: Graph) -> None:
         self.engine = engine
         self.everything = engine.reachable
@@ -57,7 +57,7 @@ class ExplicitSets(Sets[States]):
     def singleton(self, state: State) -> States:
         return self.engine.singleton(state)
 
-    def alike(self, variables: Sequence[str], states: States) -> States:
+    def agreement_closure(self, variables: Sequence[str], states: States) -> States:
         mask = self._graph.packing.mask(variables)
         observations = {self._graph.states[state] & mask for state in state_indices(states)}
         return bytes([state & mask in observations for state in self._graph.states])
@@ -75,7 +75,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                 targets.append(target)
         return edges_by_step
 
-    def after(self, states: States, steps: Iterable[int]) -> States:
+    def image(self, states: States, steps: Iterable[int]) -> States:
         result = bytearray(len(states))
         for step in steps:
             for source, target in zip(*self._edges[step], strict=True):
@@ -83,7 +83,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                     result[target] = 1
         return bytes(result)
 
-    def before(self, states: States, steps: Iterable[int]) -> States:
+    def preimage(self, states: States, steps: Iterable[int]) -> States:
         result = bytearray(len(states))
         for step in steps:
             for source, target in zip(*self._edges[step], strict=True):
@@ -98,7 +98,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                 result[source] = 1
         return bytes(result)
 
-    def staying(self, keep: States, goal: States, moves: Moves[States]) -> States:
+    def greatest_safe_subset(self, keep: States, goal: States, moves: Moves[States]) -> States:
         """Drop the states that a move leads out of, and then those that one leads to dropped states."""
         graph, always = self._graph, frozenset(moves.steps)
         inside = bytearray(self.union(keep, goal))
@@ -159,10 +159,10 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             options_by_state.append(options)
         return options_by_state
 
-    def before(self, states: States) -> States:
+    def preimage(self, states: States) -> States:
         return bytes(any(states[target] for target in self._graph.after(state)) for state in range(len(states)))
 
-    def after(self, states: States, joint: Joint) -> States:
+    def image(self, states: States, joint: JointAction) -> States:
         successors, doing = bytearray(len(states)), dict(joint)
         for choice, name in joint:
             player = self.engine.system.player[choice]
@@ -176,8 +176,8 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
                         successors[target] = 1
         return bytes(successors)
 
-    def keeping_out(self, states: States, may: May[States]) -> Forced[States]:
-        won, how = bytearray(len(states)), dict[int, Joint]()
+    def avoiding(self, states: States, may: PermittedActions[States]) -> ControllableStates[States]:
+        won, how = bytearray(len(states)), dict[int, JointAction]()
         for state, options in enumerate(self._options(may)):
             for acts, targets in options:
                 if any(states[target] for target in targets):
@@ -187,17 +187,17 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
                     won[state], how[state] = 1, joint
                     break
 
-        def chosen(within: States) -> tuple[tuple[Joint, States], ...]:
-            states_by_joint: dict[Joint, bytearray] = {}
+        def chosen(within: States) -> tuple[tuple[JointAction, States], ...]:
+            states_by_joint: dict[JointAction, bytearray] = {}
             for state in state_indices(within):
                 if state in how:
                     states_by_joint.setdefault(how[state], bytearray(len(within)))[state] = 1
             return tuple((joint, bytes(where)) for joint, where in states_by_joint.items())
 
-        return Forced(bytes(won), chosen)
+        return ControllableStates(bytes(won), chosen)
 
 
-def _permitted(acts: Actions, may: May[States], state: int) -> Joint | None:
+def _permitted(acts: Actions, may: PermittedActions[States], state: int) -> JointAction | None:
     """Return one of the ways to act together that is allowed there, if there is one."""
     joint: list[tuple[str, str]] = []
     for choice, where in may.items():

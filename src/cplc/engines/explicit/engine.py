@@ -53,7 +53,7 @@ from cplc.logic.formulas import (
     WeakUntil,
     ctl_path,
     meaning,
-    ways_to_fail,
+    negated_paths,
 )
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import MemoTable
@@ -245,7 +245,7 @@ class ExplicitEngine(Engine[States]):
                 return self._some_run(path, along, assuming)
             case OnPaths(_, path, along):
                 if (ctl := ctl_path(formula)) is not None:
-                    return self.complement(self._any(self._some_path(way, assuming) for way in ways_to_fail(ctl)))
+                    return self.complement(self._any(self._some_path(way, assuming) for way in negated_paths(ctl)))
                 return self.complement(self._some_run(Not(path), along, assuming))
             case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return states(meaning(formula))

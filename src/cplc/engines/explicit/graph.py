@@ -283,8 +283,8 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
             closed(edges())
         charge(len(first) - 1 - position)
         position = len(first) - 1
-        progress.say(progress.Explored(count, count - position))
-        checkpointing.moment()
+        progress.report(progress.ExplorationProgress(count, count - position))
+        checkpointing.safepoint()
         index_of, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")

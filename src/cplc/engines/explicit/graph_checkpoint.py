@@ -56,12 +56,12 @@ def resume_search(
     ``edges`` tells the edges of a state, to look at some of them again. A search that has found more states than the
     limit cannot be gone on with under it.
     """
-    keeper = checkpointing.keeper()
-    if keeper is None:
+    store = checkpointing.active_store()
+    if store is None:
         return PartialGraph("", list(initial))
     name, size = f"states {sys.byteorder} {fingerprint(system)}", max(1, (width + 7) // 8)
     partial = PartialGraph(name, list(initial))
-    content = keeper.found(name)
+    content = store.load(name)
     if content is not None:
         if _state_count(content) > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
@@ -70,8 +70,8 @@ def resume_search(
         if restored is not None and _is_plausible(restored, initial, edges):
             partial = restored
         else:
-            keeper.useless(name)
-    keeper.hold(
+            store.discard(name)
+    store.register(
         checkpointing.Search(
             name,
             lambda: len(partial.first),
@@ -86,9 +86,9 @@ def finish_search(partial: PartialGraph) -> None:
     """Say that all states are found, and all their edges: few of them are not kept."""
     if len(partial.first) - 1 != len(partial.states):
         raise AssertionError("a search is said to be at its end, and is not")
-    keeper = checkpointing.keeper()
-    if keeper is not None and len(partial.states) < _MIN_STATES_TO_SAVE:
-        keeper.release(partial.name)
+    store = checkpointing.active_store()
+    if store is not None and len(partial.states) < _MIN_STATES_TO_SAVE:
+        store.unregister(partial.name)
 
 
 def _encode(partial: PartialGraph, size: int) -> Iterator[checkpointing.Buffer]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from cplc.automata.path_automaton import Automaton, Edge
+from cplc.automata.path_automaton import Automaton, LabelledEdge
 from cplc.engines.explicit.fairness import FairnessConstraints
 from cplc.engines.explicit.graph import Graph
 from cplc.records import dataclass
@@ -36,7 +36,7 @@ def links(reader: Automaton, steps: Sequence[str], permitted: bytes, *, idling: 
     """Return the edges of an automaton, by the state they leave, in a system with these steps."""
     number = {label: position for position, label in enumerate(reader.labels)}
 
-    def link(edge: Edge) -> Link:
+    def link(edge: LabelledEdge) -> Link:
         chosen = [
             allowed and all((name in taken.steps) == holds for taken, holds in edge.taken)
             for name, allowed in zip(steps, permitted, strict=True)

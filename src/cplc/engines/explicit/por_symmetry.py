@@ -21,10 +21,17 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.reductions.dependency_relation import Interference
-from cplc.reductions.stubborn_sets import Stubborn
-from cplc.reductions.symmetry import Kin, Symmetry
-from cplc.reductions.symmetry_quotient import Canonical, Members, arranged, canonical, exchangeable, families
+from cplc.reductions.dependency_relation import DependencyRelation
+from cplc.reductions.stubborn_sets import StubbornSets
+from cplc.reductions.symmetry import Symmetry, SymmetryGroup
+from cplc.reductions.symmetry_quotient import (
+    Canonical,
+    InterchangeableInstances,
+    canonical_representative,
+    families,
+    interchangeable_instances,
+    with_adjacent_instances,
+)
 from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
@@ -89,8 +96,8 @@ class ReducedSearch:
                 self._label.append(step)
             first.append(len(self._target))
             if len(first) % _SAMPLE_STATES == 0:
-                progress.say(progress.Explored(len(states), len(states) - len(first) + 1))
-                checkpointing.moment()
+                progress.report(progress.ExplorationProgress(len(states), len(states) - len(first) + 1))
+                checkpointing.safepoint()
                 charge(len(first) - charged)
                 charged = len(first)
                 index_of, before = self._number.adder(2 * len(states) - before), len(states)
@@ -113,7 +120,7 @@ class ReducedSearch:
 class StubbornFilter:
     """Which steps a search follows, for all goals that it still looks for."""
 
-    def __init__(self, stubborn: Stubborn, plan: Plan) -> None:
+    def __init__(self, stubborn: StubbornSets, plan: Plan) -> None:
         self._stubborn = stubborn
         self._open = list(range(len(plan.goals)))
         self.may_stop = plan.may_stop
@@ -170,7 +177,7 @@ def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int
 class ReductionMethod:
     """How few states can answer a question."""
 
-    members: tuple[Members, ...]
+    members: tuple[InterchangeableInstances, ...]
     """Those that are exchanged."""
     plan: Plan | None
     """What is to be reached, if that is all that is asked."""
@@ -229,8 +236,8 @@ class _PermutedLayout:
         return SuccessorGenerator(self.system)
 
     @cached_property
-    def interference(self) -> Interference:
-        return Interference(self.system)
+    def interference(self) -> DependencyRelation:
+        return DependencyRelation(self.system)
 
 
 class ReducedEngines:
@@ -243,7 +250,7 @@ class ReducedEngines:
         self.system = system
         self._limit = limit
         self._ways: dict[Formula, ReductionMethod | None] = {}
-        self._arranged: dict[tuple[Members, ...], _PermutedLayout] = {}
+        self._arranged: dict[tuple[InterchangeableInstances, ...], _PermutedLayout] = {}
         self._engines: dict[ReductionMethod, ReducedEngine] = {}
         self._has_exceeded_limit = False
 
@@ -284,20 +291,22 @@ class ReducedEngines:
         return self._ways[formula]
 
     @cached_property
-    def _kin(self) -> tuple[Kin, ...]:
+    def _kin(self) -> tuple[SymmetryGroup, ...]:
         return Symmetry(self.system).kin
 
     def _searched(self, way: ReductionMethod) -> ReducedEngine | None:
         place = self._arranged.get(way.members)
         if place is None:
-            place = self._arranged[way.members] = _PermutedLayout(arranged(self.system, way.members))
-        image = canonical(place.packing, way.members) if way.members else None
+            place = self._arranged[way.members] = _PermutedLayout(with_adjacent_instances(self.system, way.members))
+        image = canonical_representative(place.packing, way.members) if way.members else None
 
         def search(follow: StubbornFilter | None) -> ReducedSearch:
             initial = initial_states(place.system, place.packing, self._limit)
             return ReducedSearch(place.stepper, initial, follow, image, self._limit)
 
-        follow = None if way.plan is None else StubbornFilter(Stubborn(place.interference, way.plan.goals), way.plan)
+        follow = (
+            None if way.plan is None else StubbornFilter(StubbornSets(place.interference, way.plan.goals), way.plan)
+        )
         search_result = search(follow)
         if not search_result.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
             if image is None:
@@ -313,10 +322,10 @@ class ReducedEngines:
         self._engines[way] = engine
 
 
-def reduction_method(system: System, kin: Iterable[Kin], formula: Formula) -> ReductionMethod | None:
+def reduction_method(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> ReductionMethod | None:
     """Return how some of the states answer the formula; None if it takes them all."""
     atoms = None if system.is_synchronous or system.conditions else conditions(formula)
     if not atoms:
         return None
-    members, plan = exchangeable(system, kin, atoms), plan_for(formula)
+    members, plan = interchangeable_instances(system, kin, atoms), plan_for(formula)
     return ReductionMethod(members, plan) if members or plan is not None else None

@@ -23,7 +23,7 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing, StateIndex
 from cplc.system.model import System
-from cplc.system.satisfying_assignments import independent, solutions
+from cplc.system.satisfying_assignments import independent, satisfying_assignments
 from cplc.system.synchronous import Change, Player
 
 _MOST_TOGETHER = 1_000_000
@@ -67,8 +67,8 @@ def explore_rounds(system: System, limit: int) -> Graph:
             reached(position)
         first.append(len(target))
         if len(first) % _OFTEN == 0:
-            progress.say(progress.Explored(count, count - len(first) + 1))
-            checkpointing.moment()
+            progress.report(progress.ExplorationProgress(count, count - len(first) + 1))
+            checkpointing.safepoint()
             charge(_OFTEN)
             index_of, before = number.adder(2 * count - before), count
         if count > limit:
@@ -83,7 +83,7 @@ def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
     domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
     parts: list[list[int]] = []
     for names, condition in independent(domains, system.start):
-        ways = solutions({name: domains[name] for name in names}, condition)
+        ways = satisfying_assignments({name: domains[name] for name in names}, condition)
         packed_states = [sum(packing.bits(*one) for one in way.items()) for way in islice(ways, limit + 1)]
         parts.append(packed_states)
         if prod(map(len, parts)) > limit:

@@ -28,11 +28,11 @@ from cplc.logic.expressions import Expr
 from cplc.records import dataclass
 from cplc.system.model import Justice, State, System
 
-Joint = tuple[tuple[str, str], ...]
+JointAction = tuple[tuple[str, str], ...]
 """What some players do in a round together: the name of the choice of each, and its action."""
 
 
-class Sets(ABC, Generic[S]):
+class StateSets(ABC, Generic[S]):
     """Sets of states. A set may hold states that are not reachable."""
 
     everything: S
@@ -65,7 +65,7 @@ class Sets(ABC, Generic[S]):
     def singleton(self, state: State) -> S: ...
 
     @abstractmethod
-    def alike(self, variables: Sequence[str], states: S) -> S:
+    def agreement_closure(self, variables: Sequence[str], states: S) -> S:
         """Return where these variables have values that they have in some reachable state of the set."""
 
     @property
@@ -73,29 +73,29 @@ class Sets(ABC, Generic[S]):
         return self.difference(self.everything, self.everything)
 
 
-class Arena(Sets[S]):
+class Arena(StateSets[S]):
     """Sets of states and what leads from one to another."""
 
     @abstractmethod
-    def after(self, states: S, steps: Iterable[int]) -> S: ...
+    def image(self, states: S, steps: Iterable[int]) -> S: ...
 
     @abstractmethod
-    def before(self, states: S, steps: Iterable[int]) -> S: ...
+    def preimage(self, states: S, steps: Iterable[int]) -> S: ...
 
     @abstractmethod
     def enabled(self, steps: Iterable[int]) -> S: ...
 
     @abstractmethod
-    def staying(self, keep: S, goal: S, moves: Moves[S]) -> S:
+    def greatest_safe_subset(self, keep: S, goal: S, moves: Moves[S]) -> S:
         """Return the largest part of ``keep`` from which these moves lead to itself or into the goal only."""
 
-    def depends_on(self, states: S) -> frozenset[str] | None:
+    def support(self, states: S) -> frozenset[str] | None:
         """Return variables that decide what is in the set; None if that is not known."""
         return None
 
-    def forcing(self, steps: Sequence[int], goal: S) -> S:
+    def controllable_predecessor(self, steps: Sequence[int], goal: S) -> S:
         """Return where one of the steps is possible, and all that are lead into the goal."""
-        return self.difference(self.enabled(steps), self.before(self.difference(self.everything, goal), steps))
+        return self.difference(self.enabled(steps), self.preimage(self.difference(self.everything, goal), steps))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Moves(Generic[S]):
 
 
 @dataclass(frozen=True)
-class Plan(Generic[S]):
+class Strategy(Generic[S]):
     """A strategy: where which sends are insisted on; elsewhere the group waits. It wins in all of ``won``.
 
     With full observation that is one send in each state, and otherwise one of each member, by its local state.
@@ -115,7 +115,7 @@ class Plan(Generic[S]):
 
     won: S
     insisted: tuple[tuple[int, S], ...] = ()
-    chosen: tuple[tuple[Joint, S], ...] = ()
+    chosen: tuple[tuple[JointAction, S], ...] = ()
     """In rounds: what those members do who have a choice, and where; no state has two."""
 
 
@@ -132,13 +132,13 @@ class Solution(Generic[S]):
     """
 
     won: S
-    plans: tuple[Plan[S], ...]
-    joint: Callable[[S], Plan[S] | None] = _no_other
+    plans: tuple[Strategy[S], ...]
+    joint: Callable[[S], Strategy[S] | None] = _no_other
     """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
 
 
 @dataclass(frozen=True)
-class Choices(Generic[S]):
+class PartialStrategy(Generic[S]):
     """What the members have chosen by their local states so far.
 
     What a member has chosen to insist on may be taken whenever it is possible, also while the group waits for
@@ -182,33 +182,33 @@ class Game(Generic[S]):
         self.justice = tuple(justice for justice in system.constraints(assuming) if set(justice.steps) <= set(played))
 
     @cached_property
-    def _moves(self) -> Moves[S]:
+    def _environment_moves(self) -> Moves[S]:
         return Moves(self.others)
 
     @cached_property
-    def _free(self) -> Choices[S]:
+    def _free(self) -> PartialStrategy[S]:
         """What members can choose who see everything."""
-        return Choices((), dict.fromkeys(self.sends, self.arena.everything))
+        return PartialStrategy((), dict.fromkeys(self.sends, self.arena.everything))
 
-    def keeping(self, safe: S) -> S:
+    def safety(self, safe: S) -> S:
         """Return from where the group can make sure that all that happens stays in the set."""
-        return self.arena.staying(safe, self.arena.nothing, self._moves)
+        return self.arena.greatest_safe_subset(safe, self.arena.nothing, self._environment_moves)
 
-    def coming(self, goal: S) -> S:
+    def next(self, goal: S) -> S:
         """Return where the goal is so and stays so whoever moves next: nobody may, or somebody else."""
         missing = self.arena.difference(self.arena.everything, goal)
-        return self.arena.difference(goal, self.arena.before(missing, self.others))
+        return self.arena.difference(goal, self.arena.preimage(missing, self.others))
 
-    def reaching(self, through: S, goal: S, choices: Choices[S] | None = None) -> Plan[S]:
+    def reachability(self, through: S, goal: S, choices: PartialStrategy[S] | None = None) -> Strategy[S]:
         """Return from where the group can make sure that the goal is reached by way of ``through``, and how.
 
         With choices that are not complete yet this is an upper bound of what any completion of them reaches.
         """
         arena = self.arena
-        moves = self._moves if choices is None else Moves(self.others, choices.made)
+        moves = self._environment_moves if choices is None else Moves(self.others, choices.made)
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
-        idle, number, known = 0, 0, arena.depends_on(goal)
+        idle, number, known = 0, 0, arena.support(goal)
         while helpers and idle < len(helpers):
             helper = helpers[number % len(helpers)]
             number, idle = number + 1, idle + 1
@@ -218,7 +218,7 @@ class Game(Generic[S]):
             keep = arena.difference(arena.intersection(through, helping), won)
             if arena.is_empty(keep):
                 continue
-            keep = arena.staying(keep, won, moves)
+            keep = arena.greatest_safe_subset(keep, won, moves)
             if arena.is_empty(keep):
                 continue
             waiting = keep
@@ -226,28 +226,30 @@ class Game(Generic[S]):
                 insisted.append((step, arena.intersection(waiting, where)))
                 waiting = arena.difference(waiting, where)
             won, idle = arena.union(won, keep), 0
-            known = arena.depends_on(won)
-        return Plan(won, tuple(insisted))
+            known = arena.support(won)
+        return Strategy(won, tuple(insisted))
 
     def _writes(self, helper: int | Justice) -> frozenset[str]:
         steps = helper.steps if isinstance(helper, Justice) else (helper,)
         return frozenset[str]().union(*(self.system.steps[step].writes for step in steps))
 
     def _helping(
-        self, helper: int | Justice, won: S, choices: Choices[S] | None
+        self, helper: int | Justice, won: S, choices: PartialStrategy[S] | None
     ) -> tuple[S, tuple[tuple[int, S], ...]]:
         """Return where the helper is possible and leads to what is won only, and what is to be insisted on there."""
         arena = self.arena
         if isinstance(helper, Justice):
             if set(helper.steps).isdisjoint(self.sends):
-                return arena.forcing(helper.steps, won), ()
+                return arena.controllable_predecessor(helper.steps, won), ()
             return self._own_justice(helper, won, choices or self._free)
-        helping = arena.forcing((helper,), won)
+        helping = arena.controllable_predecessor((helper,), won)
         if choices is not None:
             helping = arena.intersection(helping, choices.allowed[helper])
         return helping, ((helper, helping),)
 
-    def _own_justice(self, justice: Justice, won: S, choices: Choices[S]) -> tuple[S, tuple[tuple[int, S], ...]]:
+    def _own_justice(
+        self, justice: Justice, won: S, choices: PartialStrategy[S]
+    ) -> tuple[S, tuple[tuple[int, S], ...]]:
         """Return where steps of the constraint help that are left when the members have chosen.
 
         A send that is not insisted on is not there, so the constraint does not ask for it; and members who are assumed
@@ -256,15 +258,15 @@ class Game(Generic[S]):
         arena = self.arena
         others = tuple(step for step in justice.steps if step in self.others)
         missing = arena.difference(arena.everything, won)
-        astray = arena.before(missing, others)
+        astray = arena.preimage(missing, others)
         possible = arena.enabled(others)
         for step, where in choices.made:
             if step in justice.steps:
-                astray = arena.union(astray, arena.intersection(where, arena.before(missing, (step,))))
+                astray = arena.union(astray, arena.intersection(where, arena.preimage(missing, (step,))))
         how: list[tuple[int, S]] = []
         for step in justice.steps:
             if step in choices.allowed:
-                leading = arena.intersection(choices.allowed[step], arena.forcing((step,), won))
+                leading = arena.intersection(choices.allowed[step], arena.controllable_predecessor((step,), won))
                 how.append((step, arena.difference(leading, possible)))
                 possible = arena.union(possible, leading)
         return arena.difference(possible, astray), tuple(how)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from cplc.engines.games.fixpoints import Arena, Game, Plan, Solution
+from cplc.engines.games.fixpoints import Arena, Game, Solution, Strategy
 from cplc.engines.games.synchronous import Goal, RoundArena, RoundGame
-from cplc.engines.games.synchronous_uniform import UniformSearch
-from cplc.engines.games.uniform import Search
-from cplc.engines.games.uniform_search import StrategySearch, certain, seen_together
+from cplc.engines.games.synchronous_uniform import SynchronousUniformSearch
+from cplc.engines.games.uniform import UniformStrategySearch
+from cplc.engines.games.uniform_search import StrategySearch, distributed_knowledge, joint_observation
 from cplc.engines.interface import S
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Next, Until, subformulas
-from cplc.reductions.components import Slices
+from cplc.reductions.components import IndependentComponents
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 
@@ -32,16 +32,16 @@ def solution(
     game = Game(arena, system, formula.group, assuming)
     match formula.goal:
         case Next(operand):
-            won = game.coming(satisfying(operand))
+            won = game.next(satisfying(operand))
         case Globally(operand):
-            won = game.keeping(satisfying(operand))
+            won = game.safety(satisfying(operand))
         case Finally(operand):
             return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
         case Until(left, right):
             return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
     if formula.uniform:
-        won = certain(arena, seen_together(system, formula.group), won, arena.everything)
-    return Solution(won, (Plan(won),))
+        won = distributed_knowledge(arena, joint_observation(system, formula.group), won, arena.everything)
+    return Solution(won, (Strategy(won),))
 
 
 def round_solution(
@@ -60,7 +60,7 @@ def round_solution(
         recurrent = [*map(arena.where, system.fairness), *map(satisfying, system.recurring)]
         return Solution(game.fairly(goal, recurrent), ())
     if formula.uniform:
-        return _searched(UniformSearch(game, goal))
+        return _searched(SynchronousUniformSearch(game, goal))
     plan = game.solve(goal)
     return Solution(plan.won, (plan,))
 
@@ -71,15 +71,17 @@ def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], throug
     A strategy that looks at less is uniform as well. More to look at can help, for what members do elsewhere may serve
     them as a memory; it cannot help where all that is won with full observation is won already.
     """
-    plan = game.reaching(through, goal)
+    plan = game.reachability(through, goal)
     if not formula.uniform:
         return Solution(plan.won, (plan,))
     arena = game.arena
-    possible = certain(arena, seen_together(game.system, formula.group), plan.won, arena.everything)
-    searches = [Search(game, through, goal)]
+    possible = distributed_knowledge(arena, joint_observation(game.system, formula.group), plan.won, arena.everything)
+    searches = [UniformStrategySearch(game, through, goal)]
     near = _near(game.system, formula)
     if near is not None:
-        searches.insert(0, Search(Game(arena, game.system, formula.group, assuming, near), through, goal))
+        searches.insert(
+            0, UniformStrategySearch(Game(arena, game.system, formula.group, assuming, near), through, goal)
+        )
         narrow = searches[0].solution()
         if arena.is_empty(arena.difference(possible, narrow.won)):
             return replace(narrow, joint=lambda starts: _joint(searches, starts))
@@ -90,7 +92,7 @@ def _searched(search: StrategySearch[S, V], searches: Sequence[StrategySearch[S,
     return replace(search.solution(), joint=lambda starts: _joint(searches or (search,), starts))
 
 
-def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Plan[S] | None:
+def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Strategy[S] | None:
     """Return one strategy that wins from all of these states, by the first search that finds one."""
     for search in searches:
         plan = search.joint(starts)
@@ -102,7 +104,7 @@ def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Plan[S] | Non
 def _near(system: System, formula: Enforces) -> frozenset[str] | None:
     """Return what the goal depends on, if that is not all there is."""
     parts = tuple(subformulas(formula.goal))[1:]
-    slices = Slices(system)
+    slices = IndependentComponents(system)
     near = slices.closed(name for part in parts if isinstance(part, Atom) for name in reads(part.condition))
     is_plain = all(slices.relevant(part) <= near for part in parts)
     return near if is_plain and len(near) < len(system.variables) else None

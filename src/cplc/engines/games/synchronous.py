@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Generic
 
-from cplc.engines.games.fixpoints import Joint, Plan, Sets
+from cplc.engines.games.fixpoints import JointAction, StateSets, Strategy
 from cplc.engines.interface import S
 from cplc.logic.expressions import conj, disj
 from cplc.logic.formulas import Finally, Globally, Next, Until
@@ -26,32 +26,32 @@ from cplc.records import dataclass
 from cplc.system.model import System
 from cplc.system.synchronous import Player
 
-May = Mapping[str, Mapping[str, S]]
+PermittedActions = Mapping[str, Mapping[str, S]]
 """By the names of their choices: where players may do what."""
 
 
 @dataclass(frozen=True)
-class Forced(Generic[S]):
+class ControllableStates(Generic[S]):
     """Where some choice of some players keeps all that may follow out of a set."""
 
     won: S
-    chosen: Callable[[S], tuple[tuple[Joint, S], ...]]
+    chosen: Callable[[S], tuple[tuple[JointAction, S], ...]]
     """Which choice, in the states that are asked about; worked out only then."""
 
 
-class RoundArena(Sets[S]):
+class RoundArena(StateSets[S]):
     """Sets of reachable states and the rounds between them."""
 
     @abstractmethod
-    def before(self, states: S) -> S:
+    def preimage(self, states: S) -> S:
         """Return from where a round may lead into the set."""
 
     @abstractmethod
-    def after(self, states: S, joint: Joint) -> S:
+    def image(self, states: S, joint: JointAction) -> S:
         """Return where a round in which these players do this may lead to."""
 
     @abstractmethod
-    def keeping_out(self, states: S, may: May[S]) -> Forced[S]:
+    def avoiding(self, states: S, may: PermittedActions[S]) -> ControllableStates[S]:
         """Return where these players may do something after which no round leads into the set.
 
         Only where everybody has something to do.
@@ -100,7 +100,7 @@ class RoundGame(Generic[S]):
         return False
 
     @cached_property
-    def may(self) -> May[S]:
+    def may(self) -> PermittedActions[S]:
         """Where those who have a choice may do what."""
         return {
             player.choice: {action.name: self.allowed[player.choice, action.name] for action in player.actions}
@@ -109,34 +109,36 @@ class RoundGame(Generic[S]):
 
     # --- one round
 
-    def forced(self, goal: S, may: May[S] | None = None) -> Forced[S]:
+    def forced(self, goal: S, may: PermittedActions[S] | None = None) -> ControllableStates[S]:
         """Return where some choice of the members has only the goal follow."""
         arena = self.arena
-        found = arena.keeping_out(arena.difference(self.counting, goal), self.may if may is None else may)
-        return Forced(arena.intersection(found.won, arena.intersection(self.playable, self.counting)), found.chosen)
+        found = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
+        return ControllableStates(
+            arena.intersection(found.won, arena.intersection(self.playable, self.counting)), found.chosen
+        )
 
     # --- endless play, without conditions of fairness
 
-    def solve(self, goal: Goal[S], may: May[S] | None = None) -> Plan[S]:
+    def solve(self, goal: Goal[S], may: PermittedActions[S] | None = None) -> Strategy[S]:
         """Return from where the goal is enforced, and how; ``may`` limits what the members choose."""
         arena = self.arena
         if goal.operator is Next:
             forced = self.forced(goal.states, may)
-            return Plan(forced.won, chosen=forced.chosen(forced.won))
+            return Strategy(forced.won, chosen=forced.chosen(forced.won))
         if goal.operator is Globally:
             kept = arena.intersection(goal.states, self.counting)
             while True:
                 forced = self.forced(kept, may)
                 safe = arena.intersection(kept, forced.won)
                 if arena.is_empty(arena.difference(kept, safe)):
-                    return Plan(kept, chosen=forced.chosen(kept))
+                    return Strategy(kept, chosen=forced.chosen(kept))
                 kept = safe
-        won, done = arena.intersection(goal.states, self.counting), list[tuple[Joint, S]]()
+        won, done = arena.intersection(goal.states, self.counting), list[tuple[JointAction, S]]()
         while True:
             forced = self.forced(won, may)
             new = arena.difference(arena.intersection(forced.won, goal.through), won)
             if arena.is_empty(new):
-                return Plan(won, chosen=tuple(done))
+                return Strategy(won, chosen=tuple(done))
             done += forced.chosen(new)
             won = arena.union(won, new)
 
@@ -145,7 +147,7 @@ class RoundGame(Generic[S]):
     def cannot_keep_from(self, goal: S) -> S:
         """Return where some round leads into the goal, and no choice of the group keeps it from that."""
         arena = self.arena
-        some = arena.intersection(arena.before(arena.intersection(goal, self.counting)), self.counting)
+        some = arena.intersection(arena.preimage(arena.intersection(goal, self.counting)), self.counting)
         return arena.difference(some, self.forced(arena.difference(self.counting, goal)).won)
 
     def _led_to(self, through: S, goal: S) -> S:

@@ -7,55 +7,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cplc.engines.games.fixpoints import Plan
-from cplc.engines.games.synchronous import Goal, May, RoundGame
-from cplc.engines.games.uniform_search import MAX_SOLVED, Sight, StrategySearch, seen_together
+from cplc.engines.games.fixpoints import Strategy
+from cplc.engines.games.synchronous import Goal, PermittedActions, RoundGame
+from cplc.engines.games.uniform_search import MAX_SOLVED, LocalState, StrategySearch, joint_observation
 from cplc.engines.interface import S
 from cplc.logic.formulas import Next
 
-Chosen = Mapping[Sight, str]
+Chosen = Mapping[LocalState, str]
 """An action for each member and local state, as far as that is decided. A member goes by the name of its choice."""
 Table = dict[tuple[str, str], S]
 """Where a choice is an action."""
 
 
-class UniformSearch(StrategySearch[S, str]):
+class SynchronousUniformSearch(StrategySearch[S, str]):
     """Uniform strategies of one game."""
 
     def __init__(self, game: RoundGame[S], goal: Goal[S], limit: int = MAX_SOLVED) -> None:
         sees = {player.choice: game.system.agent[player.agent].local for player in game.choosing}
-        together = seen_together(game.system, (player.agent for player in game.members))
+        together = joint_observation(game.system, (player.agent for player in game.members))
         super().__init__(game.arena, game.counting, together, sees, limit)
         self.game = game
         self._arena = game.arena
         self.goal = goal
 
-    def bound(self, chosen: Chosen) -> Plan[S]:
+    def bound(self, chosen: Chosen) -> Strategy[S]:
         return self._solved(self._may(self._table(chosen), self.decided(chosen)))
 
-    def alone(self, chosen: Chosen) -> Plan[S]:
+    def alone(self, chosen: Chosen) -> Strategy[S]:
         return self._acting(self._table(chosen), self.decided(chosen))
 
-    def made_uniform(self, bound: Plan[S], chosen: Chosen) -> Plan[S]:
+    def made_uniform(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
         """Choose what helps wherever it looks as it does there, nearer to the goal first."""
         arena = self.arena
         table, decided = self._table(chosen), self.decided(chosen)
         for joint, where in bound.chosen:
             for key in joint:
                 choice = key[0]
-                alike = arena.difference(arena.alike(self.sees[choice], where), decided[choice])
+                alike = arena.difference(arena.agreement_closure(self.sees[choice], where), decided[choice])
                 decided[choice] = arena.union(decided[choice], alike)
                 table[key] = arena.union(table.get(key, arena.nothing), alike)
         return self._acting(table, decided)
 
-    def _acting(self, table: Table[S], decided: dict[str, S]) -> Plan[S]:
+    def _acting(self, table: Table[S], decided: dict[str, S]) -> Strategy[S]:
         """Return where a strategy succeeds; it does so nowhere where nothing is decided."""
         complete = self.counting
         for where in decided.values():
             complete = self.arena.intersection(complete, where)
         return self._solved(self._may(table, decided, complete))
 
-    def _solved(self, may: May[S]) -> Plan[S]:
+    def _solved(self, may: PermittedActions[S]) -> Strategy[S]:
         self.count()
         return self.game.solve(self.goal, may)
 
@@ -68,7 +68,7 @@ class UniformSearch(StrategySearch[S, str]):
             table[key] = self.arena.union(table.get(key, self.arena.nothing), self.states(sight))
         return table
 
-    def _may(self, table: Table[S], decided: Mapping[str, S], within: S | None = None) -> May[S]:
+    def _may(self, table: Table[S], decided: Mapping[str, S], within: S | None = None) -> PermittedActions[S]:
         """Return where the members may do what: as is decided, and where nothing is, as they like."""
         arena = self.arena
         may: dict[str, dict[str, S]] = {}
@@ -82,7 +82,7 @@ class UniformSearch(StrategySearch[S, str]):
                 )
         return may
 
-    def options(self, sight: Sight) -> Iterator[str]:
+    def options(self, sight: LocalState) -> Iterator[str]:
         """Yield the actions that are allowed in some state that looks so."""
         arena, seen = self.arena, self.states(sight)
         for action in self.game.system.player[sight[0]].actions:
@@ -91,12 +91,12 @@ class UniformSearch(StrategySearch[S, str]):
 
     # --- play
 
-    def suggestions(self, bound: Plan[S]) -> Iterator[tuple[str, str, S]]:
+    def suggestions(self, bound: Strategy[S]) -> Iterator[tuple[str, str, S]]:
         for joint, where in bound.chosen:
             for choice, action in joint:
                 yield choice, action, where
 
-    def met(self, starts: S, chosen: Chosen, bound: Plan[S]) -> S:
+    def met(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
         arena = self._arena
         met = more = starts
         if self.goal.operator is Next:
@@ -104,7 +104,7 @@ class UniformSearch(StrategySearch[S, str]):
         while not arena.is_empty(more):
             after = arena.nothing
             for joint, where in bound.chosen:
-                after = arena.union(after, arena.after(arena.intersection(more, where), joint))
+                after = arena.union(after, arena.image(arena.intersection(more, where), joint))
             more = arena.difference(after, met)
             met = arena.union(met, more)
         return met

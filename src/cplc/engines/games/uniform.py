@@ -7,53 +7,53 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cplc.engines.games.fixpoints import Choices, Game, Moves, Plan
-from cplc.engines.games.uniform_search import MAX_SOLVED, Sight, StrategySearch, seen_together
+from cplc.engines.games.fixpoints import Game, Moves, PartialStrategy, Strategy
+from cplc.engines.games.uniform_search import MAX_SOLVED, LocalState, StrategySearch, joint_observation
 from cplc.engines.interface import S
 
-Chosen = Mapping[Sight, int | None]
+Chosen = Mapping[LocalState, int | None]
 Made = Iterable[tuple[int, S]]
 """Sends, and where they are insisted on: in all or none of the states that look the same to the sender."""
 
 
-class Search(StrategySearch[S, int | None]):
+class UniformStrategySearch(StrategySearch[S, int | None]):
     """Uniform strategies of one game for reaching a goal by way of some states."""
 
     def __init__(self, game: Game[S], through: S, goal: S, limit: int = MAX_SOLVED) -> None:
         arena = game.arena
-        super().__init__(arena, arena.everything, seen_together(game.system, game.own), game.sees, limit)
+        super().__init__(arena, arena.everything, joint_observation(game.system, game.own), game.sees, limit)
         self.game = game
         self._arena = arena
         self.through = through
         self.goal = goal
 
-    def bound(self, chosen: Chosen) -> Plan[S]:
+    def bound(self, chosen: Chosen) -> Strategy[S]:
         return self._solved(self._open_choices(chosen))
 
-    def alone(self, chosen: Chosen) -> Plan[S]:
+    def alone(self, chosen: Chosen) -> Strategy[S]:
         return self._insisting(self._made(chosen))
 
-    def made_uniform(self, bound: Plan[S], chosen: Chosen) -> Plan[S]:
+    def made_uniform(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
         """Insist wherever it looks as it does where that helps, nearer to the goal first."""
         arena = self.arena
         decided = self.decided(chosen)
         made = list(self._made(chosen))
         for step, where in bound.insisted:
             agent = self.game.system.steps[step].actor
-            alike = arena.difference(arena.alike(self.sees[agent], where), decided[agent])
+            alike = arena.difference(arena.agreement_closure(self.sees[agent], where), decided[agent])
             decided[agent] = arena.union(decided[agent], alike)
             made.append((step, alike))
         return self._insisting(made)
 
-    def _insisting(self, made: Made[S]) -> Plan[S]:
+    def _insisting(self, made: Made[S]) -> Strategy[S]:
         """Return where a strategy succeeds that insists on nothing but what is made."""
         insisted = tuple(made)
-        plan = self._solved(Choices(insisted, {step: self._where(step, insisted) for step in self.game.sends}))
-        return Plan(plan.won, insisted)
+        plan = self._solved(PartialStrategy(insisted, {step: self._where(step, insisted) for step in self.game.sends}))
+        return Strategy(plan.won, insisted)
 
-    def _solved(self, choices: Choices[S]) -> Plan[S]:
+    def _solved(self, choices: PartialStrategy[S]) -> Strategy[S]:
         self.count()
-        return self.game.reaching(self.through, self.goal, choices)
+        return self.game.reachability(self.through, self.goal, choices)
 
     # --- choices
 
@@ -71,16 +71,16 @@ class Search(StrategySearch[S, int | None]):
                 made[step] = self.arena.union(made.get(step, self.arena.nothing), self.states(sight))
         return tuple(made.items())
 
-    def _open_choices(self, chosen: Chosen) -> Choices[S]:
+    def _open_choices(self, chosen: Chosen) -> PartialStrategy[S]:
         made, decided = self._made(chosen), self.decided(chosen)
         allowed = {}
         for agent, sends in self.game.own.items():
             undecided = self.arena.difference(self.arena.everything, decided[agent])
             for step in sends:
                 allowed[step] = self.arena.union(undecided, self._where(step, made))
-        return Choices(tuple(made), allowed)
+        return PartialStrategy(tuple(made), allowed)
 
-    def options(self, sight: Sight) -> Iterator[int | None]:
+    def options(self, sight: LocalState) -> Iterator[int | None]:
         """Yield a send that is possible in some state that looks so, each of them, and none."""
         arena, seen = self.arena, self.states(sight)
         for step in self.game.own[sight[0]]:
@@ -90,19 +90,19 @@ class Search(StrategySearch[S, int | None]):
 
     # --- play
 
-    def suggestions(self, bound: Plan[S]) -> Iterator[tuple[str, int | None, S]]:
+    def suggestions(self, bound: Strategy[S]) -> Iterator[tuple[str, int | None, S]]:
         for step, where in bound.insisted:
             yield self.game.system.steps[step].actor, step, where
 
-    def met(self, starts: S, chosen: Chosen, bound: Plan[S]) -> S:
+    def met(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
         """Return the states that are met while the goal is not reached."""
         arena = self._arena
         moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))
         met = more = arena.difference(starts, self.goal)
         while not arena.is_empty(more):
-            after = arena.after(more, moves.steps)
+            after = arena.image(more, moves.steps)
             for step, where in moves.insisted:
-                after = arena.union(after, arena.after(arena.intersection(more, where), (step,)))
+                after = arena.union(after, arena.image(arena.intersection(more, where), (step,)))
             more = arena.difference(after, arena.union(met, self.goal))
             met = arena.union(met, more)
         return met

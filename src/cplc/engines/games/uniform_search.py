@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from cplc.engines.games.fixpoints import Plan, Sets, Solution
+from cplc.engines.games.fixpoints import Solution, StateSets, Strategy
 from cplc.engines.interface import S
 from cplc.logic.expressions import Const, Read, Value, conj, equal
 from cplc.runtime.limits import ResourceExhausted
@@ -27,11 +27,13 @@ MAX_SOLVED = 20_000
 MAX_SOLVED_JOINTLY = 1_000
 """How many are solved to find one strategy that wins from many states; the verdict does not depend on it."""
 
-Sight = tuple[str, tuple[tuple[str, Value], ...]]
+LocalState = tuple[str, tuple[tuple[str, Value], ...]]
 """A member, or what names its choice, and its local state."""
 
 
-def search(first: Mapping[Sight, V], branches: Callable[[Mapping[Sight, V]], Iterator[Mapping[Sight, V]]]) -> None:
+def depth_first(
+    first: Mapping[LocalState, V], branches: Callable[[Mapping[LocalState, V]], Iterator[Mapping[LocalState, V]]]
+) -> None:
     """Follow the branches of what is chosen first, depth first; how many follow is known when those before are done."""
     stack = [branches(first)]
     while stack:
@@ -42,7 +44,7 @@ def search(first: Mapping[Sight, V], branches: Callable[[Mapping[Sight, V]], Ite
             stack.append(branches(branch))
 
 
-def seen_together(system: System, group: Iterable[str]) -> tuple[str, ...]:
+def joint_observation(system: System, group: Iterable[str]) -> tuple[str, ...]:
     """Return the variables that some member of the group sees."""
     return tuple(dict.fromkeys(name for agent in group for name in system.agent[agent].local))
 
@@ -51,7 +53,7 @@ class StrategySearch(Generic[S, V]):
     """Uniform strategies of one game; ``V`` is what a member chooses."""
 
     def __init__(
-        self, arena: Sets[S], counting: S, together: Sequence[str], sees: Mapping[str, Sequence[str]], limit: int
+        self, arena: StateSets[S], counting: S, together: Sequence[str], sees: Mapping[str, Sequence[str]], limit: int
     ) -> None:
         self.arena = arena
         self.counting = counting
@@ -61,32 +63,32 @@ class StrategySearch(Generic[S, V]):
         self.together = together
         self.limit = limit
         self.solved = 0
-        self._seen: dict[Sight, S] = {}
+        self._seen: dict[LocalState, S] = {}
 
     # --- the game
 
     @abstractmethod
-    def bound(self, chosen: Mapping[Sight, V]) -> Plan[S]:
+    def bound(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
         """Solve the game in which what is not chosen may differ from state to state."""
 
     @abstractmethod
-    def made_uniform(self, bound: Plan[S], chosen: Mapping[Sight, V]) -> Plan[S]:
+    def made_uniform(self, bound: Strategy[S], chosen: Mapping[LocalState, V]) -> Strategy[S]:
         """Return a uniform strategy near to what solves that game, and where it succeeds."""
 
     @abstractmethod
-    def alone(self, chosen: Mapping[Sight, V]) -> Plan[S]:
+    def alone(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
         """Return the strategy that has these choices and no others, and where it succeeds."""
 
     @abstractmethod
-    def met(self, starts: S, chosen: Mapping[Sight, V], bound: Plan[S]) -> S:
+    def met(self, starts: S, chosen: Mapping[LocalState, V], bound: Strategy[S]) -> S:
         """Return what is met from some states when the solution is played."""
 
     @abstractmethod
-    def suggestions(self, bound: Plan[S]) -> Iterator[tuple[str, V, S]]:
+    def suggestions(self, bound: Strategy[S]) -> Iterator[tuple[str, V, S]]:
         """Yield who chooses what in which states where the solution is played."""
 
     @abstractmethod
-    def options(self, sight: Sight) -> Iterator[V]:
+    def options(self, sight: LocalState) -> Iterator[V]:
         """Yield what can be chosen at a local state."""
 
     # --- all states that are won
@@ -94,16 +96,16 @@ class StrategySearch(Generic[S, V]):
     def solution(self) -> Solution[S]:
         """Return the states from which some uniform strategy wins, and enough strategies to win from each of them."""
         self._won = self.arena.nothing
-        self._plans: list[Plan[S]] = []
+        self._plans: list[Strategy[S]] = []
         self._add(self.alone({}))
-        search({}, self._from)
+        depth_first({}, self._from)
         return Solution(self._won, tuple(self._plans))
 
-    def _from(self, chosen: Mapping[Sight, V]) -> Iterator[Mapping[Sight, V]]:
+    def _from(self, chosen: Mapping[LocalState, V]) -> Iterator[Mapping[LocalState, V]]:
         """Add what completions of the choices win; yield choices with one more where it matters which it is."""
         arena = self.arena
         bound = self.bound(chosen)
-        possible = self.certain(bound.won)
+        possible = self.distributed_knowledge(bound.won)
         if arena.is_empty(arena.difference(possible, self._won)):
             return
         self._add(self.made_uniform(bound, chosen))
@@ -115,24 +117,24 @@ class StrategySearch(Generic[S, V]):
             yield from self._branches(chosen, suggested, doubtful)
             return
 
-    def _add(self, plan: Plan[S]) -> S:
+    def _add(self, plan: Strategy[S]) -> S:
         """Keep a strategy that wins more than is won already; return what it wins."""
-        arena, won = self.arena, self.certain(plan.won)
+        arena, won = self.arena, self.distributed_knowledge(plan.won)
         if not arena.is_empty(arena.difference(won, self._won)):
-            self._plans.append(Plan(won, plan.insisted, plan.chosen))
+            self._plans.append(Strategy(won, plan.insisted, plan.chosen))
             self._won = arena.union(self._won, won)
         return won
 
     # --- one strategy for many states
 
-    def joint(self, starts: S) -> Plan[S] | None:
+    def joint(self, starts: S) -> Strategy[S] | None:
         """Return one uniform strategy that wins from all of these states; None if there is none."""
         self.solved, self.limit = 0, MAX_SOLVED_JOINTLY
-        self._joint: Plan[S] | None = None
-        search({}, lambda chosen: self._covering(starts, chosen))
+        self._joint: Strategy[S] | None = None
+        depth_first({}, lambda chosen: self._covering(starts, chosen))
         return self._joint
 
-    def _covering(self, starts: S, chosen: Mapping[Sight, V]) -> Iterator[Mapping[Sight, V]]:
+    def _covering(self, starts: S, chosen: Mapping[LocalState, V]) -> Iterator[Mapping[LocalState, V]]:
         """Look for a completion of the choices that wins from all the states; yield choices with one more."""
         if self._joint is not None:
             return
@@ -150,21 +152,23 @@ class StrategySearch(Generic[S, V]):
             return
         yield from self._branches(chosen, suggested, doubtful)
 
-    def _wins(self, plan: Plan[S], starts: S) -> bool:
-        return self.arena.is_empty(self.arena.difference(starts, self.certain(plan.won)))
+    def _wins(self, plan: Strategy[S], starts: S) -> bool:
+        return self.arena.is_empty(self.arena.difference(starts, self.distributed_knowledge(plan.won)))
 
     # --- what to try next
 
-    def _suggestion(self, starts: S, chosen: Mapping[Sight, V], bound: Plan[S]) -> tuple[dict[Sight, V], Sight | None]:
+    def _suggestion(
+        self, starts: S, chosen: Mapping[LocalState, V], bound: Strategy[S]
+    ) -> tuple[dict[LocalState, V], LocalState | None]:
         """Return a completion of the choices on what is met from some states, and the choice that is least certain.
 
         That is one at a local state in which different choices are best in different states, if there is one; None
         where all that is met has been chosen, so that the choices themselves win.
         """
         arena = self.arena
-        met = self.met(self.alike(starts), chosen, bound)
+        met = self.met(self.indistinguishable(starts), chosen, bound)
         suggested = dict(chosen)
-        doubtful: Sight | None = None
+        doubtful: LocalState | None = None
         is_torn = False
         for who, option, where in self.suggestions(bound):
             rest = arena.intersection(met, where)
@@ -180,8 +184,8 @@ class StrategySearch(Generic[S, V]):
         return suggested, doubtful
 
     def _branches(
-        self, chosen: Mapping[Sight, V], suggested: Mapping[Sight, V], doubtful: Sight | None
-    ) -> Iterator[Mapping[Sight, V]]:
+        self, chosen: Mapping[LocalState, V], suggested: Mapping[LocalState, V], doubtful: LocalState | None
+    ) -> Iterator[Mapping[LocalState, V]]:
         assert doubtful is not None, "choices that leave nothing open win what is not lost"
         first = suggested[doubtful]
         yield {**chosen, doubtful: first}
@@ -196,21 +200,21 @@ class StrategySearch(Generic[S, V]):
 
     # --- what the members see
 
-    def alike(self, states: S) -> S:
+    def indistinguishable(self, states: S) -> S:
         """Return the states that count and look to the members together like one of these."""
         arena = self.arena
         return arena.intersection(
-            arena.alike(self.together, states), arena.intersection(self.counting, arena.reachable)
+            arena.agreement_closure(self.together, states), arena.intersection(self.counting, arena.reachable)
         )
 
-    def certain(self, states: S) -> S:
+    def distributed_knowledge(self, states: S) -> S:
         """Return the states such that all that look the same to the members together are in the set."""
-        return certain(self.arena, self.together, states, self.counting)
+        return distributed_knowledge(self.arena, self.together, states, self.counting)
 
-    def _sight(self, who: str, state: State) -> Sight:
+    def _sight(self, who: str, state: State) -> LocalState:
         return who, tuple((name, state[name]) for name in self.sees[who])
 
-    def states(self, sight: Sight) -> S:
+    def states(self, sight: LocalState) -> S:
         """Return all states that look so to the member."""
         cached = self._seen.get(sight)
         if cached is None:
@@ -218,7 +222,7 @@ class StrategySearch(Generic[S, V]):
             cached = self._seen[sight] = self.arena.where(condition)
         return cached
 
-    def decided(self, chosen: Iterable[Sight]) -> dict[str, S]:
+    def decided(self, chosen: Iterable[LocalState]) -> dict[str, S]:
         """Return in which states each member has chosen."""
         decided = dict.fromkeys(self.sees, self.arena.nothing)
         for sight in chosen:
@@ -226,7 +230,7 @@ class StrategySearch(Generic[S, V]):
         return decided
 
 
-def certain(arena: Sets[S], together: Sequence[str], states: S, counting: S) -> S:
+def distributed_knowledge(arena: StateSets[S], together: Sequence[str], states: S, counting: S) -> S:
     """Return the states that count such that all that count and agree on some variables are in the set."""
     missing = arena.difference(counting, states)
-    return arena.difference(arena.intersection(states, counting), arena.alike(together, missing))
+    return arena.difference(arena.intersection(states, counting), arena.agreement_closure(together, missing))

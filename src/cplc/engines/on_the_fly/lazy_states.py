@@ -40,7 +40,7 @@ class LazyStateSpace:
     def store(self, number: int = 1) -> None:
         """Account for so many states more in somebody's memory."""
         self.stored += number
-        progress.say(progress.Met(self.stored))
+        progress.report(progress.StoredStates(self.stored))
         self.spend(number)
         if self.stored > self._limit:
             raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from cplc.engines.ctl_fragment import Plan
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
-from cplc.reductions.dependency_relation import Interference
-from cplc.reductions.stubborn_sets import Stubborn
+from cplc.reductions.dependency_relation import DependencyRelation
+from cplc.reductions.stubborn_sets import StubbornSets
 
 _UNREDUCED_STATES = 1024
 """From so many states all steps are followed: choosing them takes preparations."""
@@ -28,8 +28,8 @@ class StubbornSuccessors:
         self._plan = plan
         self._cache: dict[int, Successors] = {}
         self._calls = self._possible = self._followed = self._charged = 0
-        self._interference: Interference | None = None
-        self._stubborn: Stubborn | None = None
+        self._interference: DependencyRelation | None = None
+        self._stubborn: StubbornSets | None = None
 
     def __call__(self, state: int) -> Successors:
         successors = self._cache.get(state)
@@ -45,8 +45,8 @@ class StubbornSuccessors:
         if self._calls <= _UNREDUCED_STATES or len(moves) < 2 or not self._is_worthwhile:
             return moves
         if self._stubborn is None or self._interference is None:
-            self._interference = Interference(self._world.system)
-            self._stubborn = Stubborn(self._interference, self._plan.goals)
+            self._interference = DependencyRelation(self._world.system)
+            self._stubborn = StubbornSets(self._interference, self._plan.goals)
         enabled = 0
         for step, _ in moves:
             enabled |= 1 << step

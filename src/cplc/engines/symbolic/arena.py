@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cplc.engines.games.fixpoints import Arena, Joint, Moves, Sets
-from cplc.engines.games.synchronous import Forced, May, RoundArena
+from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
+from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.engines.symbolic.synchronous_relation import Round
 from cplc.logic.expressions import Expr
 from cplc.system.model import State
 
 
-class SymbolicSets(Sets[Node]):
-    def __init__(self, encoding: Encoding, sweeps: Sweeps) -> None:
+class SymbolicSets(StateSets[Node]):
+    def __init__(self, encoding: Encoding, sweeps: ChainedFixpoints) -> None:
         self._encoding = encoding
         self._sweeps = sweeps
         self.everything = encoding.true
@@ -49,7 +49,7 @@ class SymbolicSets(Sets[Node]):
     def singleton(self, state: State) -> Node:
         return self._encoding.state(state)
 
-    def alike(self, variables: Sequence[str], states: Node) -> Node:
+    def agreement_closure(self, variables: Sequence[str], states: Node) -> Node:
         support = self._encoding.variables_in(states)
         around = states & self._sweeps.reachable_around(None if support is None else support.union(variables))
         hidden = self._encoding.cube(self._encoding.system.variable.keys() - set(variables))
@@ -57,21 +57,21 @@ class SymbolicSets(Sets[Node]):
 
 
 class SymbolicArena(SymbolicSets, Arena[Node]):
-    def depends_on(self, states: Node) -> frozenset[str] | None:
+    def support(self, states: Node) -> frozenset[str] | None:
         return self._encoding.variables_in(states)
 
-    def after(self, states: Node, steps: Iterable[int]) -> Node:
+    def image(self, states: Node, steps: Iterable[int]) -> Node:
         found = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].after(states)
-        self._encoding.diagrams.tidy()
+            found = found | self._sweeps.transitions[step].image(states)
+        self._encoding.diagrams.collect_if_needed()
         return found
 
-    def before(self, states: Node, steps: Iterable[int]) -> Node:
+    def preimage(self, states: Node, steps: Iterable[int]) -> Node:
         found = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].before(states)
-        self._encoding.diagrams.tidy()
+            found = found | self._sweeps.transitions[step].preimage(states)
+        self._encoding.diagrams.collect_if_needed()
         return found
 
     def enabled(self, steps: Iterable[int]) -> Node:
@@ -80,7 +80,7 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
             found = found | self._sweeps.transitions[step].guard
         return found
 
-    def staying(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
+    def greatest_safe_subset(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
         """Drop what one step after the other leads out of the set, until none does."""
         transitions, true = self._sweeps.transitions, self._encoding.true
         taken = [(step, true) for step in moves.steps] + list(moves.insisted)
@@ -91,8 +91,8 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
             for step, where in taken:
                 transition = transitions[step]
                 if support is None or not support.isdisjoint(transition.writes):
-                    keep = keep & ~(where & transition.before(~(keep | goal)))
-            self._encoding.diagrams.tidy()
+                    keep = keep & ~(where & transition.preimage(~(keep | goal)))
+            self._encoding.diagrams.collect_if_needed()
         return keep
 
     def _limited(self, states: Node) -> Node:
@@ -103,28 +103,28 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
 
 
 class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
-    def __init__(self, encoding: Encoding, sweeps: Sweeps, round_: Round) -> None:
+    def __init__(self, encoding: Encoding, sweeps: ChainedFixpoints, round_: Round) -> None:
         super().__init__(encoding, sweeps)
         self._round = round_
 
-    def before(self, states: Node) -> Node:
-        return self._round.before(states)
+    def preimage(self, states: Node) -> Node:
+        return self._round.preimage(states)
 
-    def after(self, states: Node, joint: Joint) -> Node:
-        return self._round.after_playing(states, joint)
+    def image(self, states: Node, joint: JointAction) -> Node:
+        return self._round.image_of_joint_action(states, joint)
 
-    def keeping_out(self, states: Node, may: May[Node]) -> Forced[Node]:
+    def avoiding(self, states: Node, may: PermittedActions[Node]) -> ControllableStates[Node]:
         """The choices of these players stay in the preimage: one set has the states with what to choose there."""
-        ways = self._round.keeping_out(states, may)
+        ways = self._round.avoiding(states, may)
 
-        def chosen(within: Node) -> tuple[tuple[Joint, Node], ...]:
+        def chosen(within: Node) -> tuple[tuple[JointAction, Node], ...]:
             found = self._split(ways & within, may, list(may))
-            self._encoding.diagrams.tidy()
+            self._encoding.diagrams.collect_if_needed()
             return tuple((joint, where) for joint, where in found if not self.is_empty(where))
 
-        return Forced(self._round.without_choices(ways, may), chosen)
+        return ControllableStates(self._round.without_choices(ways, may), chosen)
 
-    def _split(self, ways: Node, may: May[Node], left: list[str]) -> Iterator[tuple[Joint, Node]]:
+    def _split(self, ways: Node, may: PermittedActions[Node], left: list[str]) -> Iterator[tuple[JointAction, Node]]:
         """Yield what to choose and where, of all that is in the set one choice for each state."""
         if not left:
             yield (), ways

@@ -2,8 +2,8 @@
 
 Diagrams are functions of Boolean variables that are numbered by level, 0 at the top. They are canonical within one
 manager, so equality of functions is equality of nodes; nodes are combined with ``&``, ``|`` and ``~``. Nothing is
-ever reordered. Operations raise MemoryError when the manager is full and `tidy` raises ResourceExhausted when more
-nodes are alive than allowed.
+ever reordered. Operations raise MemoryError when the manager is full and `collect_if_needed` raises ResourceExhausted
+when more nodes are alive than allowed.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Diagrams(ABC, Generic[N, U]):
             result = (literal if value else ~literal) & result
         return result
 
-    def tidy(self) -> None:
+    def collect_if_needed(self) -> None:
         """Drop dead nodes if there are many; raise ResourceExhausted if too many are alive or too much work is done."""
         held = self.nodes()
         charge(1 + max(0, held - self._charged) // NODES_PER_UNIT)
@@ -210,9 +210,10 @@ class Diagrams(ABC, Generic[N, U]):
 class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
     """Diagrams with complement edges of the oxidd library, in one thread.
 
-    The library collects garbage by itself only when the manager is nearly full, in a thread of its own, and operations
-    may then fail although there is room; so twice the allowed number of nodes is reserved and `tidy` collects. Memory
-    for nodes is taken as they are made; that for the cache at once, so its size follows the number of levels.
+    The library collects garbage by itself only when the manager is nearly full, in a thread of its own, and
+    operations may then fail although there is room; so twice the allowed number of nodes is reserved and
+    `collect_if_needed` collects. Memory for nodes is taken as they are made; that for the cache at once, so its
+    size follows the number of levels.
     """
 
     name = "oxidd"

@@ -26,7 +26,7 @@ _FEW = 2000
 """So many nodes are quicker found than read."""
 
 
-class SoFar:
+class ReachabilityCheckpoint:
     """What is found in each component of a system; as far as an earlier run has come, and from now on kept."""
 
     def __init__(self, encoding: Encoding, components: int) -> None:
@@ -34,18 +34,18 @@ class SoFar:
         self._diagrams = encoding.diagrams
         self._found: list[Node | None] = [None] * components
         self._changes = 0
-        self._keeper = checkpointing.keeper()
-        if self._keeper is None:
+        self._store = checkpointing.active_store()
+        if self._store is None:
             return
         self._name = _name(encoding)
-        content = self._keeper.found(self._name)
+        content = self._store.load(self._name)
         if content is not None:
             known = _read(self._diagrams, content, encoding.variable_at)
             if known is None or len(known) != components:
-                self._keeper.useless(self._name)
+                self._store.discard(self._name)
             else:
                 self._found = known
-        self._keeper.hold(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
+        self._store.register(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
 
     def begun(self, number: int, initial: Node) -> Node:
         """Return where to begin in a component."""
@@ -54,20 +54,20 @@ class SoFar:
 
     def more(self, number: int, states: Node) -> None:
         """Take note of what is found so far; this is a good moment."""
-        if self._keeper is not None and states != self._found[number]:
+        if self._store is not None and states != self._found[number]:
             self._found[number] = states
             self._changes += 1
-        checkpointing.moment()
+        checkpointing.safepoint()
 
     def ended(self) -> None:
         """Take note that everything is found: little is not kept."""
-        if self._keeper is not None and sum(map(self._diagrams.size, self._known())) < _FEW:
-            self._keeper.release(self._name)
+        if self._store is not None and sum(map(self._diagrams.size, self._known())) < _FEW:
+            self._store.unregister(self._name)
 
     def suspended(self) -> None:
         """Let nobody keep this search, which is given up for another one, any longer."""
-        if self._keeper is not None:
-            self._keeper.suspend(self._name)
+        if self._store is not None:
+            self._store.detach(self._name)
 
     def _known(self) -> list[Node]:
         return [found for found in self._found if found is not None]

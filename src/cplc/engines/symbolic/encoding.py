@@ -138,7 +138,7 @@ class Encoding:
             return None
         return frozenset(self.variable_at[level] for level in levels if level in self.variable_at)
 
-    def initial(self, variables: Iterable[str]) -> Node:
+    def initial_values(self, variables: Iterable[str]) -> Node:
         """Return where each of these variables has one of its initial values."""
         result = self.true
         for name in sorted(variables, key=self._depth, reverse=True):
@@ -148,10 +148,10 @@ class Encoding:
             result = allowed & result
         return result
 
-    def beginning(self, variables: frozenset[str]) -> Node:
+    def initial_states(self, variables: frozenset[str]) -> Node:
         """Return where a run may begin, as far as these variables go: no condition is about some of them and others."""
         start = self.system.start
-        return self.initial(variables) & (self.condition(start) if reads(start) <= variables else self.true)
+        return self.initial_values(variables) & (self.condition(start) if reads(start) <= variables else self.true)
 
     def _depth(self, variable: str) -> int:
         return self.bits[variable][0] if self.bits[variable] else -1

@@ -16,17 +16,17 @@ from contextlib import suppress
 from functools import cached_property, wraps
 from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar
 
-from cplc.engines.games.fixpoints import Plan, Solution
+from cplc.engines.games.fixpoints import Solution, Strategy
 from cplc.engines.games.strategy_solver import round_solution, solution
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.arena import SymbolicArena, SymbolicRoundArena
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.exists_path import SomeRun
+from cplc.engines.symbolic.exists_path import ExistsPath
 from cplc.engines.symbolic.fairness import FairRuns
-from cplc.engines.symbolic.indistinguishability import Views
-from cplc.engines.symbolic.observation import agreeing
-from cplc.engines.symbolic.reachability import BUDGET, Sweeps
+from cplc.engines.symbolic.indistinguishability import ObservationProjections
+from cplc.engines.symbolic.observation import agreement_closure
+from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
 from cplc.engines.symbolic.representation import Options, Representation, representation
 from cplc.engines.symbolic.synchronous_relation import Round
 from cplc.engines.symbolic.transitions import VARIANTS, Transition
@@ -103,7 +103,7 @@ class SymbolicEngine(Engine[Node]):
         """Why the reachable states cannot be computed."""
         self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
-        self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str], bool], SomeRun] = {}
+        self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
         self._narrowed: dict[frozenset[int], FairRuns] = {}
 
     @cached_property
@@ -119,7 +119,7 @@ class SymbolicEngine(Engine[Node]):
         return self._representation.transitions
 
     @property
-    def _sweeps(self) -> Sweeps:
+    def _sweeps(self) -> ChainedFixpoints:
         return self._representation.sweeps
 
     @cached_property
@@ -172,13 +172,13 @@ class SymbolicEngine(Engine[Node]):
     def _reachable(self) -> Node:
         found = self._sweeps.reachable
         for step in self._transitions:
-            if found & step.astray != self._encoding.false:
+            if found & step.out_of_range != self._encoding.false:
                 raise ValueError(f"`{step.name}` assigns a variable what is none of its values")
         return found
 
     @cached_property
     def _initial(self) -> Node:
-        return self._encoding.beginning(frozenset(self.system.variable))
+        return self._encoding.initial_states(frozenset(self.system.variable))
 
     @property
     @_bounded
@@ -236,13 +236,13 @@ class SymbolicEngine(Engine[Node]):
     def successors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
         found = self._encoding.false
         for step in self._taken(steps):
-            found = found | step.after(states)
-        self._encoding.diagrams.tidy()
+            found = found | step.image(states)
+        self._encoding.diagrams.collect_if_needed()
         return found
 
     @_bounded
     def predecessors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
-        return self._reachable & self._sweeps.before(states, steps)
+        return self._reachable & self._sweeps.preimage(states, steps)
 
     # --- formulas
 
@@ -256,7 +256,7 @@ class SymbolicEngine(Engine[Node]):
         known = self._known.get((formula, assuming))
         if known is None:
             known = self._known[formula, assuming] = self._evaluated(formula, assuming)
-            self._encoding.diagrams.tidy()
+            self._encoding.diagrams.collect_if_needed()
         return known
 
     def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
@@ -302,7 +302,7 @@ class SymbolicEngine(Engine[Node]):
 
     # --- paths
 
-    def _some_run(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> SomeRun:
+    def _some_run(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> ExistsPath:
         """Return the judge of single fair runs; ``along`` leaves them these steps alone.
 
         In a synchronous system what is CTL may be met by a run that ends.
@@ -313,7 +313,7 @@ class SymbolicEngine(Engine[Node]):
         known = self._some_runs.get(key)
         if known is None:
             fair_runs, allowed = self._fair_runs_along(along)
-            known = self._some_runs[key] = SomeRun(
+            known = self._some_runs[key] = ExistsPath(
                 self._encoding,
                 fair_runs,
                 self._numbers,
@@ -353,7 +353,9 @@ class SymbolicEngine(Engine[Node]):
         return self._enforcing(formula, assuming)
 
     @_bounded
-    def strategy(self, formula: Enforces, starts: Node, assuming: frozenset[str] = frozenset()) -> Plan[Node] | None:
+    def strategy(
+        self, formula: Enforces, starts: Node, assuming: frozenset[str] = frozenset()
+    ) -> Strategy[Node] | None:
         return super().strategy(formula, starts, assuming)
 
     def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
@@ -405,7 +407,7 @@ class SymbolicEngine(Engine[Node]):
             found = more
             for agent in agents:
                 more = more | self._around(self._alike((agent,), more))
-            self._encoding.diagrams.tidy()
+            self._encoding.diagrams.collect_if_needed()
         return found
 
     def _around(self, states: Node, variables: Iterable[str] = ()) -> Node:
@@ -432,8 +434,8 @@ class SymbolicEngine(Engine[Node]):
         return self._encoding.diagrams.exists(around, self._seen.hidden(agents))
 
     @cached_property
-    def _seen(self) -> Views:
-        return Views(self.system, self._encoding, self._sweeps, lambda: self._considered)
+    def _seen(self) -> ObservationProjections:
+        return ObservationProjections(self.system, self._encoding, self._sweeps, lambda: self._considered)
 
     @_bounded
     def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:
@@ -446,4 +448,4 @@ class SymbolicEngine(Engine[Node]):
     def _agreeing(self, observed: tuple[Expr, ...], states: Node) -> Node:
         """Return what agrees in all that is observed with a reachable state of the set."""
         around = self._around(states, frozenset().union(*map(reads, observed)))
-        return agreeing(self._encoding, observed, around)
+        return agreement_closure(self._encoding, observed, around)

@@ -35,7 +35,7 @@ from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import Demand, FairRuns
 from cplc.engines.symbolic.tableau import Tableau
 from cplc.logic.formulas import Finally, Formula, Globally, Next, Not, Release, Taken, Until, is_state_formula
-from cplc.logic.nnf import alternatives, both, conjuncts, looks_back, normal, until
+from cplc.logic.nnf import conjunction, conjuncts, disjuncts, has_past_operators, to_nnf, until
 from cplc.records import dataclass
 
 _BRANCHES = 64
@@ -74,7 +74,7 @@ class _Sorted:
         return [*self.kept, *self.settled, *self.often]
 
 
-class SomeRun:
+class ExistsPath:
     """The fair runs of a system, or those along some of its steps, with these roles going on."""
 
     def __init__(
@@ -101,15 +101,15 @@ class SomeRun:
 
     def satisfying(self, path: Formula) -> Node:
         """Return from where some run satisfies it; of states that are not reachable this says nothing."""
-        return self._of(normal(path))
+        return self._of(to_nnf(path))
 
     def failing(self, path: Formula) -> Node:
         """Return from where some run does not satisfy it."""
-        return self._of(normal(Not(path)))
+        return self._of(to_nnf(Not(path)))
 
     def satisfying_by_tableau(self, path: Formula) -> Node:
         """Return the same without taking the formula apart."""
-        return self._by_tableau(conjuncts(normal(path)))
+        return self._by_tableau(conjuncts(to_nnf(path)))
 
     def _of(self, *formulas: Formula) -> Node:
         """Return where ``E`` of the conjunction holds."""
@@ -118,7 +118,7 @@ class SomeRun:
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._split(parts)
-            self._encoding.diagrams.tidy()
+            self._encoding.diagrams.collect_if_needed()
         return known
 
     # --- taking apart
@@ -168,7 +168,7 @@ class SomeRun:
             steps, idle = steps & self._steps(one), False
         for one in not_taken:
             steps = steps - self._steps(one)
-        before = self._sweeps.before(goal, sorted(steps))
+        before = self._sweeps.preimage(goal, sorted(steps))
         return before | goal if idle else before
 
     def _steps(self, taken: Taken) -> frozenset[int]:
@@ -241,10 +241,10 @@ class SomeRun:
 def _alternatives(part: Formula) -> tuple[Formula, ...]:
     """Return one of which holds; ``p R q`` is ``G q | q U (p & q)``."""
     match part:
-        case Release(left, right) if is_state_formula(right) and not looks_back(left):
-            return Globally(right), *alternatives(until(right, both((right, left)), None))
+        case Release(left, right) if is_state_formula(right) and not has_past_operators(left):
+            return Globally(right), *disjuncts(until(right, conjunction((right, left)), None))
         case _:
-            return alternatives(part)
+            return disjuncts(part)
 
 
 def _goal(promise: Until | Finally) -> Formula:
@@ -257,7 +257,7 @@ def _sort(parts: Parts) -> _Sorted:
         match part:
             case _ if is_state_formula(part):
                 found.now.append(part)
-            case _ if looks_back(part):
+            case _ if has_past_operators(part):
                 found.others.append(part)
             case Taken():
                 found.taken.append(part)

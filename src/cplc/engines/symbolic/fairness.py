@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Regardless
 from cplc.records import dataclass
@@ -43,7 +43,7 @@ class FairRuns:
         self,
         system: System,
         encoding: Encoding,
-        sweeps: Sweeps,
+        sweeps: ChainedFixpoints,
         recurrent: Callable[[Expr | Regardless], Node],
         allowed: frozenset[int] | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class FairRuns:
         return _Constraint(lambda states: states & ~(condition & self._before(states)), self._encoding.false, None)
 
     def _before(self, states: Node) -> Node:
-        return self.sweeps.before(states, self._allowed)
+        return self.sweeps.preimage(states, self._allowed)
 
     def _of_steps(self, steps: frozenset[int]) -> _Constraint:
         taken = [self.sweeps.transitions[index] for index in sorted(steps)]
@@ -109,7 +109,7 @@ class FairRuns:
         def unmet_goals(states: Node) -> Node:
             left = states
             for step in taken:
-                left = left & ~step.before(states)
+                left = left & ~step.preimage(states)
             return left
 
         return _Constraint(unmet_goals, self._encoding.false, None)
@@ -123,7 +123,7 @@ class FairRuns:
         def unmet_goals(states: Node) -> Node:
             left = states & enabled
             for step in steps:
-                left = left & ~step.before(states)
+                left = left & ~step.preimage(states)
             return left
 
         return _Constraint(unmet_goals, ~enabled, frozenset().union(*(step.writes for step in steps)))
@@ -202,7 +202,7 @@ class FairRuns:
     def _unmet(self, constraint: _Constraint, states: Node, settled: Node) -> Node | None:
         """Return the unsettled states in which it is not met at once, or None if none of them is reachable."""
         missing = constraint.unmet_goals(states) & ~settled
-        self._encoding.diagrams.tidy()
+        self._encoding.diagrams.collect_if_needed()
         return None if missing & self.sweeps.reachable == self._encoding.false else missing
 
     def _met(self, constraint: _Constraint, states: Node, settled: Node) -> Node:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Atom, Formula, Knows, subformulas
 from cplc.system.model import System
@@ -22,10 +22,12 @@ _MANY = 2
 Agents = tuple[str, ...]
 
 
-class Views:
+class ObservationProjections:
     """Projections of the reachable states to what groups of agents see, and to what is asked of their knowledge."""
 
-    def __init__(self, system: System, encoding: Encoding, sweeps: Sweeps, considered: Callable[[], Node]) -> None:
+    def __init__(
+        self, system: System, encoding: Encoding, sweeps: ChainedFixpoints, considered: Callable[[], Node]
+    ) -> None:
         """``considered`` are the states, among the reachable ones, that knowledge is about."""
         self._considered = considered
         self._system = system

@@ -9,7 +9,7 @@ from cplc.engines.symbolic.encoding import Encoding
 from cplc.logic.expressions import Expr, Read, reads
 
 
-def agreeing(encoding: Encoding, observed: Iterable[Expr], states: Node) -> Node:
+def agreement_closure(encoding: Encoding, observed: Iterable[Expr], states: Node) -> Node:
     """Return all states in which the observed expressions have the values that they have in some state of the set.
 
     Definition: a *group* is a set of conditions with their hidden variables, which are those not observed themselves;

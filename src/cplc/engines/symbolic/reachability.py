@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from cplc.engines.symbolic.bdd import NODES_PER_UNIT, Diagrams, Node, Substitution
-from cplc.engines.symbolic.bdd_checkpoint import SoFar
+from cplc.engines.symbolic.bdd_checkpoint import ReachabilityCheckpoint
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.transitions import Transition
 from cplc.records import dataclass
@@ -54,7 +54,7 @@ class _Search:
     is_free: Callable[[int], bool] = lambda number: True
     """Whether the step does not cross a limit of the search."""
     is_done: Callable[[Node], bool] | None = None
-    note: Callable[[Node], None] = lambda _: checkpointing.moment()
+    note: Callable[[Node], None] = lambda _: checkpointing.safepoint()
     """Is told what is found, again and again."""
     is_backward: bool = False
     """What comes later in a group is then taken first."""
@@ -67,7 +67,7 @@ class _TooLarge(Exception):
         self.states = states
 
 
-class Sweeps:
+class ChainedFixpoints:
     """Fixpoints over the steps of one system.
 
     A search backwards runs into states that are not reachable. To cut every set down to the reachable ones couples
@@ -99,7 +99,7 @@ class Sweeps:
         """Whether every state has an idle step besides the transitions."""
         return not self._encoding.system.is_synchronous
 
-    def among(self, allowed: Collection[int]) -> Sweeps:
+    def among(self, allowed: Collection[int]) -> ChainedFixpoints:
         """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
         self._settle()
         narrowed = copy(self)
@@ -135,11 +135,11 @@ class Sweeps:
         return True
 
     def _explored(self, budget: int | None) -> tuple[Node, ...]:
-        so_far = SoFar(self._encoding, len(self._components))
+        so_far = ReachabilityCheckpoint(self._encoding, len(self._components))
         for number, component in enumerate(self._components):
             start = self._begun.get(number)
             if start is None:
-                start = so_far.begun(number, self._encoding.beginning(component))
+                start = so_far.begun(number, self._encoding.initial_states(component))
             steps = _mask(index for group in self.groups if group.component == number for index in group.steps)
             search = _Search(self._forward, note=partial(so_far.more, number))
             try:
@@ -152,7 +152,7 @@ class Sweeps:
         return tuple(self._begun[number] for number in range(len(self._components)))
 
     def _forward(self, number: int, states: Node) -> Node:
-        return self._transitions[number].after(states)
+        return self._transitions[number].image(states)
 
     @cached_property
     def reachable(self) -> Node:
@@ -212,14 +212,14 @@ class Sweeps:
                 care = local & care
         return care
 
-    def before(self, states: Node, steps: Iterable[int] | None = None) -> Node:
+    def preimage(self, states: Node, steps: Iterable[int] | None = None) -> Node:
         """Return from where one of the steps (of all, for None) leads into the set; maybe without unreachable ones."""
         found, limit = self._encoding.false, Limit(self._diagrams, self.budget)
         for number in range(len(self.transitions)) if steps is None else steps:
-            found = found | self.transitions[number].before(states)
+            found = found | self.transitions[number].preimage(states)
             if limit.is_passed(found):
                 found = found & self.reachable
-        self._diagrams.tidy()
+        self._diagrams.collect_if_needed()
         return found
 
     # --- fixpoints
@@ -276,7 +276,7 @@ class Sweeps:
             if support is None or not support.isdisjoint(self._transitions[number].writes)
         )
         search = _Search(
-            lambda number, states: self.transitions[number].before(states) & within,
+            lambda number, states: self.transitions[number].preimage(states) & within,
             is_free=lambda number: limits is not None and limits.isdisjoint(self._transitions[number].writes),
             is_done=None if cover is None else lambda states: cover & ~states == self._encoding.false,
             is_backward=True,
@@ -319,9 +319,9 @@ class Sweeps:
                 pending |= self._everything & (self._disturbed.by(number) if search.is_free(number) else -1)
                 if limit.is_passed(states):
                     raise _TooLarge(states)
-            self._diagrams.tidy()
+            self._diagrams.collect_if_needed()
             charge(size(states) // NODES_PER_UNIT)
-            progress.swept(self._diagrams.nodes())
+            progress.report_iteration(self._diagrams.nodes())
             search.note(states)
             front = states & ~before
             if size(front) * 2 > size(states):

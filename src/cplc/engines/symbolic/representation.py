@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import field
 
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.engines.symbolic.synchronous_relation import Round, choices, written
 from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.engines.symbolic.variable_order import Order, variable_orders
@@ -52,7 +52,7 @@ class Representation:
     encoding: Encoding
     transitions: tuple[Transition, ...]
     """The steps by their positions; in a synchronous system the round is the only one."""
-    sweeps: Sweeps
+    sweeps: ChainedFixpoints
     peaks: list[int] = field(default_factory=list, compare=False)
     """The largest number of nodes that each candidate of the race held, if this is the winner."""
 
@@ -107,7 +107,7 @@ def represented(system: System, order: Order, options: Options, budget: int | No
     with suppress(MemoryError):
         transitions, parts = _steps(encoding, options.variants, budget)
         return Representation(
-            order, encoding, transitions, Sweeps(encoding, transitions, order.part, parts, options.budget)
+            order, encoding, transitions, ChainedFixpoints(encoding, transitions, order.part, parts, options.budget)
         )
     raise encoding.diagrams.exhausted()
 
@@ -128,5 +128,5 @@ def _built(encoding: Encoding, step: Step, variants: int, budget: int | None) ->
         encoding.ceiling = encoding.diagrams.nodes() + bits * bits + _EFFORT * budget
     result = transition(encoding, step, variants)
     encoding.ceiling = None
-    encoding.diagrams.tidy()
+    encoding.diagrams.collect_if_needed()
     return result

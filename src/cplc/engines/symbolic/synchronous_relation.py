@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
-from cplc.engines.games.fixpoints import Joint
+from cplc.engines.games.fixpoints import JointAction
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding, Unchanged
 from cplc.engines.symbolic.transitions import Transition
@@ -132,7 +132,7 @@ class Round(Transition):
         self._system = system
         self.writes = written(system)
         self.footprint = frozenset(system.variable)
-        self.astray = encoding.false
+        self.out_of_range = encoding.false
         self._care = encoding.true
         self._choices = {choice.name: choice for choice in choices(system)}
         self._open = frozenset(self._choices)
@@ -269,26 +269,26 @@ class Round(Transition):
 
     @cached_property
     def guard(self) -> Node:  # type: ignore[override]
-        return self.before(self._encoding.true)
+        return self.preimage(self._encoding.true)
 
-    def after(self, states: Node) -> Node:
-        return self._diagrams.substitute(self._images.after(states & self._care), self._back)
+    def image(self, states: Node) -> Node:
+        return self._diagrams.substitute(self._images.image(states & self._care), self._back)
 
-    def before(self, states: Node) -> Node:
-        return self._images.before(self._diagrams.substitute(states, self._forth)) & self._care
+    def preimage(self, states: Node) -> Node:
+        return self._images.preimage(self._diagrams.substitute(states, self._forth)) & self._care
 
     # --- rounds of one kind
 
     def adjacent(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
         """Return from where a round leads into the set in which these agree, and in which a player does this."""
         joint = (choice,) if choice else ()
-        found = self._images_of(joint).before(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
+        found = self._images_of(joint).preimage(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
         return self.without_choices(found & self._done(joint), dict(joint)) & self._care
 
     def adjacent_back(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
         """Return where such a round leads to from the set."""
         joint = (choice,) if choice else ()
-        found = self._images_of(joint).after(states & self._care & self._agreeing(same) & self._done(joint))
+        found = self._images_of(joint).image(states & self._care & self._agreeing(same) & self._done(joint))
         return self._diagrams.substitute(found, self._back)
 
     def _agreeing(self, same: Iterable[tuple[str, str]]) -> Node:
@@ -297,12 +297,12 @@ class Round(Transition):
             found = found & self._encoding.equal_after(before, after)
         return found
 
-    def after_playing(self, states: Node, joint: Joint) -> Node:
+    def image_of_joint_action(self, states: Node, joint: JointAction) -> Node:
         """Return where a round in which these players do this may lead to from the set."""
-        found = self._images_of(joint).after(states & self._care & self._done(joint))
+        found = self._images_of(joint).image(states & self._care & self._done(joint))
         return self._diagrams.substitute(found, self._back)
 
-    def keeping_out(self, states: Node, may: Mapping[str, Mapping[str, Node]]) -> Node:
+    def avoiding(self, states: Node, may: Mapping[str, Mapping[str, Node]]) -> Node:
         """Return where these players may choose what, so that no round leads into the set: states with choices."""
         found = self._care
         for choice, actions in may.items():
@@ -310,7 +310,7 @@ class Round(Transition):
             for action, where in actions.items():
                 ways = ways | (where & self.doing(choice, action))
             found = found & ways
-        return found & ~self._images_of(may.items()).before(self._diagrams.substitute(states, self._forth))
+        return found & ~self._images_of(may.items()).preimage(self._diagrams.substitute(states, self._forth))
 
     def without_choices(self, ways: Node, choices: Iterable[str]) -> Node:
         """Forget what these players choose."""
@@ -320,7 +320,7 @@ class Round(Transition):
         """Return where a player chooses an action, or one that no condition tells from it."""
         return self._encoding.is_value(choice, class_of(self._choices[choice], action))
 
-    def _done(self, joint: Joint) -> Node:
+    def _done(self, joint: JointAction) -> Node:
         """Return where these players may do this, and do it."""
         found = self._encoding.true
         for choice, action in joint:
@@ -398,10 +398,10 @@ class _Images:
         steps.append((self._true, self._diagrams.cube(pending)))
         return steps[::-1]
 
-    def after(self, states: Node) -> Node:
+    def image(self, states: Node) -> Node:
         return self._applied(states, self._forwards)
 
-    def before(self, states: Node) -> Node:
+    def preimage(self, states: Node) -> Node:
         return self._applied(states, self._backwards)
 
     def _applied(self, states: Node, steps: Iterable[tuple[Node, Node]]) -> Node:

@@ -31,7 +31,7 @@ from operator import and_, or_
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.formulas import (
     And,
     Finally,
@@ -49,7 +49,7 @@ from cplc.logic.formulas import (
     Until,
     is_state_formula,
 )
-from cplc.logic.nnf import WENT_BEFORE
+from cplc.logic.nnf import HAS_PREDECESSOR
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
@@ -78,7 +78,7 @@ class Tableau:
     def __init__(
         self,
         encoding: Encoding,
-        sweeps: Sweeps,
+        sweeps: ChainedFixpoints,
         allowed: Sequence[int],
         steps_of: Callable[[Taken], frozenset[int]],
         conditions: Iterable[Node],
@@ -125,7 +125,7 @@ class Tableau:
         known = self._satisfied.get(formula)
         if known is None:
             known = self._satisfied[formula] = self._judged(formula)
-            self._diagrams.tidy()
+            self._diagrams.collect_if_needed()
         return known
 
     def _judged(self, formula: Formula) -> Node:
@@ -140,8 +140,8 @@ class Tableau:
                 return self._taken(formula)
             case Not(Taken() as taken):
                 return ~self._taken(taken)
-            case Not(operand) if operand == WENT_BEFORE:
-                return ~self._of(WENT_BEFORE)
+            case Not(operand) if operand == HAS_PREDECESSOR:
+                return ~self._of(HAS_PREDECESSOR)
             case Next(operand):
                 return self._promise(self._of(operand))
             case Finally(operand, None):
@@ -307,9 +307,9 @@ class Tableau:
             part = arriving if kind.idle and wanted is None else self._encoding.false
             for index in kind.steps:
                 if wanted is None or index in wanted:
-                    part = part | self._sweeps.transitions[index].before(arriving)
+                    part = part | self._sweeps.transitions[index].preimage(arriving)
             found = found | self._leaving(part, kind)
-        self._diagrams.tidy()
+        self._diagrams.collect_if_needed()
         return found
 
     def _leading(self, goal: Node, within: Node) -> Node:
@@ -322,7 +322,7 @@ class Tableau:
         unchanged, arriving = 0, self._arriving(found)
         while True:
             for index, kind in steps:
-                part = arriving if index is None else self._sweeps.transitions[index].before(arriving)
+                part = arriving if index is None else self._sweeps.transitions[index].preimage(arriving)
                 more = found | (self._leaving(part, kind) & within)
                 if more == found:
                     unchanged += 1
@@ -331,7 +331,7 @@ class Tableau:
                 else:
                     found, unchanged = more, 0
                     arriving = self._arriving(found)
-                    self._diagrams.tidy()
+                    self._diagrams.collect_if_needed()
 
     # --- fair runs
 

@@ -33,15 +33,15 @@ class Transition(ABC):
     footprint: frozenset[str]
     """What it reads or writes."""
     guard: Node
-    astray: Node
+    out_of_range: Node
     """Where the guard holds and an assigned value is none of its variable's; the step is not taken there."""
 
     @abstractmethod
-    def after(self, states: Node) -> Node:
+    def image(self, states: Node) -> Node:
         """Return the states the step leads to."""
 
     @abstractmethod
-    def before(self, states: Node) -> Node:
+    def preimage(self, states: Node) -> Node:
         """Return the states from which it leads into the set."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Ground(Transition):
         self.name, self.event, self.writes, self.footprint = step.name, step.event, step.writes, step.footprint
         self.guard = guard
         self.variants = tuple(variants)
-        self.astray = astray
+        self.out_of_range = astray
         self._encoding = encoding
         self._and_exists = encoding.diagrams.and_exists
         self._nothing = encoding.false
@@ -74,15 +74,15 @@ class Ground(Transition):
     def within(self, care: Node) -> Ground:
         narrowed = (Variant(variant.condition & care, variant.written, variant.result) for variant in self.variants)
         left = [variant for variant in narrowed if variant.condition != self._nothing]
-        return Ground(self._encoding, self._step, self.guard & care, left, self.astray & care)
+        return Ground(self._encoding, self._step, self.guard & care, left, self.out_of_range & care)
 
-    def after(self, states: Node) -> Node:
+    def image(self, states: Node) -> Node:
         found = self._nothing
         for variant in self.variants:
             found = found | (self._and_exists(states, variant.condition, variant.written) & variant.result)
         return found
 
-    def before(self, states: Node) -> Node:
+    def preimage(self, states: Node) -> Node:
         found = self._nothing
         for variant in self.variants:
             found = found | (self._and_exists(states, variant.result, variant.written) & variant.condition)
@@ -114,10 +114,10 @@ class Relational(Transition):
             defined = defined & assigned
             relations.append((relation, encoding.variables_in(relation)))
         self.guard = guard
-        self.astray = guard & ~defined
+        self.out_of_range = guard & ~defined
         self._defined = defined
         self._free = encoding.cube(step.free)
-        self._initial = encoding.initial(step.free)
+        self._initial = encoding.initial_values(step.free)
         self._images = _scheduled(encoding, step, relations)
         rows = [
             (level, then)
@@ -130,17 +130,17 @@ class Relational(Transition):
     def within(self, care: Node) -> Relational:
         narrowed = copy(self)
         narrowed.guard = self.guard & care
-        narrowed.astray = self.astray & care
+        narrowed.out_of_range = self.out_of_range & care
         narrowed._defined = self._defined & care
         return narrowed
 
-    def after(self, states: Node) -> Node:
+    def image(self, states: Node) -> Node:
         found = states & self._defined
         for relation, forgotten in self._images:
             found = self._diagrams.and_exists(found, relation, forgotten)
         return self._diagrams.substitute(found, self._back) & self._initial
 
-    def before(self, states: Node) -> Node:
+    def preimage(self, states: Node) -> Node:
         freed = self._diagrams.and_exists(states, self._initial, self._free)
         return self._diagrams.substitute(freed, self._compose) & self._defined
 
@@ -196,7 +196,7 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
             return None
     variants = []
     for condition, assigned in parts:
-        result = encoding.initial(step.free)
+        result = encoding.initial_values(step.free)
         for variable, value in sorted(assigned.items(), key=lambda item: encoding.bits[item[0]], reverse=True):
             result = encoding.is_value(variable, value) & result
         variants.append(Variant(condition, encoding.cube((*assigned, *step.free)), result))

@@ -23,7 +23,7 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Formula
-from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
+from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
 from cplc.system.model import System, Variable
 
 _MOST = 200
@@ -57,8 +57,8 @@ def watched(draw: DrawFn, states: int = 16) -> System:
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
     """Whether some state of the whole has another value without those that only look on, both by the definitions."""
-    kept = Bystanders(whole).needed(formula)
-    part = without_bystanders(whole, kept)
+    kept = ConeOfInfluence(whole).needed(formula)
+    part = project_to_cone(whole, kept)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in kept]
     large, small = Naive(whole), Naive(part)
     assume(len(large.reachable) <= _MOST)
@@ -71,9 +71,9 @@ def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
 def test_every_formula_keeps_its_value(data: st.DataObject) -> None:
     whole = data.draw(watched())
     formula, assuming = data.draw(logic_formulas(whole)), data.draw(roles(whole))
-    kept = Bystanders(whole).needed(formula)
+    kept = ConeOfInfluence(whole).needed(formula)
     event(f"{len(whole.variables) - len(kept)} only look on")
-    assert list(without_bystanders(whole, kept).problems()) == []
+    assert list(project_to_cone(whole, kept).problems()) == []
     assert not disagree(whole, formula, assuming)
 
 
@@ -84,7 +84,7 @@ def test_runs_are_told_with_them(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
     question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
         found = Verifier(whole, "symbolic").answer(question)
     expected = Verifier(whole, "explicit").answer(question)
     assert found.answer == expected.answer
@@ -103,9 +103,11 @@ def test_a_commitment_that_nobody_asks_about_only_looks_on() -> None:
     told = f.Atom(system.message["tell"].received, "tell")
     bound = f.Atom(e.Equal(e.Read("c"), e.Const("active")), "active(c)")
     everything = frozenset(system.variable)
-    assert Bystanders(system).needed(f.OnPaths("E", f.Finally(told))) == everything - {"c"}
-    assert Bystanders(system).needed(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {"c"}
-    assert Bystanders(system).needed(f.OnPaths("E", f.Finally(bound))) == everything
+    assert ConeOfInfluence(system).needed(f.OnPaths("E", f.Finally(told))) == everything - {"c"}
+    assert ConeOfInfluence(system).needed(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {
+        "c"
+    }
+    assert ConeOfInfluence(system).needed(f.OnPaths("E", f.Finally(bound))) == everything
 
 
 # --- wrong ideas
@@ -119,11 +121,11 @@ def asked(draw: DrawFn) -> tuple[System, Formula, frozenset[str]]:
     return whole, f.OnPaths("E", f.Finally(draw(st.sampled_from([atom, known])))), frozenset()
 
 
-def _only_what_is_asked(self: Bystanders, asked: set[str]) -> frozenset[str]:
+def _only_what_is_asked(self: ConeOfInfluence, asked: set[str]) -> frozenset[str]:
     return frozenset(asked)
 
 
-def _but_what_values_are_made_from(self: Bystanders, asked: set[str]) -> frozenset[str]:
+def _but_what_values_are_made_from(self: ConeOfInfluence, asked: set[str]) -> frozenset[str]:
     return frozenset(asked).union(*(reads(step.guard) for step in self.system.steps))
 
 
@@ -136,7 +138,7 @@ _WRONG = {
 
 @pytest.mark.parametrize("name", _WRONG)
 def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Bystanders, *_WRONG[name])
+    monkeypatch.setattr(ConeOfInfluence, *_WRONG[name])
 
     def is_wrong(example: tuple[System, Formula, frozenset[str]]) -> bool:
         try:
@@ -156,4 +158,4 @@ def test_nested_commitments_take_linear_work() -> None:
     formula: Formula = f.Atom(e.Read("n@A"), "n")
     for _ in range(60):
         formula = f.Fulfils(channel, formula)
-    assert Bystanders(system).needed(formula) >= {"m@A", "m@B", "n@A"}
+    assert ConeOfInfluence(system).needed(formula) >= {"m@A", "m@B", "n@A"}

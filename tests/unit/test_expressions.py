@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import conditions_over, systems
 
-from cplc.logic.expressions import Expr, replaced
+from cplc.logic.expressions import Expr, substitute
 
 
 @given(st.data())
@@ -17,8 +17,8 @@ def test_what_is_equal_has_one_hash(data: st.DataObject) -> None:
     again: Expr = pickle.loads(pickle.dumps(expr))
     assert again == expr
     assert hash(again) == hash(expr) == hash(expr)
-    simplified = replaced(expr, {})
-    assert hash(replaced(again, {})) == hash(simplified)
+    simplified = substitute(expr, {})
+    assert hash(substitute(again, {})) == hash(simplified)
 
 
 @given(st.data())

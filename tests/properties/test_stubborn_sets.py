@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.properties.test_slicing import beside
+from tests.properties.test_components import beside
 from tests.strategies import atoms, conditions_over, formulas, systems
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
@@ -33,8 +33,8 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
 from cplc.reductions import dependency_relation
-from cplc.reductions.dependency_relation import Interference
-from cplc.reductions.stubborn_sets import Goal, Stubborn
+from cplc.reductions.dependency_relation import DependencyRelation
+from cplc.reductions.stubborn_sets import Goal, StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.system.model import Agent, Step, System, Variable
@@ -46,7 +46,7 @@ LIMIT = 100_000
 def reduced(system: System, plan: Plan) -> ReducedEngine:
     """Return what is met by stubborn sets."""
     stepper = SuccessorGenerator(system)
-    follow = StubbornFilter(Stubborn(Interference(system), plan.goals), plan)
+    follow = StubbornFilter(StubbornSets(DependencyRelation(system), plan.goals), plan)
     search = ReducedSearch(stepper, initial_states(system, stepper.packing, LIMIT), follow, None, LIMIT)
     assert search.advance(LIMIT)
     return ReducedEngine(system, search.graph, ReductionMethod((), plan))
@@ -176,13 +176,13 @@ def _never(*_: object) -> bool:
     return False
 
 
-def _but_for_one(self: Interference, wanted: Expr) -> int:
+def _but_for_one(self: DependencyRelation, wanted: Expr) -> int:
     """Leave out one of the steps that can bring the condition about."""
     steps = _MAKERS(self, wanted)
     return steps & (steps - 1)
 
 
-_MAKERS = Interference.makers
+_MAKERS = DependencyRelation.makers
 _WRONG: dict[str, tuple[str, Callable[..., object]]] = {
     "all steps commute": ("_depend", _never),
     "no step disables another": ("_may_disable", _never),
@@ -235,7 +235,7 @@ def test_in_systems_where_it_matters_which_step_comes_first() -> None:
 
 @pytest.mark.parametrize("name", _WRONG)
 def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Interference, *_WRONG[name])
+    monkeypatch.setattr(DependencyRelation, *_WRONG[name])
     assert not all(is_kept(*example) for example in _telling()), f"nobody notices that {name}"
 
 

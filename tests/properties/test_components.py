@@ -22,7 +22,14 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula, state_subformulas
-from cplc.reductions.components import Slices, components, count_reachable, relevant, separate, slice_of
+from cplc.reductions.components import (
+    IndependentComponents,
+    components,
+    conjuncts_of,
+    count_reachable,
+    relevant_variables,
+    slice_of,
+)
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
 
@@ -117,7 +124,7 @@ def test_parts_are_found(parts: tuple[System, System]) -> None:
 def test_slice_and_whole_agree(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
-    variables = relevant(whole, formula)
+    variables = relevant_variables(whole, formula)
     part = slice_of(whole, variables)
     assert list(part.problems()) == []
     assert {variable.name for variable in part.variables} == variables
@@ -132,7 +139,7 @@ def test_slice_and_whole_agree(data: st.DataObject) -> None:
 def test_they_agree_at_every_state(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
-    slices = Slices(whole)
+    slices = IndependentComponents(whole)
     small = SymbolicEngine(slices.of(slices.relevant(formula)))
     large = SymbolicEngine(whole)
     outside = frozenset(whole.variable) - slices.relevant(formula)
@@ -143,7 +150,7 @@ def test_they_agree_at_every_state(data: st.DataObject) -> None:
 
 def disagreements(whole: System, formula: Formula, assuming: frozenset[str]) -> list[Frozen]:
     """Return the states of the whole at which the slice says something else, both by the definitions."""
-    part = slice_of(whole, relevant(whole, formula))
+    part = slice_of(whole, relevant_variables(whole, formula))
     kept = [position for position, variable in enumerate(whole.variables) if variable.name in part.variable]
     large, small = Naive(whole), Naive(part)
     in_whole, in_part = large.satisfying(formula, assuming), small.satisfying(formula, assuming)
@@ -159,7 +166,7 @@ def tiny_parts() -> SearchStrategy[tuple[System, System]]:
 def test_runs_of_the_slice_are_those_of_the_whole(data: st.DataObject) -> None:
     one, whole = data.draw(tiny_parts())
     formula, assuming = data.draw(quantified(one)), data.draw(roles(one))
-    assume(relevant(whole, formula) != frozenset(whole.variable))
+    assume(relevant_variables(whole, formula) != frozenset(whole.variable))
     assert disagreements(whole, formula, assuming) == []
 
 
@@ -187,7 +194,7 @@ def test_separate_parts_of_the_whole_logic_hold_together(data: st.DataObject) ->
     system = data.draw(systems(states=16))
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     naive = Naive(system)
-    together = naive.reachable.intersection(*(naive.satisfying(part, assuming) for part in separate(formula)))
+    together = naive.reachable.intersection(*(naive.satisfying(part, assuming) for part in conjuncts_of(formula)))
     assert together == naive.satisfying(formula, assuming)
 
 
@@ -208,7 +215,7 @@ def test_separate_parts_hold_together(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     engine = ExplicitEngine(system)
     expected = engine.is_valid(formula, assuming)
-    assert all(engine.is_valid(part, assuming) for part in separate(formula)) == expected
+    assert all(engine.is_valid(part, assuming) for part in conjuncts_of(formula)) == expected
 
 
 @given(st.data())
@@ -219,7 +226,7 @@ def test_one_part_for_each_slice(data: st.DataObject) -> None:
     assuming = data.draw(roles(one))
     inner = f.And((data.draw(formulas(one)), data.draw(formulas(other)), data.draw(formulas(one))))
     formula: Formula = f.OnPaths("A", f.Globally(inner)) if data.draw(st.booleans()) else inner
-    engine, slices = ExplicitEngine(whole), Slices(whole)
+    engine, slices = ExplicitEngine(whole), IndependentComponents(whole)
     parts = slices.parts(formula)
     assert len({slices.relevant(part) for part in parts}) == len(parts)
     assert all(engine.is_valid(part, assuming) for part in parts) == engine.is_valid(formula, assuming)
@@ -241,14 +248,14 @@ P, Q, R = (f.Atom(e.Read(name), name) for name in "pqr")
     ],
 )
 def test_conjunctions_are_taken_apart(formula: Formula, parts: tuple[Formula, ...]) -> None:
-    assert separate(formula) == parts
+    assert conjuncts_of(formula) == parts
 
 
 @given(st.data())
 def test_both_ends_of_a_channel_are_in_the_slice(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula = data.draw(formulas(one))
-    kept = relevant(whole, formula)
+    kept = relevant_variables(whole, formula)
     for part in state_subformulas(formula):
         if isinstance(part, f.Commits | f.Fulfils):
             assert kept >= part.channel.reads
@@ -274,15 +281,15 @@ def _small(variables: tuple[Variable, ...], *steps: Step, **more: Any) -> System
     return System("Small", (), variables, agents, messages=(), commitments=(), steps=steps, **given)
 
 
-def _connected_by_nothing(self: Slices) -> Iterator[frozenset[str]]:
+def _connected_by_nothing(self: IndependentComponents) -> Iterator[frozenset[str]]:
     yield from ()
 
 
-def _connected_by_steps_alone(self: Slices) -> Iterator[frozenset[str]]:
+def _connected_by_steps_alone(self: IndependentComponents) -> Iterator[frozenset[str]]:
     yield from (step.footprint for step in self.system.steps)
 
 
-def _of_p_alone(self: Slices, formula: Formula) -> frozenset[str]:
+def _of_p_alone(self: IndependentComponents, formula: Formula) -> frozenset[str]:
     return self.closed("p")
 
 
@@ -318,9 +325,9 @@ def test_what_is_dropped_wrongly_is_noticed(name: str, monkeypatch: pytest.Monke
     system, formula, what, otherwise = _OVERLOOKED[name]
 
     def agree() -> bool:
-        part = slice_of(system, relevant(system, formula))
+        part = slice_of(system, relevant_variables(system, formula))
         return ExplicitEngine(part).is_valid(formula) == ExplicitEngine(system).is_valid(formula)
 
     assert agree()
-    monkeypatch.setattr(Slices, what, otherwise)
+    monkeypatch.setattr(IndependentComponents, what, otherwise)
     assert not agree(), f"nobody notices that {name}"

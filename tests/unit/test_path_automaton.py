@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.channels import promises
 
-from cplc.automata.path_automaton import Automaton, Edge, automaton
+from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Read
 from cplc.logic.formulas import Formula
@@ -154,7 +154,7 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
 def accepted(word: Lasso, reader: Automaton) -> bool:
     """Whether some run over the word sees every mark again and again: each pair is tried as the one that repeats."""
 
-    def fits(position: int, edge: Edge) -> bool:
+    def fits(position: int, edge: LabelledEdge) -> bool:
         return all(word.holds(position, what) == holds for what, holds in (*edge.labels, *edge.taken))
 
     def onward(start: set[tuple[int, int]], marks: frozenset[int]) -> set[tuple[int, int, frozenset[int]]]:

@@ -114,9 +114,8 @@ def test_diagrams_are_the_same_as_if_nobody_had_stopped(backend: str, data: st.D
         with kept_by(keeping):
             engine = SymbolicEngine(system, backend)
             assert engine.count(engine.reachable) == judge.size
-            assert all(
-                engine.contains(engine.reachable, judge.pick(judge.singleton(state))) for state in _states(judge)
-            )
+            states = (judge.pick(judge.singleton(state)) for state in _states(judge))
+            assert all(engine.contains(engine.reachable, state) for state in states)
             assert engine.is_valid(formula) == judge.is_valid(formula)
     assert keeping.refused == []
 

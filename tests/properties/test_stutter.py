@@ -12,7 +12,7 @@ from tests.naive_lassos import holds
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula, Taken
-from cplc.reductions.stutter import bears_pauses
+from cplc.reductions.stutter import is_stutter_invariant
 
 Letter = tuple[bool, bool, str | None]
 """Whether p and q are so, and the step that is taken."""
@@ -89,7 +89,7 @@ def _with_pauses(word: list[Letter], many: list[int]) -> list[Letter]:
 def test_pauses_behind_the_beginning_change_nothing(
     path: Formula, stem: list[Letter], loop: list[Letter], many: list[int]
 ) -> None:
-    assume(bears_pauses(path))
+    assume(is_stutter_invariant(path))
     begun = stem + loop * _BEGINNING
     assert _says(path, stem, loop) == _says(path, begun, _with_pauses(loop, many))
 
@@ -100,7 +100,7 @@ def test_no_beginning_is_needed_where_no_single_step_is_looked_at(
     path: Formula, stem: list[Letter], loop: list[Letter], many: list[int], more: list[int]
 ) -> None:
     steady = f.Globally(f.Implies(A, path))  # that bears pauses if the last copies do in which `a` is taken
-    assume(bears_pauses(steady))
+    assume(is_stutter_invariant(steady))
     assert _says(steady, stem, loop) == _says(steady, _with_pauses(stem, many), _with_pauses(loop, more))
 
 
@@ -121,8 +121,8 @@ def test_no_beginning_is_needed_where_no_single_step_is_looked_at(
     ],
 )
 def test_what_bears_pauses(path: Formula) -> None:
-    assert bears_pauses(path)
-    assert bears_pauses(f.Not(path))
+    assert is_stutter_invariant(path)
+    assert is_stutter_invariant(f.Not(path))
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_what_bears_pauses(path: Formula) -> None:
     ],
 )
 def test_what_does_not(path: Formula) -> None:
-    assert not bears_pauses(path)
-    assert not bears_pauses(f.Not(path))
+    assert not is_stutter_invariant(path)
+    assert not is_stutter_invariant(f.Not(path))

@@ -23,7 +23,7 @@ from cplc.engines.symbolic.transitions import VARIANTS
 from cplc.engines.symbolic.variable_order import variable_order, variable_orders
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom
-from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
+from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 
@@ -114,8 +114,8 @@ def trades(number: int) -> System:
 
 def without_commitments(system: System) -> System:
     """Leave out what no guard reads, as verification does."""
-    cone = Bystanders(system).needed(Atom(TRUE, "true"))
-    return without_bystanders(system, cone)
+    cone = ConeOfInfluence(system).needed(Atom(TRUE, "true"))
+    return project_to_cone(system, cone)
 
 
 @pytest.mark.parametrize("cut", [replace, without_commitments], ids=["whole", "without commitments"])
@@ -172,7 +172,7 @@ def test_race_without_winner_taken_by_prediction(monkeypatch: pytest.MonkeyPatch
 
 def test_race_decided_alike_in_every_process() -> None:
     code = """
-from tests.unit.test_order import trades, without_commitments
+from tests.unit.test_variable_order import trades, without_commitments
 from cplc.engines.symbolic.engine import SymbolicEngine
 engine = SymbolicEngine(without_commitments(trades(12)))
 engine.reachable
