@@ -130,9 +130,9 @@ def _questions(reading: Reading) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, as the command line does."""
     if isinstance(reading, IsplCompilation):
         return reading.questions()
-    from cplc.cli.load import asked_of
+    from cplc.cli.load import selected_questions
 
-    return asked_of(reading, ())
+    return selected_questions(reading, ())
 
 
 def _answers(reading: Reading, asked: Sequence[BoundQuestion], engine: EngineName) -> Iterator[Result]:

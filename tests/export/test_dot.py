@@ -88,14 +88,14 @@ def test_too_many_states_are_drawn_by_commitments() -> None:
     compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": "2"})
     assert isinstance(compilation, Compilation)
     graph, notes = _drawn(compilation.system, states=True)
-    assert notes == ("what tells the 441 states apart besides commitments and claims",)
+    assert notes == ("differences between the 441 states other than commitments and claims",)
     sizes = [int(_label(node).split("\\n")[-1].split()[0]) for node in _nodes(graph).values() if _label(node)]
     assert sum(sizes) == 441
 
 
 def test_where_that_says_nothing_the_first_are_drawn() -> None:
     graph, notes = _drawn(_system(_ROOT / "examples" / "dining_cryptographers.cpl"), states=True)
-    assert notes == ("all states but the first 200, for there are 868",)
+    assert notes == ("all states but the first 200 of 868",)
     assert len(_nodes(graph)) == MAX_DRAWN_STATES + 2
     assert any(edge.get_destination() == '"more"' for edge in graph.get_edges())
 

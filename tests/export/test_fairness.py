@@ -63,7 +63,7 @@ def test_conditions_on_states_say_what_justice_says(data: st.DataObject) -> None
     system = data.draw(systems())
     formula, assuming = data.draw(quantified(system, SIMPLE)), data.draw(roles(system))
     fair = fair_system(system, assuming)
-    conditions = tuple(condition for _, condition in fair.met(assuming))
+    conditions = tuple(condition for _, condition in fair.conditions_for(assuming))
     instead = ExplicitEngine(replace(fair.system, justice=(), fairness=conditions))
     assert instead.is_valid(formula) == ExplicitEngine(system).is_valid(formula, assuming)
 

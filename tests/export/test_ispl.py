@@ -14,7 +14,8 @@ from cplc import compile
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.ispl_expressions import IDENTIFIERS, Vocabulary
-from cplc.export.ispl_formulas import Unsaid, to_mcmas_operators, with_observers
+from cplc.export.ispl_formulas import to_mcmas_operators, with_observers
+from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -61,7 +62,7 @@ def test_commitment_is_what_one_more_agent_knows(data: st.DataObject) -> None:
     formula = data.draw(_social(system))
     try:
         said = to_mcmas_operators(formula, system)
-    except Unsaid:  # a step or the beginning leaves open what is promised
+    except NotExpressible:  # a step or the beginning leaves open what is promised
         return
     engine, other = ExplicitEngine(system), ExplicitEngine(with_observers([formula], system))
     assert other.count(other.reachable) == engine.count(engine.reachable)
@@ -124,7 +125,7 @@ def test_numbers_are_words_and_arithmetic_is_written_out() -> None:
 
 def test_one_fairness_for_all_needs_no_copies() -> None:
     text = _exported("property p assuming Bob: AG (ping -> AF pong)").text
-    assert "as many reachable states as in the system." in text
+    assert "as many reachable states as the system." in text
     assert "  fair_to_send_pong;  -- send pong" in text
     assert "(AG (ping -> (AF pong)));" in text
 
@@ -159,14 +160,14 @@ def test_what_mcmas_cannot_say_is_left_out() -> None:
         "property few: E{does(ping)} F pong  property said: EF pong"
     )
     assert found.written == ("said",)
-    assert [note.partition(",")[0] for note in found.notes] == ["`past`", "`game`", "`few`"]
+    assert [note.partition(":")[0] for note in found.notes] == ["`past`", "`game`", "`few`"]
     assert found.text.count("* `") == 3
 
 
 def test_a_file_without_questions_asks_something() -> None:
     found = _exported("property past: A G (pong -> O ping)")
     assert found.written == ()
-    assert found.text.endswith("Formulae\n  -- nothing is asked\n  always;\nend Formulae\n")
+    assert found.text.endswith("Formulae\n  -- no formula was exported\n  always;\nend Formulae\n")
 
 
 # --- the file as a whole

@@ -61,7 +61,7 @@ def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
     asked = compilation.declared_questions()
     exported = compilation.export("prism", asked)
     states, verdicts = _judged(exported, tmp_path)
-    if "which flips" not in exported.text:
+    if "toggle bit" not in exported.text:
         assert states == count_reachable(asked[0].system)
     results = compilation.verify([one for one in asked if one.question.name in exported.written])
     expected = {result.question.name: result.answer != "fails" for result in results}
@@ -79,7 +79,7 @@ def test_storm_agrees_on_systems(tmp_path_factory: pytest.TempPathFactory, data:
     naive = Naive(system)
     exported = _exported(system, formulas, assuming)
     states, verdicts = _judged(exported, tmp_path_factory.mktemp("storm"))
-    if "which flips" not in exported.text:
+    if "toggle bit" not in exported.text:
         assert states == len(naive.reachable)
     for name in verdicts:
         formula = formulas[int(name.removeprefix("q"))]

@@ -14,7 +14,7 @@ from tests.fuzz import corpus
 from tests.fuzz.campaign import Target
 from tests.fuzz.mutations import Material
 
-from cplc.automatic_fixes import repaired
+from cplc.automatic_fixes import fix_text
 from cplc.compilation import Compilation, IsplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
@@ -80,7 +80,7 @@ def run_text(data: bytes) -> None:
 
 def run_repairs(data: bytes) -> None:
     """Repair a protocol, as `check --fix` does."""
-    repaired(Compilation(Source("fuzz.cpl", text_of(data))))
+    fix_text(Compilation(Source("fuzz.cpl", text_of(data))))
 
 
 # --- formulas

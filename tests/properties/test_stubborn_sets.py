@@ -182,12 +182,12 @@ def _but_for_one(self: DependencyRelation, wanted: Expr) -> int:
     return steps & (steps - 1)
 
 
-_MAKERS = DependencyRelation.makers
+_MAKERS = DependencyRelation.enabling_steps
 _WRONG: dict[str, tuple[str, Callable[..., object]]] = {
     "all steps commute": ("_depend", _never),
     "no step disables another": ("_may_disable", _never),
     "the order never matters to what is written": ("_differ", _never),
-    "one step less brings something about": ("makers", _but_for_one),
+    "one step less brings something about": ("enabling_steps", _but_for_one),
 }
 
 
@@ -243,7 +243,7 @@ def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @given(asked())
 def test_what_takes_too_long_to_find_out_is_taken_for_so(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(dependency_relation, "_EFFORT", 0)
+        patched.setattr(dependency_relation, "_MAX_COMBINATIONS", 0)
         assert is_kept(*example)
 
 

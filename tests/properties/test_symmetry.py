@@ -226,8 +226,8 @@ LAST_FIRST = f.OnPaths("E", f.Finally(f.Atom(conj((level(1, 0), level(3, 1))), "
 ALL_SERVED = f.OnPaths("E", f.Finally(f.Atom(conj(level(member, 2) for member in (1, 2, 3)), "all are served")))
 BEFORE_THEY_COME = disj(conj((Read(f"x[{member}]@Cus[{member}]"), level(member, 0))) for member in (1, 2, 3))
 SERVED_BEFORE = f.OnPaths("E", f.Until(f.Atom(TRUE, "true"), f.Atom(BEFORE_THEY_COME, "served before they come")))
-_PIECES = symmetry_quotient._pieces
-_PIECES = symmetry_quotient._pieces
+_PIECES = symmetry_quotient._instance_variables
+_PIECES = symmetry_quotient._instance_variables
 
 
 def _but_for_one(*given: Any) -> object:
@@ -242,7 +242,7 @@ WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
         "conditions",
         lambda formula: (conditions(formula) or ())[:1],
     ),
-    "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_pieces", _but_for_one),
+    "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_instance_variables", _but_for_one),
 }
 
 

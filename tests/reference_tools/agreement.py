@@ -35,7 +35,7 @@ SECONDS = 5.0
 """How long a tool may take for one file."""
 FORMULAS = 4
 """How many formulas there are to a system or protocol."""
-EXTRA_STATES = ("bit, which flips", "Nobody sees")
+EXTRA_STATES = ("toggle bit", "History bits")
 """What exporters write where fairness needs variables that tell more states apart."""
 
 

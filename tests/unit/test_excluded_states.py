@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cplc.caching.result_codec import read, written
+from cplc.caching.result_codec import decode_result, encode_result
 from cplc.checking.results import Result
 from cplc.compilation import BoundQuestion, Compilation
 from cplc.report.github import commands
@@ -60,9 +60,9 @@ def test_excluded_states_are_reported_in_every_format() -> None:
 
 def test_excluded_states_are_kept_in_the_cache() -> None:
     asked, result = answered()
-    content = written(result, asked.system)
+    content = encode_result(result, asked.system)
     assert content is not None
-    again = read(content, asked.question, asked.system)
+    again = decode_result(content, asked.question, asked.system)
     assert again is not None
     assert again.remarks == result.remarks
     (remark,) = again.remarks

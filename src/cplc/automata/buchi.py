@@ -47,11 +47,11 @@ class TooManyStates(Exception):
 
 def _smallest(clauses: Iterable[Clause]) -> Clauses:
     """Return the clauses that contain no other."""
-    kept: list[Clause] = []
+    minimal: list[Clause] = []
     for clause in sorted(clauses, key=len):
-        if not any(smaller <= clause for smaller in kept):
-            kept.append(clause)
-    return frozenset(kept)
+        if not any(smaller <= clause for smaller in minimal):
+            minimal.append(clause)
+    return frozenset(minimal)
 
 
 _Sides = tuple[type[Ltl], Ltl, Ltl]
@@ -63,7 +63,7 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
     A clause has one formula at most of the same two sides: no clause implies one with more formulas, and of two with
     equally many the weaker comes first.
     """
-    kept: list[tuple[Clause, dict[_Sides, int]]] = []
+    minimal: list[tuple[Clause, dict[_Sides, int]]] = []
     strengths = [(clause, _strengths(clause)) for clause in clauses]
     for clause, strength in sorted(strengths, key=lambda pair: (len(pair[0]), sum(pair[1].values()))):
         if not any(
@@ -72,10 +72,10 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
                 all(sides in strength and strength[sides] >= least for sides, least in weaker.items())
                 and all(isinstance(one, Until | Release) or one in clause for one in rest)
             )
-            for rest, weaker in kept
+            for rest, weaker in minimal
         ):
-            kept.append((clause, strength))
-    return frozenset(clause for clause, _ in kept)
+            minimal.append((clause, strength))
+    return frozenset(clause for clause, _ in minimal)
 
 
 def _strengths(clause: Clause) -> dict[_Sides, int]:
@@ -118,19 +118,19 @@ class FormulaProgression:
         self._formulas: dict[tuple[Ltl, Letter], Clauses] = {}
         self._clauses: dict[tuple[Clause, Letter], Clauses] = {}
 
-    def after(self, clause: Clause, letter: Letter) -> Clauses:
+    def clauses_after(self, clause: Clause, letter: Letter) -> Clauses:
         """Return what may remain of a clause once the letter has been read."""
         key = clause, letter
         if key not in self._clauses:
             remaining = NOTHING_LEFT
             for formula in clause:
-                remaining = self._both(remaining, self.of_formula(formula, letter))
+                remaining = self._both(remaining, self.formula_after(formula, letter))
                 if not remaining:
                     break
             self._clauses[key] = remaining
         return self._clauses[key]
 
-    def of_formula(self, formula: Ltl, letter: Letter) -> Clauses:
+    def formula_after(self, formula: Ltl, letter: Letter) -> Clauses:
         """Return what may remain of a formula once the letter has been read."""
         key = formula, letter
         if key not in self._formulas:
@@ -161,16 +161,16 @@ class FormulaProgression:
             case And(operands):
                 remaining = NOTHING_LEFT
                 for operand in operands:
-                    remaining = self._both(remaining, self.of_formula(operand, letter))
+                    remaining = self._both(remaining, self.formula_after(operand, letter))
                 return remaining
             case Or(operands):
-                return self.minimal(clause for operand in operands for clause in self.of_formula(operand, letter))
+                return self.minimal(clause for operand in operands for clause in self.formula_after(operand, letter))
             case Until(left, right, bound):
-                put_off = self._both(self.of_formula(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
-                return self.minimal((*self.of_formula(right, letter), *put_off))
+                put_off = self._both(self.formula_after(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
+                return self.minimal((*self.formula_after(right, letter), *put_off))
             case Release(left, right, bound):
-                lasting = (*self.of_formula(left, letter), *_later(formula, bound, letter, NOTHING_LEFT))
-                return self._both(self.of_formula(right, letter), self.minimal(lasting))
+                lasting = (*self.formula_after(left, letter), *_later(formula, bound, letter, NOTHING_LEFT))
+                return self._both(self.formula_after(right, letter), self.minimal(lasting))
 
 
 def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_time: Clauses) -> Clauses:
@@ -195,7 +195,7 @@ def graph(
             continue
         if len(successors) >= MAX_CLAUSES:
             raise TooManyStates
-        after = {following for letter in alphabet for following in expansion.after(clause, letter)}
+        after = {following for letter in alphabet for following in expansion.clauses_after(clause, letter)}
         successors[clause] = after
         pending += after.difference(successors)
     return successors

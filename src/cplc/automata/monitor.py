@@ -91,7 +91,9 @@ def _subsets(
     alive = satisfiable(successors)
 
     def after(clauses: Clauses, letter: Letter) -> Clauses:
-        return expansion.minimal(one for clause in clauses for one in expansion.after(clause, letter) if one in alive)
+        return expansion.minimal(
+            one for clause in clauses for one in expansion.clauses_after(clause, letter) if one in alive
+        )
 
     first = expansion.minimal({start[0]} & alive), expansion.minimal({start[1]} & alive)
     number: dict[_Subset, int] = {first: 0}

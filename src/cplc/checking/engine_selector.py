@@ -114,15 +114,15 @@ class EngineSelector:
 
     def _component_union(self, formula: Formula) -> System:
         """Return the part of the system that the formula depends on, and all who are connected with it."""
-        return self.slices.of(self.slices.relevant(formula))
+        return self.slices.slice(self.slices.components_of(formula))
 
     def unreduced(self, engine: AnyEngine) -> System:
         """Return the part of the system that the engine's is without those who only look on."""
-        return self.slices.of(self.slices.closed(engine.system.variable))
+        return self.slices.slice(self.slices.component_closure(engine.system.variable))
 
     def other_components(self, part: System) -> tuple[System, ...]:
         """Return the independent components of the system that a union of components leaves out."""
-        return tuple(self.slices.of(one) for one in self.slices.components if not one <= part.variable.keys())
+        return tuple(self.slices.slice(one) for one in self.slices.components if not one <= part.variable.keys())
 
     def _cone(self, wide: System, formula: Formula) -> System:
         """Return the part without those who only look on, if it is large enough for that to matter.
@@ -135,7 +135,7 @@ class EngineSelector:
         bystanders = self._cones.get(id(wide))
         if bystanders is None:
             bystanders = self._cones[id(wide)] = ConeOfInfluence(wide)
-        relevant = bystanders.needed(formula)
+        relevant = bystanders.cone(formula)
         narrow = self._cone_systems.get(id(wide))
         if narrow is None:
             narrow = self._cone_systems[id(wide)] = (
@@ -224,7 +224,7 @@ class EngineSelector:
         if self.method != "explicit":
             match formula:
                 case Or(operands):
-                    narrow = sorted(operands, key=lambda operand: len(self.slices.relevant(operand)))
+                    narrow = sorted(operands, key=lambda operand: len(self.slices.components_of(operand)))
                     if any(self.is_valid(operand, assuming) for operand in narrow):
                         return True
                 case OnPaths("E", Finally(And(operands), None)):
@@ -254,7 +254,7 @@ class EngineSelector:
         for formula in formulas:
             variables = self._relevant.get(formula)
             if variables is None:
-                variables = self._relevant[formula] = self.slices.relevant(formula)
+                variables = self._relevant[formula] = self.slices.components_of(formula)
             members: tuple[Formula, ...] = (formula,)
             apart = []
             for group_variables, group in groups:

@@ -15,7 +15,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.sweep_run import Sweeping
+from cplc.cli.sweep_run import SweepRun
 from cplc.runtime.limits import default_memory
 from cplc.sweeps.belief_variants import BadBelief, parts, probability
 from cplc.sweeps.executors import NoCluster, place
@@ -200,7 +200,7 @@ def command(
     axes = _axes({**parameters, **believed}) if heat is not None else None
     try:
         written = form_of(table) if table is not None else None
-        known = rows_by_key(resume) if resume is not None else {}
+        earlier_rows = rows_by_key(resume) if resume is not None else {}
     except NoTable as problem:
         raise click.UsageError(str(problem)) from None
 
@@ -213,7 +213,7 @@ def command(
     most = memory
     if most is None and scheduler is None:
         most = (default_memory() or 0) // count or None
-    sweeping = Sweeping(wish, form, colour, known, table, written)
+    sweeping = SweepRun(wish, form, colour, earlier_rows, table, written)
     with sweeping.reported(heat, axes):
         try:
             sweeping.answer(place(scheduler, count), items(wish, read), Limits(timeout, most))
@@ -250,13 +250,13 @@ def _check_wish(wish: Wish) -> None:
 
 
 def _ranges(written: Sequence[tuple[str, str]], option: str) -> Ranges:
-    found: Ranges = {}
+    ranges: Ranges = {}
     for name, text in written:
         try:
-            found[name] = values(text)
+            ranges[name] = values(text)
         except BadRange as problem:
             raise click.UsageError(f"{option} {name}: {problem}") from None
-    return found
+    return ranges
 
 
 def _check_belief(name: str, some: Sequence[str]) -> None:
@@ -271,14 +271,14 @@ def _check_belief(name: str, some: Sequence[str]) -> None:
 def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     varied = [name for name, some in ranges.items() if len(some) > 1]
     if len(varied) != 2:
-        said = f"this grid varies {', '.join(varied)}" if varied else "this grid has a single point"
-        raise click.UsageError(f"--heat-map needs a grid with two dimensions; {said}")
+        dimensions = f"this grid varies {', '.join(varied)}" if varied else "this grid has a single point"
+        raise click.UsageError(f"--heat-map needs a grid with two dimensions; {dimensions}")
     return varied[0], varied[1]
 
 
 def _read(wish: Wish, first: Item, form: Literal["text", "json"], colour: Colour) -> list[Text] | None:
     """Return the files; say what there is to say of them, and return None if one of them is wrong."""
-    found = []
+    contents = []
     try:
         for text, diagnostics in texts(wish.files, first):
             shown: output.Format = "text" if form == "text" else "concise"
@@ -286,10 +286,10 @@ def _read(wish: Wish, first: Item, form: Literal["text", "json"], colour: Colour
             if text is None or exit_for(diagnostics, strict=False) == Exit.WRONG:
                 return None
             check(replace(first, file=text))
-            found.append(text)
+            contents.append(text)
     except BadItem as problem:
         raise click.UsageError(str(problem)) from None
-    return found
+    return contents
 
 
 def _first(ranges: Ranges) -> Pairs:

@@ -35,7 +35,7 @@ def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: in
     names = sorted(variables, key=list(system.variable).index)
     slices = IndependentComponents(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
-    part = slices.of(slices.relevant(Atom(about, "")))
+    part = slices.slice(slices.components_of(Atom(about, "")))
     stepper = SuccessorGenerator(part)
     packing, mask = stepper.packing, stepper.packing.mask(names)
     writing = [bool(step.writes.intersection(names)) for step in part.steps]

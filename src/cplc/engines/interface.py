@@ -98,10 +98,10 @@ class Engine(ABC, Generic[S]):
         Where conditions of fairness decide who wins in rounds there is none to show.
         """
         solution = self.enforcing(formula, assuming)
-        for plan in solution.plans:
-            if self.is_empty(self.difference(starts, plan.won)):
+        for plan in solution.strategies:
+            if self.is_empty(self.difference(starts, plan.winning_region)):
                 return plan
-        return solution.joint(starts)
+        return solution.joint_strategy(starts)
 
     @abstractmethod
     def agreeing(self, observed: tuple[Expr, ...], states: S) -> S:

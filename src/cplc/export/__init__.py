@@ -1,7 +1,7 @@
-"""Systems as other tools read them: one module for each target, all with the same function.
+"""Model export to other model checkers: one module for each target, each with a function ``export``.
 
-An exporter gets a `Request` and returns an `Export`: the text, and notes on what it left out and why. Templates only
-print; whatever has to be decided is decided here.
+An exporter maps a `Request` to an `Export`: the text, and notes on omissions and their reasons. Templates only print;
+the modules of this package make every decision.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ TARGETS: dict[str, str] = {
     "ispl": "ispl",
     "json": "system_json",
 }
-"""Each target and its module here, whose function ``export`` makes the `Export`."""
+"""The module of this package for each target."""
 
-_ROUNDS: dict[str, str] = {
+_SYNCHRONOUS_TARGETS: dict[str, str] = {
     "smv": "smv_synchronous",
     "dot": "dot",
     "ispl": "ispl_synchronous",
     "json": "system_json",
 }
-"""The same for synchronous systems, of those targets that can be told of them."""
+"""The same for synchronous systems."""
 
 
 def export(target: str, request: Request) -> Export:
-    """Return the system and the formulas in the form of the target."""
-    modules = _ROUNDS if request.system.is_synchronous else TARGETS
+    """Return the system and the formulas in the language of the target."""
+    modules = _SYNCHRONOUS_TARGETS if request.system.is_synchronous else TARGETS
     if target not in modules:
         raise CannotExport(
-            f"`--to {target}` is for protocols, in which one step is taken at a time; a model in ISPL, in which all "
-            f"agents act at once, goes to {', '.join(f'`{one}`' for one in modules)}"
+            f"`--to {target}` requires a protocol, whose steps interleave; a synchronous model in ISPL can be exported "
+            f"to {', '.join(f'`{one}`' for one in modules)}"
         )
     if target != "json":
         formulas = tuple(replace(one, formula=expanded(one.formula)) for one in request.formulas)

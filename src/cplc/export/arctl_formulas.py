@@ -1,10 +1,10 @@
-"""State formulas in ARCTL, as the NuSMV reads them that was extended with it.
+"""Formula translation to ARCTL (action-restricted CTL) for the extension of NuSMV by Pecheur and Raimondi.
 
-Inputs label transitions: `RELATION` says whether a transition is one in time, one between states that look alike to
-somebody, or one between states in which one agent promises another the same. The latter lead anywhere, so ``REACHABLE``
-stands below them. Below operators of time it changes nothing, since time leads from reachable states to reachable
-ones, but it spares the tool all the others, which are what takes its time. Everything is said by ``EAX``,
-``EA[… U …]``, ``EAG`` and negation: ``AAX`` is not the dual of ``EAX`` there, for it asks for a successor.
+Inputs label transitions. `RELATION` distinguishes temporal transitions, epistemic ones (between states that an agent
+cannot distinguish) and social ones (between states with the same promises). Epistemic and social transitions may lead
+to unreachable states, so their operands are restricted to ``REACHABLE``. Temporal successors of reachable states are
+reachable; the restriction there only reduces the work of the tool. The translation uses ``EAX``, ``EA[… U …]``, ``EAG``
+and negation: in this dialect ``AAX`` is not dual to ``EAX``, since it requires a successor.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
+from cplc.export.request import NotExpressible
 from cplc.export.smv_expressions import IDLE, STEP, Vocabulary
-from cplc.export.smv_formulas import Unsaid, boolean, short, what_is
+from cplc.export.smv_formulas import boolean, checked_length, construct_name
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
@@ -25,8 +26,8 @@ TIME: Final = f"{RELATION} = time"
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    """Between states that look alike to all of these agents together."""
+class Indistinguishable:
+    """Distributed indistinguishability: the local states of all these agents are equal."""
 
     agents: tuple[str, ...]
 
@@ -36,8 +37,8 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class Agrees:
-    """Between states in which the debtor's end of a channel is the same."""
+class SamePromises:
+    """Social accessibility: the debtor's end of a channel is equal."""
 
     observed: tuple[Expr, ...]
     observer: str
@@ -47,21 +48,21 @@ class Agrees:
         return f"promises_{self.observer}"
 
 
-Relation = Looks | Agrees
+Relation = Indistinguishable | SamePromises
 
 
 def relations(formula: Formula) -> Iterator[Relation]:
-    """Yield every relation, besides time, that the formula speaks of."""
+    """Yield the epistemic and social relations of a formula."""
     for part in f.subformulas(formula):
         match part:
             case f.Knows("together", agents, _):
-                yield Looks(agents)
+                yield Indistinguishable(agents)
             case f.Knows(_, agents, _):
-                yield from (Looks((agent,)) for agent in agents)
+                yield from (Indistinguishable((agent,)) for agent in agents)
             case f.Commits(channel) | f.Fulfils(channel):
-                yield Agrees(channel.promised, channel.name)
+                yield SamePromises(channel.promised, channel.name)
             case f.KnownFrom(observed, _, observer):
-                yield Agrees(observed, observer)
+                yield SamePromises(observed, observer)
             case f.Conditional():
                 yield from relations(f.meaning(part))
             case _:
@@ -74,43 +75,43 @@ class Arctl:
     labels: dict[Relation, str]
 
     def text(self, formula: Formula) -> str:
-        """Return the formula, in brackets unless it is one word or a negation; raise `Unsaid`."""
+        """Return the formula, in brackets unless it is atomic or negated; raise `NotExpressible`."""
         match formula:
             case f.Atom(condition, _):
                 return self.vocabulary.text(condition)
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, map(self.text, f.children(formula)), self.vocabulary)
             case f.OnPaths():
-                return short(f"({self._on_paths(formula)})")
+                return checked_length(f"({self._on_paths(formula)})")
             case _ if self.vocabulary.system.fairness:
-                raise Unsaid(f"{what_is(formula)}, which the tool asks of fair states alone")
+                raise NotExpressible(f"{construct_name(formula)} under fairness constraints")
             case f.Knows("common", agents, operand):
-                anybody = " | ".join(self._along(Looks((agent,))) for agent in agents)
-                return f"!EA({anybody})[{_REACHABLE} U {self._not_so(operand)}]"
+                anybody = " | ".join(self._relation_is(Indistinguishable((agent,))) for agent in agents)
+                return f"!EA({anybody})[{_REACHABLE} U {self._reachable_violation(operand)}]"
             case f.Knows("together", agents, operand):
-                return self._everywhere(Looks(agents), operand)
+                return self._for_all_related(Indistinguishable(agents), operand)
             case f.Knows(_, agents, operand):
-                everybody = [self._everywhere(Looks((agent,)), operand) for agent in agents]
-                return everybody[0] if len(everybody) == 1 else short(f"({' & '.join(everybody)})")
+                everybody = [self._for_all_related(Indistinguishable((agent,)), operand) for agent in agents]
+                return everybody[0] if len(everybody) == 1 else checked_length(f"({' & '.join(everybody)})")
             case f.Commits() | f.Fulfils() | f.Conditional():
                 return self.text(f.meaning(formula))
             case f.KnownFrom(observed, operand, observer):
-                return self._everywhere(Agrees(observed, observer), operand)
+                return self._for_all_related(SamePromises(observed, observer), operand)
             case _:
-                raise Unsaid(what_is(formula))
+                raise NotExpressible(construct_name(formula))
 
     # --- relations
 
-    def _everywhere(self, relation: Relation, operand: Formula) -> str:
-        return f"!(EAX({self._along(relation)}) {self._not_so(operand)})"
+    def _for_all_related(self, relation: Relation, operand: Formula) -> str:
+        return f"!(EAX({self._relation_is(relation)}) {self._reachable_violation(operand)})"
 
-    def _not_so(self, operand: Formula) -> str:
-        return short(f"({_REACHABLE} & !{self.text(operand)})")
+    def _reachable_violation(self, operand: Formula) -> str:
+        return checked_length(f"({_REACHABLE} & !{self.text(operand)})")
 
-    def _along(self, relation: Relation) -> str:
+    def _relation_is(self, relation: Relation) -> str:
         return f"{RELATION} = {self.labels[relation]}"
 
-    # --- time
+    # --- temporal operators
 
     def _on_paths(self, formula: f.OnPaths) -> str:
         path = f.ctl_path(f.OnPaths(formula.quantifier, formula.path))
@@ -118,11 +119,11 @@ class Arctl:
             link = "->" if formula.quantifier == "A" else "&"
             return f"(EAG({TIME}) {self.vocabulary.dialect.true}) {link} {self.text(formula.path)}"
         if path is None:
-            raise Unsaid("more than one temporal operator below a quantifier over runs")
+            raise NotExpressible("several temporal operators below one path quantifier")
         if formula.along is None:
             return self._path(formula.quantifier, path, TIME)
         if needs_fairness(self.vocabulary.system, f.OnPaths(formula.quantifier, path)):
-            raise Unsaid("something said of endless runs with some steps alone, to which another fairness belongs")
+            raise NotExpressible("fairness on runs that are restricted to some steps")
         return self._path(formula.quantifier, path, f"{TIME} & {self._allowed(formula.along)}")
 
     def _allowed(self, along: f.Taken) -> str:
@@ -139,9 +140,9 @@ class Arctl:
             case f.Finally(operand, None) if quantifier == "E":
                 return self._until(_REACHABLE, self.text(operand), along)
             case f.Finally(operand, None):
-                return f"!({self._for_ever(f'!{self.text(operand)}', along)})"
+                return f"!({self._globally(f'!{self.text(operand)}', along)})"
             case f.Globally(operand, None) if quantifier == "E":
-                return self._for_ever(self.text(operand), along)
+                return self._globally(self.text(operand), along)
             case f.Globally(operand, None):
                 return f"!{self._until(_REACHABLE, f'!{self.text(operand)}', along)}"
             case f.Until(left, right, None):
@@ -171,31 +172,31 @@ class Arctl:
                 raise AssertionError(path)
 
     def _next(self, operand: str, along: str) -> str:
-        return f"EAX({along}) {self._goes_on(operand)}"
+        return f"EAX({along}) {self._with_fair_run(operand)}"
 
     def _until(self, left: str, right: str, along: str) -> str:
         within = left if left == _REACHABLE else f"({_REACHABLE} & {left})"
-        return f"EA({along})[{within} U ({_REACHABLE} & {self._goes_on(right)})]"
+        return f"EA({along})[{within} U ({_REACHABLE} & {self._with_fair_run(right)})]"
 
     def _weak(self, left: str, right: str, along: str) -> str:
-        return f"{self._until(left, right, along)} | ({self._for_ever(left, along)})"
+        return f"{self._until(left, right, along)} | ({self._globally(left, along)})"
 
-    def _for_ever(self, operand: str, along: str) -> str:
+    def _globally(self, operand: str, along: str) -> str:
         return f"EAG({along}) ({_REACHABLE} & {operand})"
 
     def _bounded(self, quantifier: str, left: str, right: str, bound: int, along: str) -> str:
-        """Return the until of so many steps, written out."""
-        text = self._goes_on(right) if quantifier == "E" else right
+        """Return the expansion of a bounded until."""
+        text = self._with_fair_run(right) if quantifier == "E" else right
         last = text
         for _ in range(bound):
-            later = f"EAX({along}) {self._goes_on(text)}"
+            later = f"EAX({along}) {self._with_fair_run(text)}"
             if quantifier == "A":
-                later = f"!(EAX({along}) {self._goes_on(f'!{text}')})"
-            text = short(f"({last} | ({left} & ({later})))")
+                later = f"!(EAX({along}) {self._with_fair_run(f'!{text}')})"
+            text = checked_length(f"({last} | ({left} & ({later})))")
         return text
 
-    def _goes_on(self, text: str) -> str:
-        """Return that it is so and a fair run begins there, which without ``fairness`` is so everywhere."""
+    def _with_fair_run(self, text: str) -> str:
+        """Return that the formula holds in a fair state; without ``fairness`` every state is fair."""
         if not self.vocabulary.system.fairness:
             return text
         return f"({text} & (EAG({TIME}) {self.vocabulary.dialect.true}))"

@@ -1,8 +1,8 @@
-"""Systems in CCS for the Concurrency Workbench of the New Century, with their formulas in GCTL*.
+"""Export to CCS for the Concurrency Workbench of the New Century, with formulas in GCTL*.
 
-Every variable is a cell, one process for each of its values; every step is a process that reads and writes cells while
-it holds a lock. What can be seen of all that is the steps, and ``idle`` while the lock is free. So the processes are
-weakly bisimilar to the system: nothing that is hidden decides anything.
+Each variable is a cell: one process for each of its values. Each step is a process that reads and writes cells while it
+holds a lock. Visible actions are the steps, and ``idle`` while the lock is free.
+Claim: the processes are weakly bisimilar to the system, since internal actions do not decide between visible ones.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from functools import partial
 from typing import Final
 
 from cplc.export.ccs_expressions import Vocabulary
-from cplc.export.ccs_processes import Process, kept_beside, processes
+from cplc.export.ccs_processes import Process, buffered_variables, processes
 from cplc.export.fairness import needs_fairness
 from cplc.export.gctl_formulas import Gctl
 from cplc.export.header import comment, header_lines
-from cplc.export.request import CannotExport, Export, ExportedFormula, Request
-from cplc.export.smv_formulas import Unsaid
+from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
 from cplc.export.templating import render
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
@@ -25,14 +24,14 @@ from cplc.system.model import System, Variable
 
 
 def export(request: Request) -> Export:
-    """Return the processes, and beside them the formulas that GCTL* can say."""
+    """Return the processes and, in a companion file, the formulas that GCTL* can express."""
     system = request.system
     vocabulary = Vocabulary(system, tuple(question.name for question in request.formulas))
-    buffered = kept_beside(system)
+    buffered = buffered_variables(system)
     steps = [
         (step.name, processes(vocabulary, step, buffered)) for step in system.steps
-    ]  # first, for that may be too much
-    translated, left_out = _asked(vocabulary, request.formulas)
+    ]  # first: may raise `CannotExport`
+    translated, left_out = _translate(vocabulary, request.formulas)
     cells = [_cell(vocabulary, variable, variable.name in buffered) for variable in system.variables]
     begin = _begin(vocabulary, buffered)
     text = render(
@@ -54,24 +53,24 @@ def export(request: Request) -> Export:
     return Export(text, left_out, beside, "*", tuple(question.name for question, _ in translated))
 
 
-_MOST: Final = 20_000
-"""No cell has more processes than this."""
+_MAX_CELL_PROCESSES: Final = 20_000
+"""Maximum number of processes of one cell."""
 
 _REMARK = (
-    "Main is the system. A step takes the lock, reads cells to find out whether it is possible, is seen, writes cells "
-    "and lets the lock go; before it is seen it can give up. What is seen are the steps, and `idle` where no step is "
-    "on the way. Cells also show the values that formulas ask for, as actions that change nothing. There are more "
-    "states than in the system, but none that behaves differently: eq -S obseq would tell."
+    "Main is the system. A step acquires the lock, evaluates its guard by reading cells, performs its visible action, "
+    "writes cells and releases the lock; before its visible action it can abort. Visible actions are the steps, and "
+    "`idle` while the lock is free. Self-loops of the cells show the values that formulas refer to. The processes have "
+    "more states than the system but are observationally equivalent to it (checked by eq -S obseq)."
 )
 
 
 # --- formulas
 
 
-def _asked(
+def _translate(
     vocabulary: Vocabulary, questions: Sequence[ExportedFormula]
 ) -> tuple[list[tuple[ExportedFormula, str]], tuple[str, ...]]:
-    """Return the questions that can be asked with their formulas, and for each of the others why not."""
+    """Return the expressible questions with their formulas, and a note on each omission."""
     translated: list[tuple[ExportedFormula, str]] = []
     left_out: list[str] = []
     system = vocabulary.system
@@ -79,8 +78,8 @@ def _asked(
         logic = Gctl(vocabulary, system.constraints(question.assuming), partial(needs_fairness, system))
         try:
             translated.append((question, logic.text(question.formula)))
-        except Unsaid as problem:
-            left_out.append(f"`{question.name}`, for it has {problem}")
+        except NotExpressible as problem:
+            left_out.append(f"`{question.name}`: {problem} cannot be expressed")
     return translated, tuple(left_out)
 
 
@@ -111,15 +110,15 @@ class Cell:
     internal: tuple[str, ...]
 
 
-def _cell(vocabulary: Vocabulary, variable: Variable, is_kept: bool) -> Cell:
-    """Return the processes that a variable is, with what steps do to it."""
+def _cell(vocabulary: Vocabulary, variable: Variable, is_buffered: bool) -> Cell:
+    """Return the processes of a variable, with the actions that read and write it."""
     name = variable.name
     written = _written(vocabulary.system, variable)
-    if is_kept and len(variable.domain) * len(written) > _MOST:
-        raise CannotExport(f"`{name}` has too many values to keep one beside another in CCS")
+    if is_buffered and len(variable.domain) * len(written) > _MAX_CELL_PROCESSES:
+        raise CannotExport(f"`{name}` has too many values for a buffered cell in CCS")
     change = vocabulary.change(name)
     definitions: list[Process] = []
-    if written and not is_kept:
+    if written and not is_buffered:
         puts = [f"{vocabulary.put(name, one)}.{vocabulary.cell(name, one)}" for one in written]
         definitions.append(Process(change, " + ".join(puts)))
     for value in variable.domain:
@@ -127,15 +126,15 @@ def _cell(vocabulary: Vocabulary, variable: Variable, is_kept: bool) -> Cell:
         shown = [f"'{vocabulary.get(name, value)}.{{}}"]
         if vocabulary.is_probed(name, value):
             shown.append(f"{vocabulary.probe(name, value)}.{{}}")
-        later = {one: f"{here}-then-{vocabulary.cell(name, one)}" for one in written} if is_kept else {}
-        changes = [f"{vocabulary.put(name, one)}.{after}" for one, after in later.items()] if is_kept else [change]
+        later = {one: f"{here}-then-{vocabulary.cell(name, one)}" for one in written} if is_buffered else {}
+        changes = [f"{vocabulary.put(name, one)}.{after}" for one, after in later.items()] if is_buffered else [change]
         choices = [*(choice.format(here) for choice in shown), *(changes if written else [])]
         definitions.append(Process(here, " + ".join(choices)))
         for one, after in later.items():
             taking = f"{vocabulary.take(name)}.{vocabulary.cell(name, one)}"
             definitions.append(Process(after, " + ".join((*(choice.format(after) for choice in shown), taking))))
     actions = [action(name, value) for value in variable.domain for action in (vocabulary.get, vocabulary.put)]
-    return Cell(name, tuple(definitions), (*actions, *([vocabulary.take(name)] if is_kept else [])))
+    return Cell(name, tuple(definitions), (*actions, *([vocabulary.take(name)] if is_buffered else [])))
 
 
 def _written(system: System, variable: Variable) -> Sequence[Value]:
@@ -144,9 +143,9 @@ def _written(system: System, variable: Variable) -> Sequence[Value]:
 
 
 def _begin(vocabulary: Vocabulary, buffered: frozenset[str]) -> Process | None:
-    """Return the process that chooses, before anything else, the values of variables with several initial ones.
+    """Return the process that chooses the initial values of variables with several ones.
 
-    It may change its mind as long as it holds the lock: a choice made one by one would be seen by what is left of it.
+    It may revise each choice while it holds the lock; otherwise partial choices would be distinguishable states.
     """
     uncertain = [variable for variable in vocabulary.system.variables if len(variable.initial) > 1]
     taking = {v.name: f"'{vocabulary.take(v.name)}." if v.name in buffered else "" for v in uncertain}

@@ -1,4 +1,4 @@
-"""Names in CCS as the Concurrency Workbench of the New Century reads it, and conditions as tests."""
+"""Identifiers of the Concurrency Workbench's CCS, and conditions as tests of cells."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ IDENTIFIERS: Final = IdentifierSyntax(
     ),
     folds_case=True,
 )
-"""Words of the workbench, and those that the export itself uses."""
+"""Reserved words of the workbench, and names that the export introduces."""
 
-At = tuple[str, Value]
+Assignment = tuple[str, Value]
 """A variable and one of its values."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What everything is called: one name for each thing, be it a process, an action or a property."""
+    """Identifiers of processes, actions and properties, in one name space."""
 
     system: System
     propositions: tuple[str, ...] = ()
-    """What properties are called before that; they come last, so that they change no other name."""
-    probed: dict[At, None] = field(default_factory=dict, compare=False)
-    """The values that some formula asks for, noted when it is written."""
+    """Original names of properties; they are added last, so that they change no other name."""
+    probed: dict[Assignment, None] = field(default_factory=dict, compare=False)
+    """Values that formulas refer to, recorded during translation."""
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """What each thing is called, by its kind and what it belongs to; no two may have one name."""
+        """Identifiers by kind and owner; all distinct."""
         stems = {f"step {step.name}": step.name for step in self.system.steps}
         stems |= {f"process {step.name}": f"Do {step.name}" for step in self.system.steps}
         for variable in self.system.variables:
@@ -68,7 +68,7 @@ class Vocabulary:
                 f"take {variable.name}": f"take {variable.name}",
                 f"change {variable.name}": f"V {variable.name}",
             }
-            for at in (_at(variable.name, value) for value in variable.domain):
+            for at in (_assignment_text(variable.name, value) for value in variable.domain):
                 stems |= {f"{what} {at}": f"{what} {at}" for what in ("is", "get", "put")}
                 stems[f"cell {at}"] = f"V {at}"
         stems |= {f"proposition {text}": text for text in self.propositions}
@@ -78,7 +78,7 @@ class Vocabulary:
         return {key: names[text] for key, text in zip(stems, texts, strict=True)}
 
     def step(self, name: str) -> str:
-        """The visible action."""
+        """Return the visible action of a step."""
         return self._names[f"step {name}"]
 
     def process(self, step: str) -> str:
@@ -88,16 +88,16 @@ class Vocabulary:
         return self._names[f"proposition {text}"]
 
     def cell(self, variable: str, value: Value) -> str:
-        return self._names[f"cell {_at(variable, value)}"]
+        return self._names[f"cell {_assignment_text(variable, value)}"]
 
     def get(self, variable: str, value: Value) -> str:
-        return self._names[f"get {_at(variable, value)}"]
+        return self._names[f"get {_assignment_text(variable, value)}"]
 
     def put(self, variable: str, value: Value) -> str:
-        return self._names[f"put {_at(variable, value)}"]
+        return self._names[f"put {_assignment_text(variable, value)}"]
 
     def change(self, variable: str) -> str:
-        """The process that takes any value."""
+        """Return the process that accepts any value."""
         return self._names[f"change {variable}"]
 
     def take(self, variable: str) -> str:
@@ -105,7 +105,7 @@ class Vocabulary:
 
     def probe(self, variable: str, value: Value) -> str:
         self.probed[variable, value] = None
-        return self._names[f"is {_at(variable, value)}"]
+        return self._names[f"is {_assignment_text(variable, value)}"]
 
     def is_probed(self, variable: str, value: Value) -> bool:
         return (variable, value) in self.probed
@@ -113,7 +113,7 @@ class Vocabulary:
     # --- conditions
 
     def condition(self, expr: Expr) -> str:
-        """Return a state formula that asks cells for their values; closed, so that it can stand anywhere."""
+        """Return a condition as a state formula over the values that cells show; in brackets."""
         match expr:
             case e.Const(value):
                 return "tt" if value else "ff"
@@ -128,11 +128,11 @@ class Vocabulary:
                 return self._cases(plain) if e.reads(plain) else self.condition(plain)
 
     def _cases(self, expr: Expr) -> str:
-        """Distinguish by the values of the first variable that is read."""
-        variable = self.system.variable[first_read(expr)]
+        """Expand the expression by the values of its first variable (Shannon expansion)."""
+        variable = self.system.variable[leftmost_variable(expr)]
         disjuncts = [
             self._case(variable, values, rest)
-            for rest, values in branches(variable, expr).items()
+            for rest, values in cofactors(variable, expr).items()
             if not e.is_false(rest)
         ]
         return _joined(" \\/ ", disjuncts, "ff")
@@ -144,7 +144,7 @@ class Vocabulary:
         return f"({test} /\\ {self.condition(rest)})" if not e.is_true(rest) else f"({test})"
 
 
-def _at(variable: str, value: Value) -> str:
+def _assignment_text(variable: str, value: Value) -> str:
     return f"{variable} {value_text(value)}"
 
 
@@ -155,8 +155,8 @@ def _joined(link: str, operands: Iterable[str], empty: str) -> str:
     return f"({link.join(texts)})"
 
 
-def first_read(expr: Expr) -> str:
-    """Return the variable that stands leftmost."""
+def leftmost_variable(expr: Expr) -> str:
+    """Return the leftmost variable of an expression."""
     stack = [expr]
     while stack:
         top = stack.pop()
@@ -166,9 +166,9 @@ def first_read(expr: Expr) -> str:
     raise AssertionError(expr)
 
 
-def branches(variable: Variable, expr: Expr) -> dict[Expr, list[Value]]:
-    """Return what is left of the expression for the values of a variable, and for which values."""
-    cofactors: dict[Expr, list[Value]] = {}
+def cofactors(variable: Variable, expr: Expr) -> dict[Expr, list[Value]]:
+    """Return the cofactors of an expression with respect to a variable, each with its values."""
+    by_cofactor: dict[Expr, list[Value]] = {}
     for value in variable.domain:
-        cofactors.setdefault(substitute(expr, {variable.name: e.Const(value)}), []).append(value)
-    return cofactors
+        by_cofactor.setdefault(substitute(expr, {variable.name: e.Const(value)}), []).append(value)
+    return by_cofactor

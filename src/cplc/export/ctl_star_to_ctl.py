@@ -1,7 +1,7 @@
-"""CTL* formulas as CTL where simple laws do it: ``E (p & X (q | F r))`` is ``p & EX (q | EF r)``.
+"""Translation of CTL* formulas to CTL by distribution laws: ``E (p & X (q | F r))`` is ``p & EX (q | EF r)``.
 
-A fair run from a state goes on as any fair run from a later one, so ``E`` passes through ``X``, ``F``, the right side
-of ``U``, disjunctions, and conjunctions whose other parts the present state decides. What remains is left as it is.
+Every finite prefix of a run can be extended by every fair run from its last state. So ``E`` distributes over ``X``,
+``F``, the right operand of ``U``, disjunctions, and conjunctions with state formulas. Other formulas are unchanged.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from cplc.logic.formulas import Formula
 
 
 def to_ctl(formula: Formula, *, all_states_fair: bool) -> Formula:
-    """Return an equivalent formula with as few quantifiers as can be over more than one operator.
+    """Return an equivalent formula, in CTL where the laws suffice.
 
-    ``all_states_fair``: a fair run begins in every state.
+    ``all_states_fair``: a fair run starts in every state.
     """
     parts = tuple(to_ctl(child, all_states_fair=all_states_fair) for child in f.children(formula))
     rebuilt = f.with_children(formula, parts) if parts else formula
@@ -24,7 +24,7 @@ def to_ctl(formula: Formula, *, all_states_fair: bool) -> Formula:
             if f.is_state_formula(path):
                 return path if all_states_fair else rebuilt
             laws = _Distribution(all_states_fair)
-            rewritten = laws.some(path if quantifier == "E" else _not(path))
+            rewritten = laws.exists(path if quantifier == "E" else _not(path))
             if rewritten is None:
                 return rebuilt
             return rewritten if quantifier == "E" else f.Not(rewritten)
@@ -36,43 +36,43 @@ class _Distribution:
     def __init__(self, all_states_fair: bool) -> None:
         self._always_goes_on = all_states_fair
 
-    def some(self, path: Formula) -> Formula | None:
-        """Return that some fair run does this, in CTL; None if these laws do not do."""
+    def exists(self, path: Formula) -> Formula | None:
+        """Return a CTL formula equivalent to ``E path``; None if the laws do not suffice."""
         match path:
             case _ if f.is_state_formula(path):
                 return path if self._always_goes_on else f.OnPaths("E", path)
             case f.Not(operand):
                 inside = _not(operand)
-                return None if isinstance(inside, f.Not) else self.some(inside)
+                return None if isinstance(inside, f.Not) else self.exists(inside)
             case f.Implies(left, right):
-                return self.some(f.Or((f.Not(left), right)))
+                return self.exists(f.Or((f.Not(left), right)))
             case f.Iff(left, right):
-                return self.some(f.Or((f.And((left, right)), f.And((f.Not(left), f.Not(right))))))
+                return self.exists(f.Or((f.And((left, right)), f.And((f.Not(left), f.Not(right))))))
             case f.Or(operands):
-                return _joined(f.Or, map(self.some, operands))
+                return _joined(f.Or, map(self.exists, operands))
             case f.And(operands):
-                return self._all(operands)
+                return self._conjunction(operands)
             case f.Next(operand):
-                return self._over(path, (operand,))
+                return self._rebuilt(path, (operand,))
             case f.Finally(operand):
-                return self._over(path, (operand,))
+                return self._rebuilt(path, (operand,))
             case f.Globally(operand) if f.is_state_formula(operand):
                 return f.OnPaths("E", path)
             case f.Until(left, right) if f.is_state_formula(left):
-                return self._over(path, (left, right))
+                return self._rebuilt(path, (left, right))
             case f.WeakUntil(left, right) if f.is_state_formula(left):
-                return _joined(f.Or, (self.some(f.Until(left, right)), f.OnPaths("E", f.Globally(left))))
+                return _joined(f.Or, (self.exists(f.Until(left, right)), f.OnPaths("E", f.Globally(left))))
             case f.Release(left, right) if f.is_state_formula(right):
-                return self.some(f.WeakUntil(right, f.And((right, left))))
+                return self.exists(f.WeakUntil(right, f.And((right, left))))
             case _:
                 return None
 
-    def _over(self, path: Formula, operands: tuple[Formula, ...]) -> Formula | None:
-        """Return ``E`` over the operator, its last operand said of some run from there."""
-        last = self.some(operands[-1])
+    def _rebuilt(self, path: Formula, operands: tuple[Formula, ...]) -> Formula | None:
+        """Distribute ``E`` over the operator to its last operand."""
+        last = self.exists(operands[-1])
         return None if last is None else f.OnPaths("E", f.with_children(path, (*operands[:-1], last)))
 
-    def _all(self, operands: tuple[Formula, ...]) -> Formula | None:
+    def _conjunction(self, operands: tuple[Formula, ...]) -> Formula | None:
         flat = [part for operand in operands for part in _conjuncts(operand)]
         now = [part for part in flat if f.is_state_formula(part)]
         nexts = [part.operand for part in flat if isinstance(part, f.Next)]
@@ -82,16 +82,16 @@ class _Distribution:
             path_formulas = [f.Globally(f.And(tuple(always)))]
         match nexts, path_formulas:
             case _, []:
-                later = self.some(f.Next(f.And(tuple(nexts))))
+                later = self.exists(f.Next(f.And(tuple(nexts))))
             case [], [other]:
-                later = self.some(other)
+                later = self.exists(other)
             case _:
                 later = None
         return _joined(f.And, (*now, later))
 
 
 def _conjuncts(path: Formula) -> tuple[Formula, ...]:
-    """Return what must all be so, negations pushed inwards as far as these laws go."""
+    """Return the conjuncts, with negations pushed inwards."""
     pushed = _not(path.operand) if isinstance(path, f.Not) and not f.is_state_formula(path) else path
     if isinstance(pushed, f.And):
         return tuple(part for operand in pushed.operands for part in _conjuncts(operand))
@@ -105,7 +105,7 @@ def _joined(kind: type[f.And | f.Or], parts: Iterable[Formula | None]) -> Formul
 
 
 def _not(path: Formula) -> Formula:
-    """Return the negation, pushed below one operator; below none that it does not know."""
+    """Return the negation, pushed below one operator where a dual exists."""
     match path:
         case _ if f.is_state_formula(path):
             return f.Not(path)

@@ -1,8 +1,8 @@
-"""Synchronous systems for tools whose runs never end: what happens in a deadlock, and formulas that do not notice.
+"""Totalisation of the transition relation for tools that require infinite runs, and relativisation of formulas.
 
-Where it is plain that no state is a deadlock there is nothing to do. Otherwise one state more, *halted*, follows
-every state and itself. It is no state of the system, so formulas are told to pass it over: what some run does happens
-before it, what all runs do need not happen once it is there, and runs that are to be endless never come to it.
+If a syntactic check excludes deadlocks, the system is unchanged. Otherwise a sink state *halted* becomes a successor of
+every state and of itself. Formulas are relativised to the other states: existential goals must be reached before the
+sink, universal goals need not hold in it, and CTL* quantifiers range over runs that avoid it.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from cplc.records import dataclass
 from cplc.system.model import System, Variable
 from cplc.system.synchronous import Action, Change, Player
 
-_COMPARED: Final = 16
-"""Of a player with more actions than this no two are compared: it may choose."""
+_MAX_COMPARED_ACTIONS: Final = 16
+"""Maximum number of actions of a player whose guards are compared pairwise."""
 
 
 @dataclass(frozen=True)
-class Choosing:
-    """How a player's choice comes about."""
+class PlayerChoice:
+    """A player with properties of its choice."""
 
     player: Player
     is_free: bool
-    """Whether several actions may be allowed at once."""
-    is_sure: bool
-    """Whether it is plain that some action always is."""
+    """Several actions may be allowed in one state."""
+    is_total: bool
+    """Some action is allowed in every state."""
 
 
 @dataclass(frozen=True)
-class Total:
-    """A system, what is asked of it, and how its rounds are made up so that there always is a next one."""
+class TotalSystem:
+    """A system with a total transition relation, and the formulas relativised to its original states."""
 
     system: System
-    """With the choices of the players among the variables, and with ``halted``, if that is needed."""
+    """The system with the players' choices as variables and, if needed, ``halted``."""
     formulas: tuple[ExportedFormula, ...]
-    choosing: tuple[Choosing, ...]
+    player_choices: tuple[PlayerChoice, ...]
     halted: str | None
 
 
-def total(system: System, formulas: Sequence[ExportedFormula]) -> Total:
-    """Return the system with choices as variables, and with a state to halt in unless it is plain that it never does.
+def totalise(system: System, formulas: Sequence[ExportedFormula]) -> TotalSystem:
+    """Return the system with choices as variables, and with a sink state unless deadlocks are excluded.
 
-    With conditions of ``fairness`` the targets themselves speak of endless fair runs alone; there not to halt is one
-    condition more.
+    With conditions of ``fairness`` the targets quantify over infinite fair runs only; then never to halt is one more
+    condition.
     """
     domains = {variable.name: variable.domain for variable in system.variables}
     choices = tuple(
@@ -60,70 +60,74 @@ def total(system: System, formulas: Sequence[ExportedFormula]) -> Total:
         for player in system.players
         for names in (tuple(action.name for action in player.actions),)
     )
-    choosing = tuple(_choosing(player, domains) for player in system.players)
+    player_choices = tuple(_player_choice(player, domains) for player in system.players)
     domains |= {choice.name: choice.domain for choice in choices}
     changes = (change for player in system.players for rule in player.rules for change in rule)
-    goes_on = all(one.is_sure for one in choosing) and all(_stays_inside(change, domains) for change in changes)
-    if goes_on:
-        return Total(replace(system, variables=(*system.variables, *choices)), tuple(formulas), choosing, None)
+    has_no_deadlock = all(one.is_total for one in player_choices) and all(
+        _stays_in_range(change, domains) for change in changes
+    )
+    if has_no_deadlock:
+        return TotalSystem(
+            replace(system, variables=(*system.variables, *choices)), tuple(formulas), player_choices, None
+        )
     name = "halted"
     while name in domains:
         name += "'"
     halted = Variable(name, (False, True), (False,), "own", "Env", name)
     fairness = (*system.fairness, e.Not(e.Read(name))) if system.fairness else ()
     relativised = tuple(
-        formula if system.fairness else replace(formula, formula=passing_over(formula.formula, name))
+        formula if system.fairness else replace(formula, formula=relativise(formula.formula, name))
         for formula in formulas
     )
     widened = replace(system, variables=(*system.variables, halted, *choices), fairness=fairness)
-    return Total(widened, relativised, choosing, name)
+    return TotalSystem(widened, relativised, player_choices, name)
 
 
-def _choosing(player: Player, domains: Domains) -> Choosing:
-    """Return how the choice comes about, with conditions that plainly always hold made true."""
+def _player_choice(player: Player, domains: Domains) -> PlayerChoice:
+    """Return the properties of the choice; valid guards become true."""
     actions = tuple(
         Action(one.name, e.TRUE if is_unsatisfiable(e.negate(one.allowed), domains) else one.allowed)
         for one in player.actions
     )
     allowed = [action.allowed for action in actions]
     pairs = combinations(allowed, 2)
-    is_free = len(allowed) > _COMPARED or not all(is_unsatisfiable(e.conj(pair), domains) for pair in pairs)
-    is_sure = is_unsatisfiable(e.conj(map(e.negate, allowed)), domains)
-    return Choosing(replace(player, actions=actions), is_free, is_sure)
+    is_free = len(allowed) > _MAX_COMPARED_ACTIONS or not all(is_unsatisfiable(e.conj(pair), domains) for pair in pairs)
+    is_total = is_unsatisfiable(e.conj(map(e.negate, allowed)), domains)
+    return PlayerChoice(replace(player, actions=actions), is_free, is_total)
 
 
-def _stays_inside(change: Change, domains: Domains) -> bool:
+def _stays_in_range(change: Change, domains: Domains) -> bool:
     return all(
-        _is_inside(value, domains, name)
-        or is_unsatisfiable(e.conj((change.guard, _outside(value, domains[name]))), domains)
+        _is_in_domain(value, domains, name)
+        or is_unsatisfiable(e.conj((change.guard, _is_outside(value, domains[name]))), domains)
         for name, value in change.updates
     )
 
 
-def _is_inside(value: Expr, domains: Domains, name: str) -> bool:
-    """Whether the kind of the expression alone shows that it has a value of the variable's domain."""
+def _is_in_domain(value: Expr, domains: Domains, name: str) -> bool:
+    """Tell whether the type of the expression implies a value in the variable's domain."""
     if isinstance(domains[name][0], bool):
         return True
     return isinstance(value, e.Read) and set(domains[value.variable]) <= set(domains[name])
 
 
-def _outside(value: Expr, domain: tuple[Value, ...]) -> Expr:
+def _is_outside(value: Expr, domain: tuple[Value, ...]) -> Expr:
     return e.negate(e.one_of(value, domain))
 
 
-# --- formulas that pass over the state to halt in
+# --- relativisation to running states
 
 
-def passing_over(formula: Formula, halted: str) -> Formula:
-    """Return what holds of the system with ``halted`` where the formula holds of the system without."""
+def relativise(formula: Formula, halted: str) -> Formula:
+    """Return a formula that holds in the system with ``halted`` iff this one holds in the system without."""
     halted_atom = f.Atom(e.Read(halted), halted)
-    return _Passing(halted_atom, f.Not(halted_atom)).of(formula)
+    return _Relativisation(halted_atom, f.Not(halted_atom)).of(formula)
 
 
 @dataclass(frozen=True)
-class _Passing:
-    there: Formula
-    going: Formula
+class _Relativisation:
+    halted_atom2: Formula
+    running: Formula
 
     def of(self, formula: Formula) -> Formula:
         parts = tuple(map(self.of, f.children(formula)))
@@ -132,31 +136,33 @@ class _Passing:
             case f.OnPaths(quantifier, path):
                 operator = f.ctl_path(rebuilt)
                 if operator is not None:
-                    return replace(rebuilt, path=self._some(operator) if quantifier == "E" else self._all(operator))
-                endless = f.Globally(self.going)
+                    return replace(
+                        rebuilt, path=self._exists(operator) if quantifier == "E" else self._for_all(operator)
+                    )
+                endless = f.Globally(self.running)
                 along = f.And((endless, path)) if quantifier == "E" else f.Implies(endless, path)
                 return replace(rebuilt, path=along)
             case _:
                 return rebuilt
 
-    def _some(self, path: f.Path) -> f.Path:
+    def _exists(self, path: f.Path) -> f.Path:
         match path:
             case f.Next(operand) | f.Finally(operand) | f.Globally(operand):
-                return replace(path, operand=self._before(operand))
+                return replace(path, operand=self._while_running(operand))
             case f.Until(_, right) | f.Release(_, right):
-                return replace(path, right=self._before(right))
+                return replace(path, right=self._while_running(right))
             case f.WeakUntil(left, right):
-                return f.WeakUntil(self._before(left), self._before(right))
+                return f.WeakUntil(self._while_running(left), self._while_running(right))
 
-    def _all(self, path: f.Path) -> f.Path:
+    def _for_all(self, path: f.Path) -> f.Path:
         match path:
             case f.Next(operand) | f.Finally(operand) | f.Globally(operand):
-                return replace(path, operand=self._unless(operand))
+                return replace(path, operand=self._unless_halted(operand))
             case f.Until(_, right) | f.WeakUntil(_, right) | f.Release(_, right):
-                return replace(path, right=self._unless(right))
+                return replace(path, right=self._unless_halted(right))
 
-    def _before(self, operand: Formula) -> Formula:
-        return f.And((operand, self.going))
+    def _while_running(self, operand: Formula) -> Formula:
+        return f.And((operand, self.running))
 
-    def _unless(self, operand: Formula) -> Formula:
-        return f.Or((operand, self.there))
+    def _unless_halted(self, operand: Formula) -> Formula:
+        return f.Or((operand, self.halted_atom2))

@@ -1,4 +1,4 @@
-"""Drawings for Graphviz: who says what to whom and what that means, or the reachable states and the steps between."""
+"""Export to Graphviz: agents, messages and commitments, or the state space."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cplc.system.model import Message, System
 from cplc.system.printer import condition_text, content_text, expr_text, value_text
 
 MAX_DRAWN_STATES: Final = 200
-"""More states than this are not drawn one by one."""
+"""Maximum number of states that are drawn individually."""
 MAX_EXPLORED_STATES: Final = 10_000
-"""More states than this are not even looked at."""
+"""Maximum number of states that are explored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Drawing:
 
 
 def export(request: Request) -> Export:
-    """Return the drawing; what the file asks has no place in it. Of a model in ISPL it is always the states."""
+    """Return the drawing, without formulas; a model in ISPL is always drawn as its state space."""
     drawn = request.states or request.system.is_synchronous
     drawing = _states(request.system) if drawn else _overview(request.system)
     text = render(
@@ -63,13 +63,13 @@ def quoted(*lines: str) -> str:
     return '"{}"'.format("\\n".join(escaped))
 
 
-# --- who says what to whom
+# --- agents, messages and commitments
 
 
 def _overview(system: System) -> Drawing:
     return Drawing(
-        "A box is an agent, a rounded box a commitment or claim. A message goes from its sender to its receiver; "
-        "dashed arrows say what it does to commitments and claims.",
+        "Boxes are agents, rounded boxes commitments and claims. Solid arrows lead from the sender to the message and "
+        "on to the receiver; dashed arrows show its operations on commitments and claims.",
         [*_agents(system), *_standings(system), *_messages(system)],
         [edge for message in system.messages for edge in _message_edges(system, message)],
     )
@@ -130,18 +130,18 @@ def _states(system: System) -> Drawing:
         tuple(edge for edge in graph.edges if edge[0] in set(graph.states[:MAX_DRAWN_STATES])),
         complete=False,
     )
-    total = f"there are {len(graph.states):,}" if graph.complete else f"there are more than {MAX_EXPLORED_STATES:,}"
-    return _state_drawing(system, first, (f"all states but the first {MAX_DRAWN_STATES}, for {total}",))
+    total = f"{len(graph.states):,}" if graph.complete else f"more than {MAX_EXPLORED_STATES:,}"
+    return _state_drawing(system, first, (f"all states but the first {MAX_DRAWN_STATES} of {total}",))
 
 
 _STEPS_REMARK: Final = (
-    "Each box is a reachable state and says what is not as it was at first: `m@A` that A "
-    "has its copy of m, `m` that everybody has; a black point leads to where runs "
-    "begin. The idle step, which is possible everywhere, is left out."
+    "Boxes are reachable states, labelled by the differences from the initial values: `m@A` means that A has its "
+    "copy of m, `m` that all agents have theirs. A black point leads to the initial states. The idle step, enabled in "
+    "every state, is omitted."
 )
 _ROUNDS_REMARK: Final = (
-    "Each box is a reachable state and says what is not as it was at first; a black point leads to where runs begin. "
-    "An arrow says what those do who have a choice."
+    "Boxes are reachable states, labelled by the differences from the initial values. A black point leads to the "
+    "initial states. Arrows show the actions of the agents that have a choice."
 )
 
 
@@ -163,7 +163,7 @@ def _state_drawing(system: System, graph: StateGraph, left_out: tuple[str, ...] 
 
 
 def _quotient_drawing(system: System, graph: StateGraph) -> Drawing | None:
-    """Draw states with the same commitments and claims as one, if that leaves something to be seen."""
+    """Draw the quotient by equal commitments and claims, unless it is trivial or too large."""
     standing = [n for n, variable in enumerate(system.variables) if variable.kind in ("commitment", "claim")]
 
     def part(state: Values) -> Values:
@@ -189,11 +189,12 @@ def _quotient_drawing(system: System, graph: StateGraph) -> Drawing | None:
         for values, size in members.items()
     ]
     return Drawing(
-        "Each box stands for the reachable states with these commitments and claims. An arrow says that from some of "
-        "them the step leads to some of those; steps that change no commitment or claim are left out.",
+        "Boxes are classes of reachable states with equal commitments and claims. An arrow means that the step leads "
+        "from some state of one class to some state of the other. Steps that change no commitment or claim are "
+        "omitted.",
         [*nodes, _INITIAL_NODE],
         [*_initial_edges(dict.fromkeys(number[part(state)] for state in graph.initial)), *_steps(steps)],
-        (f"what tells the {len(graph.states):,} states apart besides commitments and claims",),
+        (f"differences between the {len(graph.states):,} states other than commitments and claims",),
     )
 
 
@@ -229,6 +230,6 @@ def _differences(system: System, state: Values, fixed: Sequence[Value | None]) -
 
 
 def _received(system: System, state: Values) -> set[str]:
-    """Return the messages that are there in every copy; their name alone says so."""
+    """Return the messages of which every agent has its copy."""
     copies = [(v.about, value) for v, value in zip(system.variables, state, strict=True) if v.kind == "copy"]
     return {about for about, _ in copies} - {about for about, value in copies if value is False}

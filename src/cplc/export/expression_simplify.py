@@ -1,4 +1,4 @@
-"""Expressions with something put in place of variables, and whether they are ever true."""
+"""Substitution in expressions, and a satisfiability check by case splits with unit propagation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Domains = Mapping[str, tuple[Value, ...]]
 
 
 def substitute(value: Expr, meanings: Mapping[str, Expr]) -> Expr:
-    """Return the expression with these in the place of variables, all at once, and simplified."""
+    """Return the simplified expression after simultaneous substitution of variables."""
     return replace_variables(value, lambda name: meanings.get(name))
 
 
 def replace_variables(value: Expr, meaning: Callable[[str], Expr | None]) -> Expr:
-    """Return the expression with every variable replaced that has a meaning."""
+    """Return the expression with each variable replaced for which ``meaning`` returns an expression."""
 
     def of(part: Expr) -> Expr:
         match part:
@@ -43,14 +43,14 @@ def replace_variables(value: Expr, meaning: Callable[[str], Expr | None]) -> Exp
 
 
 def is_unsatisfiable(condition: Expr, domains: Domains, cases: int = 2000) -> bool:
-    """Whether the condition is false whatever the values; with more cases than this it counts as possible."""
+    """Tell whether the condition is unsatisfiable; False if that takes more than ``cases`` case splits."""
     return _CaseSplit(domains, cases).refutes(condition)
 
 
 class _CaseSplit:
     def __init__(self, domains: Domains, cases: int) -> None:
         self._domains = domains
-        self._left = cases
+        self._remaining_cases = cases
 
     def refutes(self, condition: Expr) -> bool:
         condition = self._propagate_units(condition)
@@ -60,13 +60,13 @@ class _CaseSplit:
         if choice is None:
             return False
         for value in self._domains[choice]:
-            self._left -= 1
-            if self._left < 0 or not self.refutes(substitute(condition, {choice: e.Const(value)})):
+            self._remaining_cases -= 1
+            if self._remaining_cases < 0 or not self.refutes(substitute(condition, {choice: e.Const(value)})):
                 return False
         return True
 
     def _propagate_units(self, condition: Expr) -> Expr:
-        """Put what the conjunction demands of single variables into the rest of it."""
+        """Substitute the unit literals of a conjunction until none is left (unit propagation)."""
         while isinstance(condition, e.And | e.Read | e.Not | e.Equal):
             parts = condition.operands if isinstance(condition, e.And) else (condition,)
             units = dict(fixed for part in parts if (fixed := _unit_literal(part)))
@@ -77,7 +77,7 @@ class _CaseSplit:
 
 
 def _unit_literal(part: Expr) -> tuple[str, Expr] | None:
-    """Return the one value that a variable must have for this to be true."""
+    """Return the variable and value that this literal fixes."""
     match part:
         case e.Read(name):
             return name, e.TRUE

@@ -1,10 +1,14 @@
-"""Justice as conditions on states, for targets whose fairness speaks of nothing else.
+"""Translation of justice over steps (weak fairness) to state-based fairness (Büchi conditions), and of formulas to LTL.
 
-A justice is met where none of its steps is enabled, or by taking one. Where taking one always leads to a state in
-which none is enabled, "infinitely often not enabled" says the same: who takes one infinitely often comes to such
-states infinitely often. Otherwise a bit is added that flips with these steps and nothing else, and "infinitely often
-set or not enabled" together with "infinitely often clear or not enabled" says it: if the steps stay enabled from some
-point on, both together ask for infinitely many flips.
+Definition. A run satisfies a justice constraint iff infinitely often none of its steps is enabled or one is taken.
+
+Claim. If its steps disable themselves, the constraint is equivalent to "infinitely often not enabled". Otherwise add a
+bit that exactly these steps toggle; the constraint is equivalent to both "infinitely often set or not enabled" and
+"infinitely often clear or not enabled".
+
+Proof. In the first case each taken step leads to a state where none is enabled. In the second case, if the steps are
+enabled forever from some point on, both conditions hold iff the bit toggles infinitely often; else both hold, as does
+the constraint.
 """
 
 from __future__ import annotations
@@ -23,30 +27,30 @@ from cplc.system.model import Justice, Step, System, Variable
 
 @dataclass(frozen=True, slots=True)
 class JusticeCondition:
-    """What must hold infinitely often."""
+    """A condition that holds infinitely often on fair runs."""
 
     purpose: str
     role: str | None
-    """The role that must be assumed to keep going; None where it always holds."""
+    """The role whose fairness is assumed; None for an unconditional constraint."""
     holds: Expr
 
 
 @dataclass(frozen=True)
 class FairSystem:
-    """A system in which fairness is a matter of states."""
+    """A system with state-based fairness."""
 
     system: System
-    """The system itself, or with bits added; these belong to ``Env`` and nobody sees them."""
+    """The system, with toggle bits if needed; they belong to ``Env`` and no agent observes them."""
     bits: tuple[str, ...] = ()
     conditions: tuple[JusticeCondition, ...] = ()
 
-    def met(self, assuming: frozenset[str]) -> tuple[tuple[str, Expr], ...]:
-        """Return what holds infinitely often when these roles keep going, each with what it is for."""
+    def conditions_for(self, assuming: frozenset[str]) -> tuple[tuple[str, Expr], ...]:
+        """Return the conditions under the assumption that these roles keep going, each with its purpose."""
         return tuple((c.purpose, c.holds) for c in self.conditions if c.role is None or c.role in assuming)
 
 
 def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
-    """Return the system with a condition for all justice that holds when these roles keep going, and all fairness."""
+    """Return the system with state conditions for all justice under the assumption, and for all fairness."""
     names = {variable.name for variable in system.variables}
     bits: list[str] = []
     toggled_by: dict[int, list[str]] = {}
@@ -68,13 +72,13 @@ def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
 
 
 def disables_itself(system: System, justice: Justice) -> bool:
-    """Whether none of its steps is ever enabled right after one of them was taken."""
+    """Tell whether none of its steps is enabled immediately after one of them was taken."""
     enabled = system.enabled(justice)
     return all(is_unsatisfiable(*_enabled_next(system, system.steps[index], enabled)) for index in justice.steps)
 
 
 def _enabled_next(system: System, step: Step, condition: Expr) -> tuple[Expr, Domains]:
-    """Return that the step is possible and the condition true after it, and the domains of what is read there."""
+    """Return that the step is enabled and the condition true after it, with the domains of all variables."""
     domains = {variable.name: variable.domain for variable in system.variables}
     chosen = {name: _fresh(f"{name}'", set(domains)) for name in step.free}
     after: dict[str, Expr] = dict(step.updates) | {name: e.Read(later) for name, later in chosen.items()}
@@ -99,15 +103,15 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-# --- which formulas ask for fair runs
+# --- formulas that depend on fairness
 
 
 def needs_fairness(system: System, formula: Formula) -> bool:
-    """Whether it can make a difference that only fair runs count.
+    """Tell whether the truth of the formula may depend on the restriction to fair runs.
 
-    Every justice can be met from every state, by taking its steps in turn. So without ``fairness`` in the file every
-    finite beginning of a run is that of a fair run, and what CTL says of finitely many steps needs no fair run. With
-    it, everything said of runs does.
+    Every finite run can be extended to a just run, by taking enabled steps in turn (machine closure). So without
+    ``fairness`` in the file, formulas with finite evidence do not depend on fairness. With ``fairness``, every path
+    quantifier does.
     """
     return any(_depends_on_fairness(system, part) for part in f.subformulas(formula))
 
@@ -125,7 +129,7 @@ def _depends_on_fairness(system: System, part: Formula) -> bool:
 
 
 def _has_finite_evidence(quantifier: str, path: f.Path | None) -> bool:
-    """Whether a run that does what ``E`` asks, or breaks what ``A`` asks, has done so after finitely many steps."""
+    """Tell whether witnesses of ``E``, or counterexamples of ``A``, are finite prefixes."""
     match path:
         case f.Next():
             return True
@@ -139,15 +143,14 @@ def _has_finite_evidence(quantifier: str, path: f.Path | None) -> bool:
             return False
 
 
-# --- formulas of linear time
+# --- linear-time formulas
 
 
 def to_ltl(formula: Formula) -> Formula | None:
-    """Return a path formula that every run from a state satisfies iff the state satisfies this; None if unknown.
+    """Return an LTL formula that holds on all runs from a state iff the state satisfies this one; None if unknown.
 
-    Besides ``A`` over anything without quantifiers inside these are the deterministic formulas of ACTL (Maidl, 2000):
-    there ``A`` can be dropped throughout, because at most one of the operands of an alternative speaks of runs, and a
-    condition on states tells when it is that operand's turn.
+    Covered are ``A path`` without inner quantifiers, and deterministic ACTL (Maidl, "The common fragment of CTL and
+    LTL", 2000): at most one operand of each disjunction is temporal, so ``A`` can be dropped everywhere.
     """
     match formula:
         case f.Atom():
@@ -160,9 +163,9 @@ def to_ltl(formula: Formula) -> Formula | None:
             translated = [to_ltl(operand) for operand in operands]
             return None if None in translated else f.And(tuple(part for part in translated if part is not None))
         case f.Implies(left, right) if _is_boolean(left):
-            return _over(formula, (left, to_ltl(right)))
+            return _rebuilt(formula, (left, to_ltl(right)))
         case f.Or(operands) if sum(not _is_boolean(operand) for operand in operands) <= 1:
-            return _over(formula, [part if _is_boolean(part) else to_ltl(part) for part in operands])
+            return _rebuilt(formula, [part if _is_boolean(part) else to_ltl(part) for part in operands])
         case f.OnPaths("A", path, None):
             return _linear_path(path)
         case _ if _is_boolean(formula):
@@ -172,31 +175,31 @@ def to_ltl(formula: Formula) -> Formula | None:
 
 
 def _linear_path(path: Formula) -> Formula | None:
-    """Return what is said of a run with the quantifiers in it dropped; with past in it they could not be."""
+    """Return the path formula without inner quantifiers; None with past operators, where they cannot be dropped."""
     if any(isinstance(part, f.Past) for part in f.subformulas(path)):
         return None
     match path:
         case f.Next(operand) | f.Globally(operand):
-            return _over(path, (to_ltl(operand),))
+            return _rebuilt(path, (to_ltl(operand),))
         case f.Finally(operand) if _is_boolean(operand):
             return path
         case f.Until(left, right) | f.WeakUntil(left, right) if _is_boolean(right):
-            return _over(path, (to_ltl(left), right))
+            return _rebuilt(path, (to_ltl(left), right))
         case f.Release(left, right) if _is_boolean(left):
-            return _over(path, (left, to_ltl(right)))
+            return _rebuilt(path, (left, to_ltl(right)))
         case _ if f.is_state_formula(path):
             return to_ltl(path)
         case _:
             return None
 
 
-def _over(formula: Formula, operands: Sequence[Formula | None]) -> Formula | None:
+def _rebuilt(formula: Formula, operands: Sequence[Formula | None]) -> Formula | None:
     defined = tuple(operand for operand in operands if operand is not None)
     return f.with_children(formula, defined) if len(defined) == len(operands) else None
 
 
 def _is_boolean(formula: Formula) -> bool:
-    """Whether it is a Boolean combination of conditions on the present state."""
+    """Tell whether the formula is a Boolean combination of atoms."""
     match formula:
         case f.Atom():
             return True

@@ -1,4 +1,4 @@
-"""What stands at the top of every exported file: where it comes from, what it means, what is not in it."""
+"""Header comment of exported files: origin, encoding, omissions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ _WIDTH = 100
 
 
 def header_lines(request: Request, remarks: Iterable[str] = (), left_out: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the lines of the header, in ASCII and without the target's marks of a comment.
-
-    ``left_out`` is what the exporter itself leaves out.
-    """
+    """Return the lines of the header in ASCII, without comment signs; ``left_out`` are the exporter's omissions."""
     origin = request.origin
     lines = [f"{request.system.name}, exported from {origin.source} by cplc {origin.version}"]
     lines += [f"{key}: {value}" for key, value in request.system.header]
@@ -23,7 +20,7 @@ def header_lines(request: Request, remarks: Iterable[str] = (), left_out: Sequen
         lines += ["", *textwrap.wrap(remark, _WIDTH)]
     notes = (*request.left_out, *left_out)
     if notes:
-        lines += ["", "Left out:"]
+        lines += ["", "Omitted:"]
     for note in notes:
         lines += textwrap.wrap(f"{note}.", _WIDTH, initial_indent="* ", subsequent_indent="  ")
     return tuple(map(comment, lines))

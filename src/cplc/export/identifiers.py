@@ -1,7 +1,6 @@
-"""Names that a target accepts, made from those of the system: legal, recognisable and distinct.
+"""Identifiers of a target language for the names of a system: legal, recognisable and distinct.
 
-``pay[1]@Mer`` becomes ``pay_1_at_Mer``. Different names stay different, also for a target that does not tell capital
-letters from small ones, and the same names in the same order always give the same result.
+``pay[1]@Mer`` becomes ``pay_1_at_Mer``. The mapping is injective, also for case-insensitive targets, and deterministic.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ _REPLACEMENTS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class IdentifierSyntax:
-    """What a target takes for a name: a letter, then letters, digits and underscores, unless it is reserved."""
+    """Identifiers of a target: a letter, then letters, digits and underscores; reserved words are excluded."""
 
     reserved: frozenset[str] = frozenset()
     folds_case: bool = False
-    """Whether names that differ in capital letters alone are the same to it."""
+    """Identifiers are case-insensitive."""
 
     def key(self, name: str) -> str:
         return name.casefold() if self.folds_case else name
 
 
 def unique_identifiers(originals: Iterable[str], syntax: IdentifierSyntax, taken: Iterable[str] = ()) -> dict[str, str]:
-    """Return a name for each of the originals; none is reserved, taken or given twice."""
+    """Return a distinct identifier for each original; none is reserved or taken."""
     used = {syntax.key(name) for name in (*syntax.reserved, *taken)}
     names: dict[str, str] = {}
     for original in dict.fromkeys(originals):
@@ -48,7 +47,7 @@ def unique_identifiers(originals: Iterable[str], syntax: IdentifierSyntax, taken
 
 
 def sanitized(original: str) -> str:
-    """Return letters, digits and single underscores that remind of the original; other names may give the same."""
+    """Return an identifier that resembles the original; not injective."""
     plain = "".join(map(_ascii, unicodedata.normalize("NFKD", original)))
     for pattern, replacement in _REPLACEMENTS:
         plain = re.sub(pattern, replacement, plain)
@@ -57,7 +56,7 @@ def sanitized(original: str) -> str:
 
 
 def _ascii(character: str) -> str:
-    """Return what stands for the character in ASCII: itself, nothing for an accent, its number for a letter."""
+    """Return the character in ASCII: itself, nothing for an accent, its code point for a letter."""
     if character.isascii():
         return character
     if unicodedata.combining(character):

@@ -1,8 +1,8 @@
-"""Systems for MCMAS 1.3.
+"""Export of protocols to ISPL for MCMAS 1.3.
 
-The environment keeps all variables and takes the steps: an action of its own names each, and `idle` changes nothing.
-Each role is an agent that watches: it sees those variables that make up its local state. So knowledge is that of the
-system, and there are as many reachable states.
+The environment owns all variables and takes all steps: one action for each step, and `idle`, which changes nothing.
+Each role is a passive agent that observes the variables of its local state. So the indistinguishability relations and
+the number of reachable states are those of the system.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Final, TypeVar
 from cplc.export.header import comment, header_lines
 from cplc.export.identifiers import sanitized, unique_identifiers
 from cplc.export.ispl_expressions import IDENTIFIERS, IDLE, Vocabulary
-from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, Unsaid, is_ctl, last_step_bits, with_observers
+from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, is_ctl, last_step_bits, with_observers
 from cplc.export.ispl_specifications import ExportPlan, Specification, plan_export
-from cplc.export.request import Export, ExportedFormula, Request
+from cplc.export.request import Export, ExportedFormula, NotExpressible, Request
 from cplc.export.templating import render
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -31,19 +31,19 @@ K = TypeVar("K", bound=Hashable)
 
 _WIDTH: Final = 120
 _MAX_NAME_LETTERS: Final = 48
-"""Names made of what is written in formulas are cut after this many letters."""
+"""Maximum length of identifiers that are made from formulas."""
 
 
 def export(request: Request) -> Export:
-    """Return the system with everything asked of it that CTL* and knowledge can say."""
+    """Return the model with the formulas that CTL* with knowledge can express."""
     planned = plan_export(request.system, request.formulas)
     file = _File(planned)
     translated, left_out = [], list(planned.left_out)
-    for one in planned.asked:
+    for one in planned.specifications:
         try:
             translated.append((one, file.formula(one)))
-        except Unsaid as problem:
-            left_out.append(f"`{one.question.name}`, for it has {problem}")
+        except NotExpressible as problem:
+            left_out.append(f"`{one.question.name}`: {problem} cannot be expressed")
     text = render(
         "ispl.j2",
         header=header_lines(request, _remarks(file), left_out),
@@ -57,7 +57,8 @@ def export(request: Request) -> Export:
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=[(what, file.said.propositions[holds]) for what, holds in planned.fairness_section],
-        formulas=[(remarks_on(one.question), text) for one, text in translated] or [(["nothing is asked"], ALWAYS)],
+        formulas=[(remarks_on(one.question), text) for one, text in translated]
+        or [(["no formula was exported"], ALWAYS)],
         comment=comment,
         wrap=wrap,
     )
@@ -66,14 +67,14 @@ def export(request: Request) -> Export:
 
 @dataclass(frozen=True)
 class _File:
-    """Everything in the file, by name."""
+    """Content of the file, with identifiers."""
 
     planned: ExportPlan
 
     @cached_property
     def bits(self) -> dict[str, frozenset[str]]:
-        """What is set while the step taken last is one of these."""
-        specifications = self.planned.asked
+        """Bits that record whether the last step is one of these."""
+        specifications = self.planned.specifications
         parts = (part for one in specifications for part in f.subformulas(one.formula) if isinstance(part, f.Atom))
         read = frozenset().union(*(e.reads(part.condition) for part in parts))
         bits = last_step_bits((one.question.formula for one in specifications), self.planned.system)
@@ -81,10 +82,10 @@ class _File:
 
     @cached_property
     def system(self) -> System:
-        """The system with everything that the file has besides."""
+        """The system with the auxiliary variables of the file."""
         system = self.planned.system
         bits = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in self.bits)
-        system = with_observers((one.question.formula for one in self.planned.asked), system)
+        system = with_observers((one.question.formula for one in self.planned.specifications), system)
         return replace(system, variables=(*system.variables, *bits) or (_DUMMY_VARIABLE,))
 
     @cached_property
@@ -93,17 +94,17 @@ class _File:
 
     @cached_property
     def _conditions(self) -> dict[Expr, str]:
-        """What propositions stand for, each with a text to remind of it."""
-        parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
+        """Conditions of the propositions, each with its original text."""
+        parts = (part for one in self.planned.specifications for part in f.subformulas(one.formula))
         texts = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
-        assumptions = (("fairness", holds) for one in self.planned.asked for holds in one.assumptions)
+        assumptions = (("fairness", holds) for one in self.planned.specifications for holds in one.assumptions)
         for what, holds in (*self.planned.fairness_section, *assumptions):
             texts.setdefault(holds, what if what == "fairness" else f"fair to {what}")
         return texts
 
     @cached_property
     def _coalitions(self) -> dict[frozenset[str], str]:
-        parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
+        parts = (part for one in self.planned.specifications for part in f.subformulas(one.formula))
         epistemic = (part for part in parts if isinstance(part, f.Knows))
         groups = (part.agents for part in epistemic if part.mode != "each" or len(part.agents) > 1)
         return {frozenset(group): " and ".join(group) for group in groups}
@@ -124,7 +125,7 @@ class _File:
     # --- what the template prints
 
     def observed(self) -> list[tuple[str, str]]:
-        """Return what everybody sees, name and type."""
+        """Return the variables that all agents observe: name and type."""
         selector = (v for v in self.system.variables if v.name == self.planned.assuming)
         return [(self.vocabulary.variables[v.name], self.vocabulary.type_of(v)) for v in selector]
 
@@ -139,7 +140,7 @@ class _File:
             )
 
     def evolution(self) -> Iterator[tuple[str, str]]:
-        """Yield each assignment and when it is made: for each variable one that applies, if any does."""
+        """Yield each assignment with its guard; in each state at most one applies to a variable."""
         for variable in self.system.variables:
             for step in self.system.steps:
                 for value, condition in self._assigned(variable, step):
@@ -168,7 +169,7 @@ class _File:
             yield agent.name, self.vocabulary.agents[agent.name], [self.vocabulary.variables[v] for v in agent.local]
 
     def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
-        """Yield the propositions; there must be one."""
+        """Yield the propositions; MCMAS requires one."""
         if always or not self.said.propositions:
             yield "true", ALWAYS, self.vocabulary.text(e.TRUE, "Environment.")
         for condition, name in self.said.propositions.items():
@@ -186,11 +187,11 @@ class _File:
 
 
 _DUMMY_VARIABLE: Final = Variable("nothing", (False, True), (False,), "own", "Env", "nothing")
-"""For a system without variables; MCMAS wants one."""
+"""Variable of a system that has none; MCMAS requires one."""
 
 
 def abbreviated_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
-    """Return a name for each key that reminds of its text."""
+    """Return an identifier for each key that resembles its text."""
     used = list(taken)
     names: dict[K, str] = {}
     for key, text in texts.items():
@@ -201,7 +202,7 @@ def abbreviated_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, s
 
 
 def wrap(text: str) -> str:
-    """Break it into lines that can be read: before connectives and after commas."""
+    """Break the text into lines before connectives and after commas."""
     protected = re.sub(r"(?<!,) (?!(?:and|or|->|U|if|:) )", "\xa0", text)
     lines = textwrap.fill(
         protected,
@@ -217,28 +218,29 @@ def wrap(text: str) -> str:
 def _remarks(file: _File) -> Iterator[str]:
     names = file.vocabulary.variables
     yield (
-        f"The environment keeps all variables and takes all steps; with the action `{IDLE}`, possible in every state, "
-        "nothing changes. Each agent sees the variables of its own local state, and nothing else."
+        f"The environment owns all variables and takes all steps. The action `{IDLE}`, enabled in every state, "
+        "changes nothing. Each agent observes exactly the variables of its local state."
     )
     assuming = file.planned.assuming
     copies = len(file.system.variable[assuming].domain) if assuming is not None else 1
     bits = [names[bit] for bit in (*file.planned.bits, *file.bits)]
     if assuming is not None:
         yield (
-            f"`{names[assuming]}` says which roles are assumed to keep going. It never changes, everybody sees it, and "
-            "each question concerns the runs on which it says what the question assumes."
+            f"`{names[assuming]}` is the set of roles that are assumed to keep going. It is constant on each run and "
+            "observable by all agents. A formula that depends on fairness holds vacuously where the set differs from "
+            "its assumption."
         )
     if bits:
-        yield f"Nobody sees {', '.join(bits)}, and no step asks for them. They only keep what was done."
+        yield f"History bits, which no agent observes and no step reads: {', '.join(bits)}."
     multiple = "as many" if copies == 1 else f"{copies} times as many"
     yield (
-        f"There are {multiple} reachable states as in the system"
-        + (", and more, for those bits tell states apart." if bits else ".")
+        f"The model has {multiple} reachable states as the system"
+        + (", and more because of the history bits." if bits else ".")
     )
 
 
 def remarks_on(question: ExportedFormula) -> list[str]:
-    """Return what stands above a formula."""
+    """Return the comment lines above a formula."""
     return [
         f"{question.name}: {question.text}",
         *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),

@@ -1,8 +1,7 @@
-"""Names and conditions of ISPL, the language of MCMAS.
+"""Identifiers and conditions of ISPL, the language of MCMAS.
 
-ISPL compares variables with values and with each other, and assigns values; it counts with bounded integers, which
-MCMAS tells apart by more codes than they have values. So numbers become words here, and every other use of them is
-written out, value by value.
+MCMAS encodes bounded integers with unused codes, which falsify the number of reachable states. So integers become
+values of enumerations, and arithmetic and order are expanded value by value.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
 IDLE: Final = "idle"
-"""The action of the environment when nothing happens."""
+"""The environment's action that changes nothing."""
 
 _RESERVED: Final = """
     Semantics MultiAssignment SingleAssignment MA SA Agent Environment Obsvars Lobsvars Vars RedStates GreenStates
@@ -28,18 +27,15 @@ _RESERVED: Final = """
     """
 _EXPORT_WORDS: Final = "idle watch watching always"
 IDENTIFIERS: Final = IdentifierSyntax(frozenset((*_RESERVED.split(), *_EXPORT_WORDS.split())))
-"""What MCMAS reserves, and the words that the export itself uses."""
+"""Reserved words of MCMAS, and names that the export introduces."""
 
 Cases = Mapping[Value, Expr]
-"""Each value that an expression may have, and when it has it; the conditions exclude each other."""
+"""Possible values of an expression, each with its condition; the conditions are mutually exclusive."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What everything in a system is called in the file, and how its conditions are written.
-
-    There is one space of names for all of it, although MCMAS would need less.
-    """
+    """Identifiers, in one name space, and conditions of a system in the file."""
 
     system: System
 
@@ -53,7 +49,7 @@ class Vocabulary:
 
     @cached_property
     def values(self) -> Mapping[Value, str]:
-        """The words that stand for values that are no truth values."""
+        """Identifiers of the values that are not Boolean."""
         domains = (variable.domain for variable in self.system.variables)
         originals = {str(value): value for domain in domains for value in domain if not isinstance(value, bool)}
         names = unique_identifiers(originals, IDENTIFIERS, (*self.agents.values(), *self.variables.values()))
@@ -81,11 +77,11 @@ class Vocabulary:
     # --- conditions
 
     def text(self, condition: Expr, prefix: str = "") -> str:
-        """Return the condition; ``prefix`` stands before variables where it is not the environment who reads them."""
+        """Return the condition; ``prefix`` qualifies variables outside the environment."""
         return _Writer(self, prefix).text(self.condition(condition))
 
     def condition(self, condition: Expr) -> Expr:
-        """Return the same condition made of comparisons of a variable with a value, or with one of the same type."""
+        """Return an equivalent condition over equalities of a variable with a value or a variable of its type."""
         match condition:
             case e.Const() | e.Read():
                 return condition
@@ -111,7 +107,7 @@ class Vocabulary:
                 raise AssertionError(condition)
 
     def cases(self, expr: Expr) -> Cases:
-        """Return the values that it may have and when."""
+        """Return the possible values of an expression with their conditions."""
         match expr:
             case e.Const(value):
                 return {value: e.TRUE}
@@ -130,7 +126,7 @@ class Vocabulary:
                 return {True: condition, False: e.negate(condition)}
 
     def assigned(self, variable: Variable, value: Expr) -> Iterator[tuple[str, str | None]]:
-        """Yield what the variable may become and when, None for always."""
+        """Yield the possible next values with their conditions; None if unconditional."""
         if isinstance(value, e.Read) and self._same_type(value.variable, variable.name):
             yield self.variables[value.variable], None
             return
@@ -139,7 +135,7 @@ class Vocabulary:
                 yield self.value(assigned_value), None if e.is_true(condition) else self.text(condition)
 
     def _changed_cases(self, variable: Variable, value: Expr) -> Cases:
-        """Return what it may become and when, without the cases in which it is told to stay as it is."""
+        """Return the possible next values with their conditions, without cases that leave the variable unchanged."""
         match value:
             case e.Read(variable.name):
                 return {}

@@ -13,6 +13,7 @@ from math import prod
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
+from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Read, Value
@@ -28,15 +29,11 @@ _MAX_COMBINATIONS: Final = 4096
 """Maximum number of valuations that are enumerated to decide whether a condition is constant."""
 
 
-class Unsaid(Exception):
-    """The target cannot express the formula; the message names the construct."""
-
-
 # --- translation to operators of MCMAS
 
 
 def to_mcmas_operators(formula: Formula, system: System) -> Formula:
-    """Return an equivalent formula over operators of MCMAS; raise `Unsaid`.
+    """Return an equivalent formula over operators of MCMAS; raise `NotExpressible`.
 
     The knowledge of a channel's observer becomes that of one more agent (see `observed_expressions`). The next step of
     a run is in a set iff the last step is in the set in the next state. Without conditions of ``fairness``, some run
@@ -57,16 +54,16 @@ def to_mcmas_operators(formula: Formula, system: System) -> Formula:
                     continue
                 _initially(expr, system)
                 if any(not e.reads(expr).isdisjoint(step.free) for step in system.steps):
-                    raise Unsaid("a commitment that a step leaves in any of several states")
+                    raise NotExpressible("commitments that a step changes nondeterministically")
             return f.Knows("each", (observer_name(observer),), to_mcmas_operators(operand, system))
         case f.Taken(steps, text):
             return f.Next(f.Atom(e.Read(last_step_bit(steps, system)), f"last {text}"))
         case f.OnPaths(_, _, f.Taken()):
-            raise Unsaid("a quantifier over runs with some steps alone")
+            raise NotExpressible("path quantifiers that are restricted to some steps")
         case f.Enforces():
-            raise Unsaid("what a group can enforce, which MCMAS understands differently")
+            raise NotExpressible("strategies, whose semantics differs in MCMAS,")
         case f.Previous() | f.Once() | f.Historically() | f.Since():
-            raise Unsaid("something about the past")
+            raise NotExpressible("past operators")
         case _:
             return f.with_children(formula, tuple(to_mcmas_operators(child, system) for child in f.children(formula)))
 
@@ -119,10 +116,10 @@ def with_observers(formulas: Iterable[Formula], system: System) -> System:
 
 
 def _initially(condition: Expr, system: System) -> bool:
-    """Return the value of a condition in the initial states; raise `Unsaid` if it has both."""
+    """Return the value of a condition in the initial states; raise `NotExpressible` if it has both."""
     values = _possible_values(condition, {name: system.variable[name].initial for name in e.reads(condition)})
     if values not in ({True}, {False}):
-        raise Unsaid("a commitment that some initial states have and others have not")
+        raise NotExpressible("commitments that exist in some initial states only")
     return values == {True}
 
 
@@ -187,7 +184,7 @@ class Ctl:
     said: FormulaNames
 
     def text(self, formula: Formula) -> str:
-        """Return the formula, in brackets unless it is atomic; raise `Unsaid` if it is too long."""
+        """Return the formula, in brackets unless it is atomic; raise `NotExpressible` if it is too long."""
         match formula:
             case f.Atom(condition, _):
                 return _atom(condition, self.said)
@@ -196,11 +193,11 @@ class Ctl:
             case f.OnPaths(quantifier):
                 operator = f.ctl_path(formula)
                 assert operator is not None
-                return short(self._path(quantifier, operator))
+                return checked_length(self._path(quantifier, operator))
             case f.Knows(mode, agents, operand):
                 return epistemic_text(mode, agents, self.text(operand), self.said)
             case f.Enforces(group, goal):
-                return short(self._enforces(self.said.coalitions[frozenset(group)], goal))
+                return checked_length(self._enforces(self.said.coalitions[frozenset(group)], goal))
             case _:
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
 
@@ -249,7 +246,7 @@ class Ctl:
 
 @dataclass(frozen=True, slots=True)
 class CtlStar:
-    """Writes CTL*; fairness assumptions beyond those of the file become premises of each path formula."""
+    """Writes CTL*; additional fairness assumptions become premises of path formulas."""
 
     said: FormulaNames
     system: System
@@ -257,12 +254,12 @@ class CtlStar:
     """Conditions that hold infinitely often on the fair runs."""
 
     def text(self, formula: Formula) -> str:
-        """Return the state or path formula, in brackets unless it is atomic; raise `Unsaid` if it is too long."""
+        """Return the formula, in brackets unless it is atomic; raise `NotExpressible` if it is too long."""
         match formula:
             case f.Atom(condition, _):
                 return _atom(condition, self.said)
             case f.OnPaths(quantifier, path):
-                return short(self._on_paths(quantifier, self.text(path), needs_fairness(self.system, formula)))
+                return checked_length(self._on_paths(quantifier, self.text(path), needs_fairness(self.system, formula)))
             case f.Knows(mode, agents, operand):
                 return epistemic_text(mode, agents, self.text(operand), self.said)
             case f.Next(operand):
@@ -281,7 +278,7 @@ class CtlStar:
                 return unroll("{0} or ({2} and {1})", "X", bound, self.text(right), self.text(left))
             case f.WeakUntil(left, right):
                 one, other = self.text(left), self.text(right)
-                return short(f"(!((!{other}) U ((!{one}) and (!{other}))))")
+                return checked_length(f"(!((!{other}) U ((!{one}) and (!{other}))))")
             case f.Release(left, right):
                 return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
             case _:
@@ -308,7 +305,7 @@ def unroll(pattern: str, step: str, bound: int, now: str, meanwhile: str = "") -
     """Return the expansion of a bounded operator: ``bound`` nested next-step operators."""
     text = now
     for _ in range(bound):
-        text = short(f"({pattern.format(now, f'({step} {text})', meanwhile)})")
+        text = checked_length(f"({pattern.format(now, f'({step} {text})', meanwhile)})")
     return text
 
 
@@ -333,14 +330,14 @@ def boolean(formula: Formula, operands: list[str]) -> str:
         case f.And() | f.Or() if len(operands) == 1:
             return operands[0]
         case f.And():
-            return short(f"({' and '.join(operands)})")
+            return checked_length(f"({' and '.join(operands)})")
         case f.Or():
-            return short(f"({' or '.join(operands)})")
+            return checked_length(f"({' or '.join(operands)})")
         case f.Implies():
-            return short(f"({operands[0]} -> {operands[1]})")
+            return checked_length(f"({operands[0]} -> {operands[1]})")
         case f.Iff():
             one, other = operands
-            return short(f"(({one} -> {other}) and ({other} -> {one}))")
+            return checked_length(f"(({one} -> {other}) and ({other} -> {one}))")
         case _:
             raise AssertionError(formula)
 
@@ -351,7 +348,7 @@ def _atom(condition: Expr, names: FormulaNames) -> str:
     return names.propositions[condition]
 
 
-def short(text: str) -> str:
+def checked_length(text: str) -> str:
     if len(text) > _MAX_FORMULA_LENGTH:
-        raise Unsaid("a bound or an equivalence too large to write out")
+        raise NotExpressible("bounds or equivalences this large")
     return text

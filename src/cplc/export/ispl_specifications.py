@@ -1,13 +1,13 @@
-"""How each question is asked of MCMAS, which knows one fairness for a whole file.
+"""Specifications for MCMAS, which has one set of fairness constraints for a whole file.
 
-Questions that assume different roles need different fairness. A variable that never changes says which; its value is
-any at first, everybody sees it, fairness towards a role is asked for where it says so, and a question only concerns
-the runs where it says what the question assumes. So the file holds one copy of the system for each set of roles.
+Questions with different assumptions need different fairness constraints. A constant with a nondeterministic initial
+value selects the assumption: the constraints of a role apply where it is assumed, and each formula is restricted to the
+runs with its own assumption. So the model contains one copy of the system for each set of assumed roles. All agents
+observe the selector, so knowledge is unchanged.
 
-With a ``Fairness`` section MCMAS drops all states from which no fair run begins, for knowledge and for what is initial
-as well. Justice alone can be met from every state, so it drops none. Conditions of the protocol's own ``fairness``
-belong to the section where no question could tell that states are dropped; otherwise they stand before everything
-that is said of runs, in CTL*: ``A ((G F a) -> …)``.
+With a ``Fairness`` section MCMAS removes all states without fair runs, also for knowledge and from the initial states.
+Justice removes none, since every state has a just run. Conditions of the protocol's own ``fairness`` belong to the
+section if no formula depends on removed states; otherwise they become premises in CTL*: ``A ((G F a) -> …)``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
-from cplc.export.ispl_formulas import Unsaid, to_mcmas_operators
-from cplc.export.request import ExportedFormula
+from cplc.export.ispl_formulas import to_mcmas_operators
+from cplc.export.request import ExportedFormula, NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -30,57 +30,62 @@ from cplc.system.model import System, Variable
 class Specification:
     question: ExportedFormula
     formula: Formula
-    """In words that MCMAS has."""
+    """The formula over operators of MCMAS."""
     assumptions: tuple[Expr, ...]
-    """What must hold infinitely often beyond what the section says, where the formula speaks of runs."""
+    """Fairness conditions beyond the section: premises of each path formula."""
 
 
 @dataclass(frozen=True)
 class ExportPlan:
     system: System
-    """The system with all that fairness needs besides."""
+    """The system with the auxiliary variables of fairness."""
     bits: tuple[str, ...]
-    """Those that flip with steps that can be taken again at once."""
+    """Bits that steps toggle which do not disable themselves."""
     assuming: str | None
-    """The variable that says which roles are assumed to keep going, if that differs from question to question."""
+    """The variable that selects the assumed roles, if questions differ in them."""
     fairness_section: tuple[tuple[str, Expr], ...]
-    """What holds infinitely often on all runs of the file, each with what it is for."""
-    asked: tuple[Specification, ...]
+    """Conditions of the ``Fairness`` section, each with its purpose."""
+    specifications: tuple[Specification, ...]
     left_out: tuple[str, ...]
 
 
 def plan_export(system: System, questions: Sequence[ExportedFormula]) -> ExportPlan:
-    """Say how each question is asked, and what it cannot be asked for."""
+    """Return the specifications and their fairness constraints, with notes on omissions."""
     rewritten, left_out = [], []
     for question in questions:
         try:
             rewritten.append((question, to_mcmas_operators(question.formula, system)))
-        except Unsaid as problem:
-            left_out.append(f"`{question.name}`, for it has {problem}")
+        except NotExpressible as problem:
+            left_out.append(f"`{question.name}`: {problem} cannot be expressed")
     fair_ones = [question for question, formula in rewritten if needs_fairness(system, formula)]
     if not fair_ones:
         return ExportPlan(system, (), None, (), tuple(Specification(*one, ()) for one in rewritten), tuple(left_out))
     fair = fair_system(system, frozenset().union(*(question.assuming for question in fair_ones)))
-    kinds = _RoleSets.of(system, fair_ones)
-    fairness_section = _section(fair, kinds)
+    selection = _RoleSets.of(system, fair_ones)
+    fairness_section = _section(fair, selection)
     assumptions: tuple[Expr, ...] = ()
     if not all(_ignores_dropped_states(formula) for _, formula in rewritten):
         fairness_section = tuple((what, holds) for what, holds in fairness_section if holds not in system.fairness)
         assumptions = system.fairness
     specifications = tuple(
-        Specification(question, kinds.restricted(question, formula), assumptions)
+        Specification(question, selection.restricted(question, formula), assumptions)
         if needs_fairness(system, formula)
         else Specification(question, formula, ())
         for question, formula in rewritten
     )
     return ExportPlan(
-        kinds.with_selector(fair.system), fair.bits, kinds.selector, fairness_section, specifications, tuple(left_out)
+        selection.with_selector(fair.system),
+        fair.bits,
+        selection.selector,
+        fairness_section,
+        specifications,
+        tuple(left_out),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _RoleSets:
-    """The sets of roles that questions assume; roles that no constraint speaks of do not count."""
+    """Sets of roles that questions assume, without roles that no constraint mentions."""
 
     system: System
     sets: tuple[frozenset[str], ...]
@@ -91,7 +96,7 @@ class _RoleSets:
         return cls(system, tuple(role_sets))
 
     def restricted(self, question: ExportedFormula, formula: Formula) -> Formula:
-        """Return that the formula holds where that is assumed which the question assumes."""
+        """Return the formula restricted to the runs with the assumption of the question."""
         if self.selector is None:
             return formula
         roles = _roles(self.system, question.assuming)
@@ -99,14 +104,14 @@ class _RoleSets:
         return f.Implies(f.Atom(is_selected, f"assuming {_role_list(roles)}"), formula)
 
     def applies_to(self, role: str | None) -> Expr:
-        """Return where fairness towards this role is asked for."""
+        """Return the condition under which fairness of this role is assumed."""
         asked_for = [_role_set_value(roles) for roles in self.sets if role is None or role in roles]
         if len(asked_for) == len(self.sets):
             return e.TRUE
         return e.one_of(e.Read(self.variable), asked_for)
 
     def with_selector(self, system: System) -> System:
-        """Return the system with the variable, if there is anything to tell."""
+        """Return the system with the selector, if one is needed."""
         if self.selector is None:
             return system
         names = tuple(map(_role_set_value, self.sets))
@@ -119,7 +124,7 @@ class _RoleSets:
 
     @property
     def variable(self) -> str:
-        """The name of the one that says which roles are assumed to keep going."""
+        """Name of the selector."""
         name = "assuming"
         while name in self.system.variable:
             name += "'"
@@ -135,28 +140,28 @@ def _role_list(roles: frozenset[str]) -> str:
 
 
 def _role_set_value(roles: frozenset[str]) -> str:
-    """Return the value that says so; it should look like no other name in the file."""
+    """Return the selector's value for these roles; it differs from other names of the file."""
     return f"role {_role_list(roles)}" if roles else "no role"
 
 
-def _section(fair: FairSystem, kinds: _RoleSets) -> tuple[tuple[str, Expr], ...]:
+def _section(fair: FairSystem, selection: _RoleSets) -> tuple[tuple[str, Expr], ...]:
     return tuple(
-        (condition.purpose, e.disj((e.negate(kinds.applies_to(condition.role)), condition.holds)))
+        (condition.purpose, e.disj((e.negate(selection.applies_to(condition.role)), condition.holds)))
         for condition in fair.conditions
     )
 
 
-# --- what can tell that states are dropped
+# --- dependence on states without fair runs
 
 
 def _ignores_dropped_states(formula: Formula) -> bool:
-    """Whether nothing changes where states without a fair run are dropped."""
+    """Tell whether removing states without fair runs preserves the truth of the formula."""
     knowing = any(isinstance(part, f.Knows) for part in f.subformulas(formula))
     return not knowing and _value_without_fair_runs(formula) is True
 
 
 def _value_without_fair_runs(formula: Formula) -> bool | None:
-    """Return whether the formula holds where no fair run begins; None if that depends."""
+    """Return the value of the formula in states without fair runs; None if unknown (Kleene logic)."""
     match formula:
         case f.OnPaths(quantifier):
             return quantifier == "A"

@@ -1,7 +1,7 @@
-"""Synchronous systems in ISPL: what was read of it is written again, agent by agent.
+"""Export of synchronous systems to ISPL, agent by agent.
 
-Numbers stay numbers, for they are counted with; so MCMAS counts reachable states too high where the range of one is no
-power of two, as it did in the original.
+Numbers remain numbers, since ISPL computes with them. So MCMAS overestimates the number of reachable states if the size
+of a range is not a power of two, as it does for the original.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final, Literal
 from cplc.export.header import comment, header_lines
 from cplc.export.ispl import abbreviated_names, remarks_on, wrap
 from cplc.export.ispl_expressions import Vocabulary
-from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, Unsaid, is_ctl
+from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, is_ctl
 from cplc.export.ispl_synchronous_expressions import ENVIRONMENT, Names, Writer
-from cplc.export.request import CannotExport, Export, ExportedFormula, Request
+from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
 from cplc.export.templating import render
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -27,18 +27,18 @@ from cplc.system.model import Agent, System
 from cplc.system.synchronous import Player
 
 _MAX_INITIAL_COMBINATIONS: Final = 10_000
-"""So many combinations of values a condition on initial states may be written out for."""
+"""Maximum number of valuations that a condition on initial states is expanded to."""
 
 
 def export(request: Request) -> Export:
-    """Return the system with everything asked of it that MCMAS 1.3 can say."""
+    """Return the model with the formulas that MCMAS 1.3 can express."""
     file = _File(request.system, tuple(request.formulas))
     translated, left_out = [], []
     for one in request.formulas:
         try:
             translated.append((one, file.formula(one.formula)))
-        except Unsaid as problem:
-            left_out.append(f"`{one.name}`, for it has {problem}")
+        except NotExpressible as problem:
+            left_out.append(f"`{one.name}`: {problem} cannot be expressed")
     text = render(
         "ispl_synchronous.j2",
         header=header_lines(request, (), left_out),
@@ -48,7 +48,7 @@ def export(request: Request) -> Export:
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=list(file.fairness()),
-        formulas=[(remarks_on(one), text) for one, text in translated] or [(["nothing is asked"], ALWAYS)],
+        formulas=[(remarks_on(one), text) for one, text in translated] or [(["no formula was exported"], ALWAYS)],
         comment=comment,
         wrap=wrap,
     )
@@ -61,20 +61,20 @@ class _Agent:
     name: str
     observed: list[str]
     variables: list[tuple[str, str, str]]
-    """What each was called, its name and type."""
+    """Original name, identifier and type of each."""
     actions: list[str]
     protocol: list[tuple[str, str]]
-    """Conditions, and an action that each allows."""
+    """Conditions, each with an action that it allows."""
     other: list[str]
     evolution: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class _File:
-    """Everything in the file, by name."""
+    """Content of the file, with identifiers."""
 
     system: System
-    asked: tuple[ExportedFormula, ...]
+    questions: tuple[ExportedFormula, ...]
 
     @cached_property
     def names(self) -> Names:
@@ -89,12 +89,12 @@ class _File:
         targets = [{name for change in rule for name, _ in change.updates} for p in players for rule in p.rules]
         if all(len(change.updates) == 1 for change in changes) and all(len(names) == 1 for names in targets):
             return "SingleAssignment"
-        raise CannotExport("in ISPL either a whole agent changes by one rule or each of its variables does")
+        raise CannotExport("in ISPL either each agent has one rule or each of its variables has one")
 
     def agents(self) -> Iterator[_Agent]:
         players = {player.agent: player for player in self.system.players}
         if len(players) < len(self.system.players) or players.keys() != self.system.agent.keys():
-            raise CannotExport("in ISPL every agent makes one choice")
+            raise CannotExport("in ISPL every agent chooses exactly one action per round")
         first = sorted(self.system.agents, key=lambda agent: agent.name != ENVIRONMENT)
         return (self._agent(agent, players[agent.name]) for agent in first)
 
@@ -102,10 +102,10 @@ class _File:
         writer = Writer(self.names, agent.name)
         own = self.names.owned(agent)
         if not own and agent.name != ENVIRONMENT:
-            raise CannotExport(f"in ISPL `{agent.name}` has to have a variable")
+            raise CannotExport(f"in ISPL `{agent.name}` must have a variable")
         ours = {variable.name for variable in own}
         if any(name not in ours for rule in player.rules for change in rule for name, _ in change.updates):
-            raise CannotExport(f"in ISPL `{agent.name}` cannot change what is not its own")
+            raise CannotExport(f"in ISPL `{agent.name}` can change its own variables only")
         names = self.names.variables
         protocol, other = self._protocol(player, writer)
         return _Agent(
@@ -120,7 +120,7 @@ class _File:
         )
 
     def _protocol(self, player: Player, writer: Writer) -> tuple[list[tuple[str, str]], list[str]]:
-        """Return the lines and what other states allow; with no line at all an environment could do anything."""
+        """Return the lines and the actions of `Other`; an environment without lines could take any action."""
         called = self.names.actions
         if all(isinstance(action.allowed, e.Const) for action in player.actions):
             allowed = [called[action.name] for action in player.actions if e.is_true(action.allowed)]
@@ -144,24 +144,24 @@ class _File:
         some = f"Action = {self.names.actions[player.actions[0].name]}"
         return f"{some} or !({some})" if guard.value else f"{some} and !({some})"
 
-    # --- what is asked
+    # --- formulas
 
     def _formulas(self) -> Iterator[Formula]:
-        yield from (one.formula for one in self.asked)
+        yield from (one.formula for one in self.questions)
         yield from (condition.operand for condition in self.system.recurring)
 
     def fairness(self) -> Iterator[str]:
-        """Yield the conditions of fairness; those that variables decide are propositions."""
+        """Yield the fairness conditions; conditions on variables are propositions."""
         yield from (self.said.propositions[condition] for condition in self.system.fairness)
         for condition in self.system.recurring:
             try:
                 yield self.formula(condition.operand)
-            except Unsaid as problem:
-                raise CannotExport(f"a condition of fairness has {problem}") from None
+            except NotExpressible as problem:
+                raise CannotExport(f"fairness conditions with {problem} cannot be expressed") from None
 
     @cached_property
     def _conditions(self) -> dict[Expr, str]:
-        """What propositions stand for, each with a text to remind of it."""
+        """Conditions of the propositions, each with its original text."""
         parts = (part for formula in self._formulas() for part in f.subformulas(formula))
         texts = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
         for condition in self.system.fairness:
@@ -191,15 +191,15 @@ class _File:
         for part in f.subformulas(formula):
             match part:
                 case f.Commits() | f.Fulfils():
-                    raise Unsaid("social commitment, which MCMAS 1.3 does not know")
+                    raise NotExpressible("social commitments")
                 case f.Adjacent():
-                    raise Unsaid("an operation on commitments, which MCMAS 1.3 does not know")
+                    raise NotExpressible("operations on commitments")
                 case f.Taken() | f.Previous() | f.Once() | f.Historically() | f.Since():
-                    raise Unsaid("something about steps or the past")
+                    raise NotExpressible("steps and past operators")
                 case f.Enforces(uniform=True):
-                    raise Unsaid("uniform strategies, which are an option of MCMAS: -atlk 2")
+                    raise NotExpressible("uniform strategies, an option of MCMAS (-atlk 2),")
                 case f.Enforces() | f.Knows(_, ()) if not is_ctl(formula):
-                    raise Unsaid("in CTL* what a group can enforce or what is so in all states")
+                    raise NotExpressible("strategies and validity in CTL*")
                 case _:
                     pass
         if is_ctl(formula):
@@ -207,7 +207,7 @@ class _File:
         return f"CTL* {CtlStar(self.said, self.system).text(formula)}"
 
     def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
-        """Yield the propositions; there must be one."""
+        """Yield the propositions; MCMAS requires one."""
         writer = Writer(self.names, None)
         if always or not self.said.propositions:
             yield ALWAYS, ALWAYS, writer.condition(e.TRUE)
@@ -218,10 +218,10 @@ class _File:
         for group, name in self.said.coalitions.items():
             yield name, [text for agent, text in self.names.agents.items() if agent in group]
 
-    # --- how it begins
+    # --- initial states
 
     def initial(self) -> Iterator[str]:
-        """Yield conditions that all hold at first; there must be one."""
+        """Yield the conjuncts of the initial condition; MCMAS requires one."""
         writer = Writer(self.names, None, allows_inequality=False)
         yielded = False
         for variable in self.system.variables:
@@ -235,7 +235,7 @@ class _File:
             yield writer.condition(e.TRUE)
 
     def _in_equalities(self, condition: Expr) -> Expr:
-        """Return the condition in equalities alone: MCMAS takes nothing else there."""
+        """Return the condition over equalities only, as MCMAS requires in initial states."""
         match condition:
             case e.Not(operand):
                 return e.negate(self._in_equalities(operand))
@@ -250,5 +250,5 @@ class _File:
                 for name in e.reads(condition):
                     cases *= len(self.system.variable[name].domain)
                 if cases > _MAX_INITIAL_COMBINATIONS:
-                    raise CannotExport("ISPL counts with nothing in initial states, and this has too many cases")
+                    raise CannotExport("ISPL has no arithmetic in initial states; this condition has too many cases")
                 return Vocabulary(self.system).condition(condition)

@@ -1,4 +1,4 @@
-"""Conditions and values of synchronous systems in ISPL, as an agent writes them or as one who sees everything does."""
+"""Identifiers, conditions and values of synchronous systems in ISPL, in the scope of an agent or of the model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cplc.system.model import Agent, System, Variable
 
 ENVIRONMENT: Final = "Environment"
 _MCMAS_WORDS: Final = IdentifierSyntax(IDENTIFIERS.reserved - {"idle", "watch", "watching", "always"})
-"""What MCMAS reserves, and nothing of the words that only exports of protocols use."""
+"""Reserved words of MCMAS, without the names that exports of protocols introduce."""
 _OR, _AND, _ATOM = range(3)
-"""How tightly a condition holds together."""
+"""Precedence levels of conditions."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What everything is called. A variable has its name within its agent."""
+    """Identifiers of a model; variables are named within their agent."""
 
     system: System
 
@@ -35,12 +35,12 @@ class Names:
 
     @cached_property
     def variables(self) -> Mapping[str, str]:
-        """The bare names; those of one agent are distinct."""
+        """Unqualified names, distinct within each agent."""
         all_names: dict[str, str] = {}
         for agent in self.system.agents:
             own = {v.name.removeprefix(f"{agent.name}."): v.name for v in self.owned(agent)}
             names = unique_identifiers(own, _MCMAS_WORDS, self.agents.values())
-            all_names |= {own[short]: name for short, name in names.items()}
+            all_names |= {own[checked_length]: name for checked_length, name in names.items()}
         return all_names
 
     def owned(self, agent: Agent) -> tuple[Variable, ...]:
@@ -88,7 +88,7 @@ class Writer:
     names: Names
     agent: str | None
     allows_inequality: bool = True
-    """Whether there is ``<>``; in initial states MCMAS does not read it."""
+    """``<>`` is available; in initial states MCMAS rejects it."""
 
     # --- conditions
 
@@ -128,7 +128,7 @@ class Writer:
         return text if precedence >= level else f"({text})"
 
     def _action_comparison(self, left: Expr, right: Expr) -> str | None:
-        """Return what it says of somebody's action, if it does."""
+        """Return a comparison with an agent's action; None if it is none."""
         players = self.names.system.player
         match left, right:
             case (e.Read(choice), e.Const(str() as action)) | (e.Const(str() as action), e.Read(choice)) if (
@@ -141,10 +141,10 @@ class Writer:
                 return None
 
     def _constant(self, value: bool) -> str:
-        """Return a comparison that is always so, or never; of a variable that there is."""
+        """Return a valid or an unsatisfiable comparison over a visible variable."""
         visible = self._visible_variables()
         if not visible:
-            raise CannotExport(f"`{self.agent}` has no variable to say in ISPL what is always so")
+            raise CannotExport(f"in ISPL a constant condition of `{self.agent}` requires a variable")
         same = self._name(visible[0])
         return f"{same} = {same}" if value else f"!({same} = {same})"
 
@@ -154,7 +154,7 @@ class Writer:
 
     def _name(self, variable: str) -> str:
         if variable in self.names.system.player:
-            raise CannotExport("in ISPL an action is compared with an action by its name alone")
+            raise CannotExport("in ISPL an action is compared with the name of an action only")
         owner = self.names.system.variable[variable].owner
         if self.agent is not None and variable not in self.names.system.agent[self.agent].local:
             raise CannotExport(f"in ISPL `{self.agent}` cannot read `{variable}`")
@@ -164,7 +164,7 @@ class Writer:
     # --- values
 
     def value(self, value: Expr) -> str:
-        """Return a value that is assigned or compared."""
+        """Return the text of a value that is assigned or compared."""
         match value:
             case e.Const(constant):
                 return self.names.value(constant)
@@ -183,10 +183,10 @@ class Writer:
             case e.Arith("+" | "-" | "*" | "/" as op, left, right):
                 return f"({self._operand(left)} {op} {self._operand(right)})"
             case _:
-                raise CannotExport("ISPL has no remainder, and no distinction of cases in a value")
+                raise CannotExport("ISPL has no remainder and no conditional values")
 
     def _operand(self, value: Expr) -> str:
-        """Return the same; a negative number can only stand alone."""
+        """Return the text of an operand, where negative numbers are not allowed."""
         match value:
             case e.Const(int() as number) if number < 0 and not isinstance(number, bool):
                 return f"(0 - {-number})"

@@ -1,8 +1,8 @@
-"""Systems for PRISM and Storm: a Markov decision process in which nothing is left to chance.
+"""Export to PRISM and Storm: a Markov decision process without probabilistic choice.
 
-Each agent is a module with its variables, and ``Env`` one with the rest. A step is an action: the module of who takes
-it has the guard, and every module that owns what changes takes part. An action ``idle`` is possible everywhere. So
-the choices in a state are the steps of the system, and the reachable states are the same.
+Each agent is a module with its variables; ``Env`` is the module of all others. A step is an action on which modules
+synchronise: the actor's module has the guard, modules with changed variables have the updates. The action ``idle`` is
+enabled in every state. So the choices of a state are the steps of the system, and the reachable states are equal.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from cplc.export.header import comment, header_lines
 from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.export.prism_expressions import IDENTIFIERS, Vocabulary
 from cplc.export.prism_formulas import Pctl
-from cplc.export.request import Export, ExportedFormula, Request
-from cplc.export.smv_formulas import Unsaid
+from cplc.export.request import Export, ExportedFormula, NotExpressible, Request
 from cplc.export.templating import render
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -31,8 +30,8 @@ LABELS: Final = IdentifierSyntax(frozenset({"init", "deadlock"}) | IDENTIFIERS.r
 
 
 def export(request: Request) -> Export:
-    """Return the model, and beside it the properties."""
-    written, left_out = _said(request.system, request.formulas)
+    """Return the model, with the properties in a companion file."""
+    written, left_out = _translatable(request.system, request.formulas)
     fair = _fair_system(request.system, written)
     labels = _labels(fair, written)
     vocabulary = Vocabulary(fair.system)
@@ -57,16 +56,18 @@ def export(request: Request) -> Export:
 # --- formulas
 
 
-def _said(system: System, questions: Sequence[ExportedFormula]) -> tuple[list[ExportedFormula], tuple[str, ...]]:
-    """Return the questions that can be asked, and for each of the others why not."""
+def _translatable(
+    system: System, questions: Sequence[ExportedFormula]
+) -> tuple[list[ExportedFormula], tuple[str, ...]]:
+    """Return the expressible questions, and a note on each omission."""
     written: list[ExportedFormula] = []
     left_out: list[str] = []
     for question in questions:
         try:
             Pctl(dict.fromkeys(_conditions(question), "x")).text(question.formula)
             written.append(question)
-        except Unsaid as problem:
-            left_out.append(f"`{question.name}`, for it has {problem}")
+        except NotExpressible as problem:
+            left_out.append(f"`{question.name}`: {problem} cannot be expressed")
     return written, tuple(left_out)
 
 
@@ -80,12 +81,12 @@ def _fair_system(system: System, written: Sequence[ExportedFormula]) -> FairSyst
 
 
 def _logic(fair: FairSystem, question: ExportedFormula, labels: dict[Expr, str]) -> Pctl:
-    met = tuple(dict.fromkeys(condition for _, condition in fair.met(question.assuming)))
-    return Pctl(labels, met, partial(needs_fairness, fair.system))
+    conditions_for = tuple(dict.fromkeys(condition for _, condition in fair.conditions_for(question.assuming)))
+    return Pctl(labels, conditions_for, partial(needs_fairness, fair.system))
 
 
 def _labels(fair: FairSystem, written: Sequence[ExportedFormula]) -> dict[Expr, str]:
-    """Return a name for every condition that a property mentions: what was written for it, or what it is for."""
+    """Return a label for each condition of a property, made from its text or purpose."""
     texts: dict[Expr, str] = {}
     for question in written:
         for part in f.subformulas(question.formula):
@@ -102,13 +103,13 @@ def _labels(fair: FairSystem, written: Sequence[ExportedFormula]) -> dict[Expr, 
 def _properties(request: Request, written: Sequence[ExportedFormula], fair: FairSystem, labels: dict[Expr, str]) -> str:
     names = unique_identifiers((question.name for question in written), LABELS)
     properties = [
-        (_about(question), names[question.name], _logic(fair, question, labels).text(question.formula))
+        (_remarks_on(question), names[question.name], _logic(fair, question, labels).text(question.formula))
         for question in written
     ]
     return render("prism_props.j2", header=header_lines(request), properties=properties, comment=comment)
 
 
-def _about(question: ExportedFormula) -> list[str]:
+def _remarks_on(question: ExportedFormula) -> list[str]:
     return [
         f"{question.name}: {question.text}",
         *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
@@ -118,12 +119,12 @@ def _about(question: ExportedFormula) -> list[str]:
 
 def _remarks(fair: FairSystem) -> Iterator[str]:
     yield (
-        "Every choice is free, and none is left to chance: a property holds with probability 1 under all strategies "
-        "iff it holds on all runs. The action `idle` is possible everywhere. There are as many reachable states as in "
-        "the system"
+        "All choices are nondeterministic, none is probabilistic: a property holds with probability 1 under all "
+        "strategies iff it holds on all runs. The action `idle` is enabled in every state. The model has as many "
+        "reachable states as the system"
         + (
-            ", and more where the bits below tell them apart: up to twice as many for each bit, which flips with "
-            "steps that can be taken again at once and makes fairness towards them a matter of states."
+            ", and up to twice as many for each toggle bit. A toggle bit encodes justice of steps that do not disable "
+            "themselves as a condition on states."
             if fair.bits
             else "."
         )
@@ -145,20 +146,20 @@ class Module:
     name: str
     original: str
     variables: tuple[tuple[str, str, str, str | None], ...]
-    """Name, what it stands for, type, and the value at first where there is only one for every variable."""
+    """Identifier, original name, type, and the initial value if every variable has exactly one."""
     commands: tuple[Command, ...]
 
 
 def _modules(vocabulary: Vocabulary) -> Iterator[Module]:
     system = vocabulary.system
-    settled = all(len(variable.initial) == 1 for variable in system.variables)
+    is_deterministic_start = all(len(variable.initial) == 1 for variable in system.variables)
     for owner, name in vocabulary.modules.items():
         variables = tuple(
             (
                 vocabulary.variables[variable.name],
                 variable.name,
                 vocabulary.type_of(variable),
-                vocabulary.value(variable.initial[0]) if settled else None,
+                vocabulary.value(variable.initial[0]) if is_deterministic_start else None,
             )
             for variable in system.variables
             if variable.owner == owner
@@ -170,7 +171,7 @@ def _modules(vocabulary: Vocabulary) -> Iterator[Module]:
 
 
 def _commands(vocabulary: Vocabulary, step: Step, owner: str) -> Iterator[Command]:
-    """Yield the part of one module in a step: one command for each choice of values that are free."""
+    """Yield the commands of one module for a step: one for each choice of values of free variables."""
     system = vocabulary.system
     owned = {variable.name for variable in system.variables if variable.owner == owner}
     if step.actor != owner and not step.writes & owned:
@@ -185,7 +186,7 @@ def _commands(vocabulary: Vocabulary, step: Step, owner: str) -> Iterator[Comman
 
 
 def _initial(vocabulary: Vocabulary) -> list[str]:
-    """Return what is so at first, if that is more than one state."""
+    """Return the initial condition, if there are several initial states."""
     variables = vocabulary.system.variables
     if all(len(variable.initial) == 1 for variable in variables):
         return []

@@ -1,4 +1,4 @@
-"""Names and expressions of PRISM, written so that Storm reads them as well."""
+"""Identifiers and expressions of PRISM, in the syntax that Storm reads as well."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ IDENTIFIERS: Final = IdentifierSyntax(
         ]
     )
 )
-"""Words of PRISM and of Storm, and those that the export itself uses."""
+"""Reserved words of PRISM and Storm, and names that the export introduces."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What everything in a system is called in the file, and how its expressions are written."""
+    """Identifiers and expressions of a system in the file."""
 
     system: System
 
     @cached_property
     def codes(self) -> Mapping[str, int]:
-        """The number that stands for each word; PRISM knows no words."""
+        """Integer codes of enumeration values; PRISM has no enumerations."""
         domains = (variable.domain for variable in self.system.variables)
         words = dict.fromkeys(value for domain in domains for value in domain if isinstance(value, str))
         return {word: number for number, word in enumerate(words)}
 
     @cached_property
     def words(self) -> Mapping[str, str]:
-        """The constant that each word is."""
+        """Identifiers of the constants for enumeration values."""
         return unique_identifiers(self.codes, IDENTIFIERS)
 
     @cached_property
@@ -55,7 +55,7 @@ class Vocabulary:
 
     @cached_property
     def modules(self) -> Mapping[str, str]:
-        """The module of each agent, and that of what nobody owns."""
+        """Modules of the agents and of the environment."""
         taken = (*self.words.values(), *self.variables.values())
         return unique_identifiers((*(agent.name for agent in self.system.agents), "Env"), IDENTIFIERS, taken)
 
@@ -66,7 +66,7 @@ class Vocabulary:
 
     @cached_property
     def guards(self) -> Mapping[str, str]:
-        """The name of the condition for each step whose condition is worth a name."""
+        """Names of the guards that are compound formulas."""
         worth = [step.name for step in self.system.steps if isinstance(step.guard, e.And | e.Or)]
         groups = (self.words, self.variables, self.modules, self.steps)
         names = unique_identifiers(
@@ -83,7 +83,7 @@ class Vocabulary:
             case int():
                 return str(value) if value >= 0 else f"({value})"
             case str():
-                return self.words.get(value, "(-1)")  # no variable can be any other word
+                return self.words.get(value, "(-1)")  # no variable has any other value
 
     def type_of(self, variable: Variable) -> str:
         if isinstance(variable.domain[0], bool):
@@ -101,16 +101,16 @@ class Vocabulary:
     # --- expressions
 
     @cached_property
-    def _known(self) -> Mapping[Expr, str]:
+    def _named_guards(self) -> Mapping[Expr, str]:
         named = (step for step in reversed(self.system.steps) if step.name in self.guards)
         return {step.guard: self.guards[step.name] for step in named}
 
     def text(self, expr: Expr) -> str:
-        """Return the expression, in brackets unless it is a single word or negated; guards go by their names."""
-        return self._known.get(expr) or self.written_out(expr)
+        """Return the expression, in brackets unless it is atomic or negated; guards are replaced by their names."""
+        return self._named_guards.get(expr) or self.written_out(expr)
 
     def written_out(self, expr: Expr) -> str:
-        """Return the same, and what a guard's name stands for."""
+        """Return the expression, with the outermost guard written out."""
         match expr:
             case e.Const(value):
                 return self.value(value)
@@ -122,7 +122,7 @@ class Vocabulary:
                 return self._joined("&", operands, "true")
             case e.Or(operands):
                 return self._joined("|", operands, "false")
-            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_be(other, value):
+            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_equal(other, value):
                 return "false"
             case e.Equal(left, right):
                 return self._infix("=", (left, right))
@@ -135,8 +135,8 @@ class Vocabulary:
             case e.Ite(condition, then, otherwise):
                 return f"({self.text(condition)} ? {self.text(then)} : {self.text(otherwise)})"
 
-    def _may_be(self, expr: Expr, value: Value) -> bool:
-        """Whether the value is in the domain, where that is easy to tell."""
+    def _may_equal(self, expr: Expr, value: Value) -> bool:
+        """Tell whether the value may occur; exact for variables."""
         return not isinstance(expr, e.Read) or value in self.system.variable[expr.variable].domain
 
     def _joined(self, symbol: str, operands: Iterable[Expr], neutral: str) -> str:
@@ -149,16 +149,16 @@ class Vocabulary:
         return f"({f' {symbol} '.join(map(self.text, operands))})"
 
     def _remainder(self, left: Expr, right: Expr) -> str:
-        """Return the remainder of what is never negative, for tools differ on negative numbers."""
+        """Return the remainder of a dividend shifted to nonnegative numbers, since tools differ on negative ones."""
         least, most = self._bounds(left)
         divisors = range(self._bounds(right)[0], self._bounds(right)[1] + 1)
         dividend, divisor = self.text(left), self.text(right)
         cases = "0"
         for number in divisors:
             if number > 0:
-                text = f"mod({_plus(dividend, _up(least, number))}, {number})"
+                text = f"mod({_sum_text(dividend, _nonnegative_shift(least, number))}, {number})"
             elif number < 0:
-                text = f"(0 - mod({_plus(f'(0 - {dividend})', _up(-most, -number))}, {-number}))"
+                text = f"(0 - mod({_sum_text(f'(0 - {dividend})', _nonnegative_shift(-most, -number))}, {-number}))"
             else:
                 text = "0"
             one_divisor = len(divisors) == 1
@@ -166,7 +166,7 @@ class Vocabulary:
         return cases
 
     def _bounds(self, expr: Expr) -> tuple[int, int]:
-        """Return numbers between which it lies."""
+        """Return a lower and an upper bound of a numeric expression."""
         match expr:
             case e.Const(value):
                 return int(value), int(value)
@@ -186,10 +186,10 @@ class Vocabulary:
                 raise AssertionError(expr)
 
 
-def _up(least: int, divisor: int) -> int:
-    """Return the multiple of the divisor that makes every number from ``least`` on no less than 0."""
+def _nonnegative_shift(least: int, divisor: int) -> int:
+    """Return a multiple of the divisor that makes all numbers from ``least`` on nonnegative."""
     return -(least // divisor) * divisor if least < 0 else 0
 
 
-def _plus(text: str, number: int) -> str:
+def _sum_text(text: str, number: int) -> str:
     return f"{text} + {number}" if number else text

@@ -1,10 +1,8 @@
-"""Formulas as properties of a PRISM model in which nothing is left to chance.
+"""Formula translation to PCTL* over a PRISM model without probabilistic choice.
 
-There every strategy gives one run, so what holds with probability 1 whatever is chosen holds on all runs, and what
-does not have probability 0 whatever is chosen holds on some run: ``A path`` is ``P>=1 [ path ]`` and ``E path`` is
-``!(P<=0 [ path ])``. Fairness is said within the brackets, where it makes a difference. Only ``!``, ``&``, ``|`` and
-labels are used, and of path operators ``X F G U``, with bounds on ``F`` and ``U`` alone, as
-Storm reads no more than that.
+Each strategy induces one run. So ``A path`` is equivalent to ``P>=1 [ path ]`` and ``E path`` to ``!(P<=0 [ path ])``.
+Fairness is a premise within the brackets of formulas that depend on it. The translation is restricted to the syntax of
+Storm: ``!``, ``&``, ``|``, labels, and the path operators ``X F G U``, with bounds on ``F`` and ``U`` only.
 """
 
 from __future__ import annotations
@@ -12,48 +10,49 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from cplc.export.smv_formulas import Unsaid, what_is
+from cplc.export.request import NotExpressible
+from cplc.export.smv_formulas import construct_name
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Expr
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 
 _MAX_FORMULA_LENGTH: Final = 200_000
-"""Bounds are written out below other operators; a formula that grows beyond this is left out."""
+"""Maximum length of a formula in characters: nested bounds are expanded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pctl:
     labels: Mapping[Expr, str]
-    """The label of every condition."""
+    """Label of each condition."""
     fair: tuple[Expr, ...] = ()
-    """What must hold infinitely often on the runs that count."""
-    asks: Callable[[Formula], bool] = lambda _: False
-    """Whether it makes a difference to a quantifier that only fair runs count."""
+    """Conditions that hold infinitely often on fair runs."""
+    depends_on_fairness: Callable[[Formula], bool] = lambda _: False
+    """Tells whether the truth of a quantified formula depends on fairness."""
 
     def text(self, formula: Formula) -> str:
-        """Return a state formula, closed so that it can stand anywhere; raise `Unsaid`."""
+        """Return a state formula, in brackets; raise `NotExpressible`."""
         match formula:
             case f.Atom(condition):
                 return self._label(condition)
             case f.OnPaths(quantifier, path, None):
                 operator = f.ctl_path(formula)
-                fair = self.fair if self.asks(alone(formula)) else ()
+                fair = self.fair if self.depends_on_fairness(without_nested_quantifiers(formula)) else ()
                 if fair or operator is None:
                     return self._linear(quantifier, path, fair)
                 return self._branching(quantifier, operator)
             case f.OnPaths():
-                raise Unsaid("a quantifier over runs with some steps alone")
+                raise NotExpressible("path quantifiers that are restricted to some steps")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return _boolean(formula, map(self.text, f.children(formula)))
             case _:
-                raise Unsaid(what_is(formula))
+                raise NotExpressible(construct_name(formula))
 
     def _label(self, condition: Expr) -> str:
         return f'"{self.labels[condition]}"'
 
     def _branching(self, quantifier: str, path: f.Path) -> str:
-        """Return one operator over state formulas, in PCTL."""
+        """Return one path operator over state formulas, in PCTL."""
         match path:
             case f.Next(operand):
                 return _quantified(quantifier, f"X {self.text(operand)}")
@@ -78,7 +77,7 @@ class Pctl:
         return _quantified(quantifier, " & ".join((*often, self._path(path))))
 
     def _path(self, path: Formula) -> str:
-        """Return a path formula, closed."""
+        """Return a path formula, in brackets."""
         if f.is_state_formula(path):
             return self.text(path)
         match path:
@@ -94,7 +93,7 @@ class Pctl:
                 return f"({self._path(left)} U {self._path(right)})"
             case f.WeakUntil(left, right):
                 one, other = self._path(left), self._path(right)
-                return _short(f"(({one} U {other}) | (G {one}))")
+                return _checked_length(f"(({one} U {other}) | (G {one}))")
             case f.Release(left, right):
                 return f"!({_not(self._path(left))} U {_not(self._path(right))})"
             case f.Finally(operand, int() as bound):
@@ -105,24 +104,24 @@ class Pctl:
                 one, other = self._path(left), self._path(right)
                 text = other
                 for _ in range(bound):
-                    text = _short(f"({other} | ({one} & (X {text})))")
+                    text = _checked_length(f"({other} | ({one} & (X {text})))")
                 return text
             case f.Taken() | f.Shorthand():
-                raise Unsaid("steps by their names")
+                raise NotExpressible("atoms over steps")
             case f.Previous() | f.Once() | f.Historically() | f.Since():
-                raise Unsaid("what was before")
+                raise NotExpressible("past operators")
             case _:
-                raise Unsaid(what_is(path))
+                raise NotExpressible(construct_name(path))
 
     def _nested(self, operand: str, link: str, bound: int) -> str:
         text = operand
         for _ in range(bound):
-            text = _short(f"({operand} {link} (X {text}))")
+            text = _checked_length(f"({operand} {link} (X {text}))")
         return text
 
 
-def alone(formula: f.OnPaths) -> Formula:
-    """Return the quantifier and what it stands over, without the quantifiers inside."""
+def without_nested_quantifiers(formula: f.OnPaths) -> Formula:
+    """Return the quantified formula with its state subformulas replaced by true."""
 
     def without(part: Formula) -> Formula:
         if f.is_state_formula(part):
@@ -133,13 +132,13 @@ def alone(formula: f.OnPaths) -> Formula:
 
 
 def _quantified(quantifier: str, path: str) -> str:
-    text = _short(path)
+    text = _checked_length(path)
     return f"(P>=1 [ {text} ])" if quantifier == "A" else f"!(P<=0 [ {text} ])"
 
 
 def _denied(quantifier: str, path: str) -> str:
-    """Return that on all runs, or on some, the path formula is false."""
-    text = _short(path)
+    """Return that the path formula is false on all runs, or on some."""
+    text = _checked_length(path)
     return f"(P<=0 [ {text} ])" if quantifier == "A" else f"!(P>=1 [ {text} ])"
 
 
@@ -161,10 +160,10 @@ def _boolean(formula: Formula, operands: Iterable[str]) -> str:
         case f.Or():
             return _joined(" | ", texts, "false")
         case f.Implies():
-            return _short(f"({_not(texts[0])} | {texts[1]})")
+            return _checked_length(f"({_not(texts[0])} | {texts[1]})")
         case _:
             left, right = texts
-            return _short(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
+            return _checked_length(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
 
 
 def _joined(link: str, texts: list[str], empty: str) -> str:
@@ -174,10 +173,10 @@ def _joined(link: str, texts: list[str], empty: str) -> str:
         case [text]:
             return text
         case _:
-            return _short(f"({link.join(texts)})")
+            return _checked_length(f"({link.join(texts)})")
 
 
-def _short(text: str) -> str:
+def _checked_length(text: str) -> str:
     if len(text) > _MAX_FORMULA_LENGTH:
-        raise Unsaid("a bound too large to write out")
+        raise NotExpressible("bounds this large")
     return text

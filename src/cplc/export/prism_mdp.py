@@ -1,11 +1,12 @@
-"""A system with a participant for PRISM and Storm: a Markov decision process of what is open and what is believed.
+"""Export of a participant's Markov decision process to PRISM and Storm: beliefs are probabilistic, other steps are not.
 
-One module. A step that no belief covers is a command of its own; a belief is a command with a probability for each
-event. Where it is open which payload an event has, that is chosen next, while ``chosen`` is the event's number.
+The model is one module. Each step outside beliefs is a command; each belief is a command with a distribution over its
+events. If an event has several payloads, its number is stored in ``chosen`` and the payload is chosen next.
 
-A belief that gives bounds is a command for each of the extreme distributions within them: what lies between is a
-mixture of these, and so neither better nor worse for anybody than all of them.
-PRISM has one side choose in such a model, so what the participant decides is chosen by the same side as the rest.
+A belief with probability intervals is a command for each extreme point of its credal set. All other distributions are
+convex combinations of extreme points, so minimal and maximal probabilities are attained at these.
+PRISM resolves all nondeterminism by one player, so decisions of the participant are minimised or maximised with the
+rest.
 """
 
 from __future__ import annotations
@@ -27,31 +28,33 @@ from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Event, Participant
 
 _LEXICON = IdentifierSyntax(IDENTIFIERS.reserved | {"chosen", "protocol", "over", "some_step", "value"})
-_MOST_BOUNDS = 8
-_ASPECTS = (("conformance", "conforming"), ("achievement", "achieving"))
+_MAX_INTERVALS = 8
+_OBJECTIVES = (("conformance", "conforming"), ("achievement", "achieving"))
 
 
 def export(request: Request, participant: Participant) -> Export:
-    """Return the decision model, and beside it what is asked of it."""
+    """Return the Markov decision process, with the properties in a companion file."""
     for belief in participant.beliefs:
-        if sum(event.low != event.high for event in belief.events) > _MOST_BOUNDS:
+        if sum(event.low != event.high for event in belief.events) > _MAX_INTERVALS:
             raise CannotExport(
-                f"what is believed of `{belief.agent}` has bounds on more than {_MOST_BOUNDS} probabilities at once, "
-                "and these have too many extreme distributions"
+                f"a belief about `{belief.agent}` has intervals for more than {_MAX_INTERVALS} probabilities, "
+                "which have too many extreme distributions"
             )
-    model = _Decision(request.system, participant)
+    model = _MdpModel(request.system, participant)
     vocabulary = model.vocabulary
-    settled = all(len(variable.initial) == 1 for variable in request.system.variables)
+    is_deterministic_start = all(len(variable.initial) == 1 for variable in request.system.variables)
     variables = [
         (
             vocabulary.variables[variable.name],
             variable.name,
             vocabulary.type_of(variable),
-            vocabulary.value(variable.initial[0]) if settled else None,
+            vocabulary.value(variable.initial[0]) if is_deterministic_start else None,
         )
         for variable in request.system.variables
     ]
-    variables.append(("chosen", "chosen", f"[0..{max(1, len(model.pending))}]", "0" if settled else None))
+    variables.append(
+        ("chosen", "chosen", f"[0..{max(1, len(model.pending))}]", "0" if is_deterministic_start else None)
+    )
     initial = [vocabulary.one_of(variable, variable.initial) for variable in request.system.variables]
     achieving = e.conj(goal.condition for goal in participant.goals)
     text = render(
@@ -61,7 +64,7 @@ def export(request: Request, participant: Participant) -> Export:
         formulas=list(model.formulas()),
         variables=variables,
         commands=list(model.commands()),
-        initial=[] if settled else [*initial, "(chosen = 0)"],
+        initial=[] if is_deterministic_start else [*initial, "(chosen = 0)"],
         labels=[
             ("over", "over"),
             ("conforming", f"over & {vocabulary.written_out(participant.conforming)}"),
@@ -70,14 +73,14 @@ def export(request: Request, participant: Participant) -> Export:
         rewards=list(model.rewards()),
         comment=comment,
     )
-    notes = ("benefit, for what messages were worth in all is no part of a state",) if participant.worth else ()
+    notes = ("benefit, because the accumulated value of messages is not part of a state",) if participant.worth else ()
     return Export(text, notes, ((".props", _properties(participant)),), "//")
 
 
 def _properties(participant: Participant) -> str:
     lines = [
         f'"{aspect} {word}": P{word}=? [F "{label}"];'.replace(f"{aspect} {word}", f"{aspect}_{word}")
-        for aspect, label in _ASPECTS
+        for aspect, label in _OBJECTIVES
         for word in ("min", "max")
         if aspect == "conformance" or participant.goals
     ]
@@ -86,20 +89,20 @@ def _properties(participant: Participant) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _remarks(model: _Decision) -> Iterator[str]:
+def _remarks(model: _MdpModel) -> Iterator[str]:
     yield (
-        f"The decision of {model.participant.name}: what is believed happens with its probability, the rest is open. "
-        "A run ends where `over` holds. The least probabilities are those without fairness."
+        f"Markov decision process of {model.participant.name}: events of beliefs are probabilistic, all other steps "
+        "nondeterministic. A run ends where `over` holds. Minimal probabilities are computed without fairness."
     )
     if any(event.low != event.high for belief in model.participant.beliefs for event in belief.events):
         yield (
-            "Where probabilities are known within bounds only, there is a command for each extreme distribution: all "
-            "others are mixtures of these."
+            "Beliefs with probability intervals have a command for each extreme distribution; all other distributions "
+            "are convex combinations of these."
         )
-    if model.decides:
+    if model.has_decisions:
         yield (
-            "The participant decides something itself. Here that is open like the rest, so the least probability may "
-            "be less than what it can count on."
+            "Decisions of the participant are nondeterministic like the rest, so the minimal probability may be less "
+            "than the probability that the participant can guarantee."
         )
 
 
@@ -111,7 +114,7 @@ class _Command:
 
 
 @dataclass(frozen=True)
-class _Decision:
+class _MdpModel:
     system: System
     participant: Participant
 
@@ -121,7 +124,7 @@ class _Decision:
 
     @cached_property
     def pending(self) -> dict[tuple[int, int], int]:
-        """The number of each event of a belief of which it is open how it happens."""
+        """Numbers of the events of beliefs that have several steps or payloads."""
         several = [
             (at, position)
             for at, belief in enumerate(self.participant.beliefs)
@@ -139,13 +142,13 @@ class _Decision:
         stems += [
             f"event {at} extreme {number}"
             for at, belief in enumerate(beliefs)
-            for number in range(1, len(extremes(belief.events)))
+            for number in range(1, len(extreme_distributions(belief.events)))
         ]
         stems += [f"event {number} takes {step.name}" for number in self.pending.values() for step in self.system.steps]
         return dict(unique_identifiers(stems, _LEXICON, (name for group in groups for name in group.values())))
 
     @cached_property
-    def decides(self) -> bool:
+    def has_decisions(self) -> bool:
         return any(self._is_own(step) for step in self.system.steps)
 
     def _is_own(self, step: Step) -> bool:
@@ -155,7 +158,7 @@ class _Decision:
         possible = (e.disj(self.system.steps[step].guard for step in event.steps) for event in belief.events)
         return e.conj((belief.condition, *possible))
 
-    def _restarting(self) -> Expr:
+    def _restart_enabled(self) -> Expr:
         return e.disj(step.guard for step in self.system.steps if step.kind == "restart")
 
     def formulas(self) -> Iterator[tuple[str, str]]:
@@ -165,10 +168,10 @@ class _Decision:
         every = [text(self._applies(belief)) for belief in self.participant.beliefs]
         every += [self._free_guard(at) for at in range(len(self.system.steps))]
         some = [one for one in every if one != "false"]
-        yield "over", f"chosen = 0 & ({text(self._restarting())} | !({' | '.join(some) or 'false'}))"
+        yield "over", f"chosen = 0 & ({text(self._restart_enabled())} | !({' | '.join(some) or 'false'}))"
 
     def _free_guard(self, at: int) -> str:
-        """Return when the step may be taken without a belief that says how likely it is."""
+        """Return the guard of a step as a nondeterministic command, outside of all beliefs."""
         step = self.system.steps[at]
         if step.kind == "restart":
             return "false"
@@ -195,24 +198,24 @@ class _Decision:
                     yield _Command(action, f"chosen = 0 & !over & {self._free_guard(at)}", updates)
         for at, belief in enumerate(self.participant.beliefs):
             guard = f"chosen = 0 & !over & {self._names[f'applies {at}']}"
-            for number, shares in enumerate(extremes(belief.events)):
+            for number, probabilities in enumerate(extreme_distributions(belief.events)):
                 parts = [
-                    f"{_number(share)} : {self._outcome(at, position)}"
-                    for position, share in enumerate(shares)
-                    if share
+                    f"{_number(probability)} : {self._outcome(at, position)}"
+                    for position, probability in enumerate(probabilities)
+                    if probability
                 ]
-                yield _Command(self._event(at, number), guard, " + ".join(parts))
+                yield _Command(self._belief_action(at, number), guard, " + ".join(parts))
         for (at, position), number in self.pending.items():
             for index in self.participant.beliefs[at].events[position].steps:
                 step = self.system.steps[index]
                 for updates in self._updates(step):
                     action = self._names[f"event {number} takes {step.name}"]
                     guard = f"chosen = {number} & {self.vocabulary.written_out(step.guard)}"
-                    yield _Command(action, guard, _also(updates, "(chosen' = 0)"))
+                    yield _Command(action, guard, _joined_updates(updates, "(chosen' = 0)"))
         yield _Command("", "over", "true")
 
-    def _event(self, at: int, number: int) -> str:
-        """Return the action of a belief with the extreme distribution of that number."""
+    def _belief_action(self, at: int, number: int) -> str:
+        """Return the action of a belief for the extreme distribution of that number."""
         return self._names[f"event {at} extreme {number}" if number else f"event {at}"]
 
     def _outcome(self, at: int, position: int) -> str:
@@ -229,7 +232,7 @@ class _Decision:
             yield " & ".join(f"({vocabulary.variables[name]}' = {value})" for name, value in assigned) or "true"
 
     def rewards(self) -> Iterator[tuple[str, str]]:
-        """Yield what each action is worth; a belief with several events is worth their mean."""
+        """Yield the reward of each action; the reward of a belief is its expectation."""
         if not self.participant.worth:
             return
         worth = [
@@ -241,38 +244,38 @@ class _Decision:
             (self.vocabulary.steps[step.name], _number(worth[at])) for at, step in enumerate(steps) if worth[at]
         )
         for at, belief in enumerate(self.participant.beliefs):
-            for number, shares in enumerate(extremes(belief.events)):
+            for number, probabilities in enumerate(extreme_distributions(belief.events)):
                 certain = (
-                    share * worth[belief.events[position].steps[0]]
-                    for position, share in enumerate(shares)
+                    probability * worth[belief.events[position].steps[0]]
+                    for position, probability in enumerate(probabilities)
                     if (at, position) not in self.pending
                 )
                 mean = sum(certain, Fraction(0))
                 if mean:
-                    yield self._event(at, number), _number(mean)
+                    yield self._belief_action(at, number), _number(mean)
         for (at, position), number in self.pending.items():
             for index in self.participant.beliefs[at].events[position].steps:
                 if worth[index]:
                     yield self._names[f"event {number} takes {steps[index].name}"], _number(worth[index])
 
 
-def extremes(events: Sequence[Event]) -> tuple[tuple[Fraction, ...], ...]:
-    """Return the distributions within the bounds of which all others are mixtures: one for bounds that are points."""
+def extreme_distributions(events: Sequence[Event]) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the extreme points of the distributions within the bounds; all others are convex combinations."""
     open_ = [at for at, event in enumerate(events) if event.low != event.high]
     distributions: dict[tuple[Fraction, ...], None] = {}
     for rest in open_ or range(1):
         at_bounds = [at for at in open_ if at != rest]
         for full in product((False, True), repeat=len(at_bounds)):
-            shares = [event.low for event in events]
+            probabilities = [event.low for event in events]
             for at, is_full in zip(at_bounds, full, strict=True):
-                shares[at] = events[at].high if is_full else events[at].low
-            shares[rest] += 1 - sum(shares, Fraction(0))
-            if events[rest].low <= shares[rest] <= events[rest].high:
-                distributions[tuple(shares)] = None
+                probabilities[at] = events[at].high if is_full else events[at].low
+            probabilities[rest] += 1 - sum(probabilities, Fraction(0))
+            if events[rest].low <= probabilities[rest] <= events[rest].high:
+                distributions[tuple(probabilities)] = None
     return tuple(distributions)
 
 
-def _also(updates: str, more: str) -> str:
+def _joined_updates(updates: str, more: str) -> str:
     return more if updates == "true" else f"{updates} & {more}"
 
 

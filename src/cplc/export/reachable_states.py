@@ -1,4 +1,4 @@
-"""The reachable states one by one, as many as somebody can want to look at."""
+"""Bounded breadth-first exploration of the reachable states, for drawings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cplc.system.model import State, Step, System
 from cplc.system.satisfying_assignments import satisfying_assignments
 from cplc.system.synchronous import Change
 
-_MOST: Final = 1_000_000
-"""So many arrows are looked at."""
+_MAX_EDGES: Final = 1_000_000
+"""Maximum number of transitions."""
 
 Values = tuple[Value, ...]
 """A state: the value of each variable, in the order of the system."""
@@ -29,41 +29,41 @@ class StateGraph:
     initial: tuple[Values, ...]
     states: tuple[Values, ...]
     edges: tuple[tuple[Values, str, Values], ...]
-    """The steps out of these states, also to states that are not among them, and their names; no idle steps.
+    """Transitions from these states, also to unexplored ones, with the names of steps; no idle steps.
 
-    Of a round it is the actions of those who had a choice.
+    A round is named by the actions of agents that have a choice.
     """
     complete: bool
-    """Whether these are all states."""
+    """All reachable states were explored."""
 
 
-def explore(system: System, most: int) -> StateGraph:
-    """Return up to ``most`` states and the steps out of them."""
+def explore(system: System, max_states: int) -> StateGraph:
+    """Return up to ``max_states`` states and their outgoing transitions."""
     names = [variable.name for variable in system.variables]
     initial = satisfying_assignments({variable.name: variable.initial for variable in system.variables}, system.start)
-    starts = tuple(tuple(state.values()) for state in islice(initial, most + 1))
-    reached = dict.fromkeys(starts[:most])
+    starts = tuple(tuple(state.values()) for state in islice(initial, max_states + 1))
+    reached = dict.fromkeys(starts[:max_states])
     waiting = deque(reached)
     edges: list[tuple[Values, str, Values]] = []
-    complete = len(starts) <= most
+    complete = len(starts) <= max_states
     while waiting:
         values = waiting.popleft()
         before = dict(zip(names, values, strict=True))
-        ahead = list(islice(_successors(system, before), _MOST - len(edges) + 1))
-        if len(edges) + len(ahead) > _MOST:
-            raise CannotExport(f"there are more than {_MOST:,} arrows between the states, more than can be looked at")
+        ahead = list(islice(_successors(system, before), _MAX_EDGES - len(edges) + 1))
+        if len(edges) + len(ahead) > _MAX_EDGES:
+            raise CannotExport(f"there are more than {_MAX_EDGES:,} transitions, too many for a drawing")
         for name, after in ahead:
             target = tuple(after[name] for name in names)
             edges.append((values, name, target))
-            if target not in reached and len(reached) < most:
+            if target not in reached and len(reached) < max_states:
                 reached[target] = None
                 waiting.append(target)
             complete = complete and target in reached
-    return StateGraph(starts[:most], tuple(reached), tuple(edges), complete)
+    return StateGraph(starts[:max_states], tuple(reached), tuple(edges), complete)
 
 
 def _successors(system: System, before: State) -> Iterator[tuple[str, State]]:
-    """Yield where steps or rounds lead, with their names."""
+    """Yield the successors of a state with the names of steps or rounds."""
     for step in system.steps:
         yield from ((step.name, after) for after in _step_successors(system, step, before))
     if system.is_synchronous:
@@ -87,7 +87,7 @@ def _rounds(system: System, before: State) -> Iterator[tuple[str, State]]:
 
 
 def _rule_outcomes(rule: tuple[Change, ...], state: State) -> list[State]:
-    """Return what the rule may write."""
+    """Return the possible updates of a rule."""
     made = [change for change in rule if evaluate(change.guard, state)]
     return [{name: evaluate(value, state) for name, value in change.updates} for change in made] or [{}]
 
@@ -101,7 +101,7 @@ def _step_successors(system: System, step: Step, before: State) -> Iterator[Stat
 
 
 def evaluate(expr: Expr, state: State) -> Value:
-    """Return what the expression is worth in the state."""
+    """Return the value of the expression in the state."""
     match expr:
         case e.Read(variable):
             return state[variable]

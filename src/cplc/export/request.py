@@ -1,4 +1,4 @@
-"""What an exporter is asked for, and what it gives."""
+"""Input and output of an exporter."""
 
 from __future__ import annotations
 
@@ -11,24 +11,28 @@ from cplc.system.model import System
 
 
 class CannotExport(Exception):
-    """The system is beyond what a target can be told; the text is a sentence that says in what."""
+    """The target cannot represent the system; the message is a sentence that gives the reason."""
+
+
+class NotExpressible(Exception):
+    """The target cannot express a formula; the message names the construct."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedFormula:
-    """A question to be written beside the system, so that another tool answers it."""
+    """A question to be exported with the system."""
 
     name: str
     formula: Formula
     text: str
-    """The formula in the language's own syntax."""
+    """The formula in the syntax of the source file."""
     assuming: frozenset[str] = frozenset()
     expected: Literal["holds", "fails"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an exported file comes from: what its header says first."""
+    """Source and version for the header of an exported file."""
 
     source: str
     version: str
@@ -40,21 +44,21 @@ class Request:
     formulas: Sequence[ExportedFormula]
     origin: Origin
     states: bool = False
-    """Whether a drawing shows the reachable states."""
+    """Draw the reachable states."""
     left_out: tuple[str, ...] = ()
-    """What was asked and is not among the formulas, and why: the first of the notes."""
+    """Questions that are not among the formulas, with the reasons: the first of the notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
     text: str
     notes: tuple[str, ...] = ()
-    """What was left out, and why; each is one sentence without its full stop."""
+    """Omissions with their reasons; each is one sentence without its full stop."""
     beside: tuple[tuple[str, str], ...] = ()
-    """Further files: the suffix of each, such as ``.gctl``, and its text."""
+    """Companion files: the suffix of each, such as ``.gctl``, and its text."""
     comment: str = "#"
-    """What begins a comment in the target, for the line between files that are printed together."""
+    """Comment sign of the target, for the line between files that are printed together."""
     written: tuple[str, ...] = ()
-    """The names of the formulas that are there, in the order of the file."""
+    """Names of the exported formulas, in the order of the file."""
     negated: frozenset[str] = frozenset()
-    """Of these the file asks the negation: false there means that they hold."""
+    """Names of the formulas whose negation is exported: false in the tool means that they hold."""

@@ -1,8 +1,8 @@
-"""Systems for NuSMV 2.6.
+"""Export of protocols to NuSMV 2.6.
 
-Each variable is a variable. An input chooses the step; where the step that it names is not possible the system idles,
-as it does for the input ``idle``. So the transitions are those of the system, with the idle step in every state, and
-the reachable states are the same. Formulas go to CTL or LTL; what a run does next is what the input names there.
+An input variable selects the step. If that step is not enabled the state is unchanged, as for the input ``idle``. So
+transitions and reachable states are those of the system, with an idle step in every state. Formulas are translated to
+CTL or LTL; atoms over steps refer to the input.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from cplc.system.model import System, Variable
 
 
 def export(request: Request) -> Export:
-    """Return the system as one module, with a specification for each formula that CTL or LTL can say."""
+    """Return one module, with a specification for each formula that CTL or LTL can express."""
     formula_vocabulary = Vocabulary(request.system)
     planned = plan_export(request.system, request.formulas, Ctl(formula_vocabulary).text, Ltl(formula_vocabulary).text)
     vocabulary = Vocabulary(planned.fair.system)
-    names = specification_names(planned.asked, vocabulary)
+    names = specification_names(planned.specifications, vocabulary)
     text = render(
         "smv.j2",
         header=header_lines(request, _remarks(request, planned), planned.left_out),
@@ -33,25 +33,27 @@ def export(request: Request) -> Export:
         groups=groups(vocabulary),
         guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
         fairness=fairness(planned, vocabulary),
-        specifications=[specification(*each, planned, vocabulary) for each in zip(planned.asked, names, strict=True)],
+        specifications=[
+            specification(*each, planned, vocabulary) for each in zip(planned.specifications, names, strict=True)
+        ],
         comment=comment,
     )
     return make_export(text, planned)
 
 
 def make_export(text: str, planned: ExportPlan) -> Export:
-    """Return the file, with which formulas are in it and how."""
+    """Return the export with the names of its formulas and negated formulas."""
     return Export(
         text,
         planned.left_out,
         comment="--",
-        written=tuple(one.question.name for one in planned.asked),
-        negated=frozenset(one.question.name for one in planned.asked if one.is_negated),
+        written=tuple(one.question.name for one in planned.specifications),
+        negated=frozenset(one.question.name for one in planned.specifications if one.is_negated),
     )
 
 
 def specification_names(specifications: tuple[Specification, ...], vocabulary: Vocabulary) -> list[str]:
-    """Return a name for each; a property and a check may have the same."""
+    """Return a distinct name for each specification."""
     stems = [f"not {one.question.name}" if one.is_negated else one.question.name for one in specifications]
     keys = [(stem, stems[:number].count(stem)) for number, stem in enumerate(stems)]
     written = [f"{stem} {before + 1}" if before else stem for stem, before in keys]
@@ -61,19 +63,19 @@ def specification_names(specifications: tuple[Specification, ...], vocabulary: V
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a template needs to know of one variable."""
+    """Declaration and assignments of one variable, for a template."""
 
     name: str
     original: str
     type: str
     initial: str | None
-    """None where it may have any value at first."""
+    """None if every value is initial."""
     arms: tuple[tuple[str, str], ...]
-    """Conditions and values of its next value; where none holds it stays."""
+    """Cases of the next value; the variable is unchanged where none applies."""
 
 
 def groups(vocabulary: Vocabulary) -> list[tuple[str, list[Declaration]]]:
-    """Return the variables of each agent, and those of nobody."""
+    """Return the variables of each agent and of the environment."""
     system = vocabulary.system
     owners = [*(agent.name for agent in system.agents), "Env"]
     by_owner = [(owner, [v for v in system.variables if v.owner == owner]) for owner in owners]
@@ -99,7 +101,7 @@ def _declaration(variable: Variable, writers: list[int], vocabulary: Vocabulary)
 
 
 def _arms(variable: Variable, index: int, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
-    """Yield what a step makes of the variable: one arm for each case of its update."""
+    """Yield the cases of the variable's update in a step."""
     step = vocabulary.system.steps[index]
     taken = f"{STEP} = {vocabulary.steps[step.name]} & {vocabulary.guards[step.name]}"
     if variable.name in step.free:
@@ -111,11 +113,11 @@ def _arms(variable: Variable, index: int, vocabulary: Vocabulary) -> Iterator[tu
 
 def _remarks(request: Request, planned: ExportPlan) -> Iterator[str]:
     yield (
-        f"The input `{STEP}` chooses what happens next. Where the step that it names is not possible, as for "
-        f"`{IDLE}`, nothing changes. So there are as many reachable states as in the system"
+        f"The input `{STEP}` selects the next step. If that step is not enabled, the state is unchanged, as for "
+        f"`{IDLE}`. So the model has as many reachable states as the system"
         + (
-            ", and more where the bits below tell them apart: up to twice as many for each bit, which flips with "
-            "steps that can be taken again at once and makes fairness towards them a matter of states."
+            ", and up to twice as many for each toggle bit. A toggle bit encodes justice of steps that do not disable "
+            "themselves as a condition on states."
             if planned.fair.bits
             else "."
         )
@@ -125,30 +127,34 @@ def _remarks(request: Request, planned: ExportPlan) -> Iterator[str]:
 
 
 def fairness_remark(system: System, planned: ExportPlan) -> str:
-    """Return what the fairness of the file means."""
+    """Return a remark on the fairness constraints of the file."""
     roles = ", ".join(sorted(planned.assuming))
     return (
-        "FAIRNESS: receipts, restarts and ticks are not possible for ever and never taken"
+        "FAIRNESS: receipts, restarts and ticks are not enabled forever without being taken"
         + (f"; nor are sends by {roles}." if roles else ".")
-        + (" An initial state where no fair run begins is passed over by NuSMV." if system.fairness else "")
+        + (" NuSMV ignores initial states without fair runs." if system.fairness else "")
     )
 
 
 def fairness(planned: ExportPlan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
     if not planned.is_fair:
         return []
-    return [(what, vocabulary.text(condition)) for what, condition in planned.fair.met(planned.assuming)]
+    return [(what, vocabulary.text(condition)) for what, condition in planned.fair.conditions_for(planned.assuming)]
 
 
 def specification(one: Specification, name: str, planned: ExportPlan, vocabulary: Vocabulary) -> dict[str, object]:
-    """Return what the template needs to know of one."""
+    """Return the values of one specification for the template."""
     question = one.question
     text = one.text
     if one.additional_roles:
-        met = dict.fromkeys(condition for _, condition in planned.fair.met(planned.assuming))
-        more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.additional_roles) if c not in met)
+        conditions_for = dict.fromkeys(condition for _, condition in planned.fair.conditions_for(planned.assuming))
+        more = dict.fromkeys(
+            c
+            for _, c in planned.fair.conditions_for(planned.assuming | one.additional_roles)
+            if c not in conditions_for
+        )
         assumed = [f"(G F {vocabulary.text(condition)})" for condition in more]
-        if assumed:  # another justice may say the same
+        if assumed:  # empty if other justice constraints imply it
             text = f"({' & '.join(assumed)}) -> {text}"
     return {
         "remarks": remarks_on(question, is_negated=one.is_negated),
@@ -159,10 +165,10 @@ def specification(one: Specification, name: str, planned: ExportPlan, vocabulary
 
 
 def remarks_on(question: ExportedFormula, *, is_negated: bool = False) -> list[str]:
-    """Return what stands above a specification."""
+    """Return the comment lines above a specification."""
     return [
         f"{question.name}: {question.text}",
         *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
         *([f"expected: it {question.expected}"] if question.expected else []),
-        *(["This is its negation: false here means that it holds."] if is_negated else []),
+        *(["Negated: false here means that the property holds."] if is_negated else []),
     ]

@@ -1,4 +1,4 @@
-"""Names and expressions of SMV, in the dialect of NuSMV 2.6 or in the one before it that knows ARCTL."""
+"""Identifiers and expressions of SMV, in the dialects of NuSMV 2.6 and of NuSMV 2.2 with ARCTL."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
 STEP: Final = "step"
-"""The input that names the step to be taken."""
+"""The input that selects the next step."""
 IDLE: Final = "idle"
 NEVER: Final = "never"
-"""A value that nothing ever has."""
+"""A value that no variable takes."""
 
 _WORDS: Final = (
     "MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR FUN INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC "
@@ -29,7 +29,7 @@ _WORDS: Final = (
     "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle never relation clock wordarray time "
 )
 IDENTIFIERS: Final = IdentifierSyntax(frozenset(_WORDS.split()))
-"""Words of every version, and those that the export itself uses."""
+"""Reserved words of all versions, and names that the export introduces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ NUSMV_2_2: Final = Dialect("1", "0", has_negative_ranges=False)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What everything in a system is called in the file, and how its expressions are written."""
+    """Identifiers and expressions of a system in the file."""
 
     system: System
     dialect: Dialect = NUSMV
 
     @cached_property
     def words(self) -> Mapping[str, str]:
-        """The values that are words; in SMV they share one space of names with all the rest."""
+        """Identifiers of enumeration values, which share the name space of variables in SMV."""
         domains = (variable.domain for variable in self.system.variables)
         return unique_identifiers(
             (value for domain in domains for value in domain if isinstance(value, str)), IDENTIFIERS
@@ -71,13 +71,13 @@ class Vocabulary:
 
     @cached_property
     def guards(self) -> Mapping[str, str]:
-        """The name of the condition for each step."""
+        """Names of the guards of all steps."""
         taken = (*self.words.values(), *self.variables.values(), *self.steps.values())
         names = unique_identifiers((f"can {step.name}" for step in self.system.steps), IDENTIFIERS, taken)
         return {step.name: names[f"can {step.name}"] for step in self.system.steps}
 
     def fresh(self, names: Iterable[str]) -> Mapping[str, str]:
-        """Return names for more than what the system has."""
+        """Return fresh identifiers."""
         taken = (self.words, self.variables, self.steps, self.guards)
         return unique_identifiers(names, IDENTIFIERS, (name for group in taken for name in group.values()))
 
@@ -93,12 +93,12 @@ class Vocabulary:
                 return self.words[value]
 
     def values(self, values: Iterable[Value]) -> str:
-        """Return the choice between these."""
+        """Return the nondeterministic choice of a value."""
         texts = [self.value(value) for value in values]
         return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
 
     def type_of(self, variable: Variable) -> str:
-        """Return the domain; where there is one value alone one more, since NuSMV assigns nothing to a constant."""
+        """Return the domain; a singleton gets a second value, since NuSMV rejects assignments to constants."""
         if isinstance(variable.domain[0], bool):
             return "boolean"
         numbers = [value for value in variable.domain if isinstance(value, int)]
@@ -112,17 +112,17 @@ class Vocabulary:
     # --- expressions
 
     @cached_property
-    def _known(self) -> Mapping[Expr, str]:
-        """The guards that are worth a name."""
+    def _named_guards(self) -> Mapping[Expr, str]:
+        """Names of compound guards."""
         worth = (step for step in reversed(self.system.steps) if isinstance(step.guard, e.And | e.Or))
         return {step.guard: self.guards[step.name] for step in worth}
 
     def text(self, expr: Expr) -> str:
-        """Return the expression, in brackets unless it is one word or a negation; guards go by their names."""
-        return self._known.get(expr) or self.written_out(expr)
+        """Return the expression, in brackets unless it is atomic or negated; guards are replaced by their names."""
+        return self._named_guards.get(expr) or self.written_out(expr)
 
     def written_out(self, expr: Expr) -> str:
-        """Return the same, and what a guard's name stands for."""
+        """Return the expression, with the outermost guard written out."""
         match expr:
             case e.Const(value):
                 return self.value(value)
@@ -138,7 +138,7 @@ class Vocabulary:
                 return self._infix("&", operands)
             case e.Or(operands):
                 return self._infix("|", operands)
-            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_be(other, value):
+            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_equal(other, value):
                 return self.dialect.false
             case e.Equal(left, right):
                 return self._infix("=", (left, right))
@@ -146,7 +146,7 @@ class Vocabulary:
                 return self._infix("<", (left, right))
             case e.Arith("%", left, right):
                 return self._remainder(left, right)
-            case e.Arith("/", left, right) if 0 in (_number_values(self.system, right) or ()):
+            case e.Arith("/", left, right) if 0 in (_possible_numbers(self.system, right) or ()):
                 quotient = self._infix("/", (left, right))
                 return f"case {self.text(right)} = 0 : 0; {self.dialect.true} : {quotient}; esac"
             case e.Arith(op, left, right):
@@ -155,22 +155,22 @@ class Vocabulary:
                 return f"case {' '.join(f'{when} : {then};' for when, then in self.cases(expr))} esac"
 
     def cases(self, expr: Expr) -> list[tuple[str, str]]:
-        """Return the conditions and values of a distinction, the last condition always true."""
-        return [(self._when(when), self.text(then)) for when, then in _distinguished(expr)]
+        """Return the cases of a conditional expression; the last condition is true."""
+        return [(self._when(when), self.text(then)) for when, then in _conditional_cases(expr)]
 
     def cases_within(self, expr: Expr, domain: tuple[Value, ...]) -> list[tuple[str | None, str]]:
-        """Return the same for an assignment, with no value outside the domain; the last condition is None.
+        """Return the cases of an assignment, clamped to the domain; the last condition is None.
 
-        NuSMV refuses an assignment that could leave the domain, even where a guard keeps that from happening.
+        NuSMV rejects assignments whose value may be outside the domain, even if a guard excludes that.
         """
-        distinction = _distinguished(expr)
-        return [(None if when is None else self.text(when), self._within(then, domain)) for when, then in distinction]
+        distinction = _conditional_cases(expr)
+        return [(None if when is None else self.text(when), self._clamped(then, domain)) for when, then in distinction]
 
     def _when(self, condition: Expr | None) -> str:
         return self.dialect.true if condition is None else self.text(condition)
 
-    def _within(self, expr: Expr, domain: tuple[Value, ...]) -> str:
-        possible_numbers = _number_values(self.system, expr)
+    def _clamped(self, expr: Expr, domain: tuple[Value, ...]) -> str:
+        possible_numbers = _possible_numbers(self.system, expr)
         if possible_numbers is None:
             is_inside = not isinstance(expr, e.Const) or isinstance(expr.value, bool) or expr.value in domain
             return self.text(expr) if is_inside else self.value(domain[0])
@@ -181,19 +181,19 @@ class Vocabulary:
         allowed = f"{{{', '.join(map(str, numbers))}}}"
         return f"case {text} in {allowed} : {text}; {self.dialect.true} : {numbers[0]}; esac"
 
-    def _may_be(self, expr: Expr, value: Value) -> bool:
-        """Whether the value is in the domain, where that is easy to tell; a name outside of all would be unknown."""
+    def _may_equal(self, expr: Expr, value: Value) -> bool:
+        """Tell whether the value may occur; exact for variables. NuSMV rejects values outside of all domains."""
         return not isinstance(expr, e.Read) or value in self.system.variable[expr.variable].domain
 
     def _infix(self, operator: str, operands: Iterable[Expr]) -> str:
         return f"({f' {operator} '.join(map(self.text, operands))})"
 
     def _remainder(self, left: Expr, right: Expr) -> str:
-        """Return the remainder with the sign of the divisor, 0 for a divisor of 0, one case for each divisor.
+        """Return the remainder with the sign of the divisor, and 0 for a divisor of 0, by cases over divisors.
 
-        NuSMV's own has the sign of the dividend and refuses 0.
+        NuSMV's ``mod`` has the sign of the dividend and rejects 0.
         """
-        dividends, divisors = _number_values(self.system, left), _number_values(self.system, right)
+        dividends, divisors = _possible_numbers(self.system, left), _possible_numbers(self.system, right)
         assert dividends is not None
         assert divisors is not None
         text, divisor_text = self.text(left), self.text(right)
@@ -217,8 +217,8 @@ class Vocabulary:
         return f"case {arms} {self.dialect.true} : {last}; esac" if cases else str(last)
 
 
-def _distinguished(expr: Expr) -> list[tuple[Expr | None, Expr]]:
-    """Return the conditions and values of a distinction, None for otherwise."""
+def _conditional_cases(expr: Expr) -> list[tuple[Expr | None, Expr]]:
+    """Return the cases of a conditional expression; the last condition is None."""
     cases: list[tuple[Expr | None, Expr]] = []
     while isinstance(expr, e.Ite):
         cases.append((expr.condition, expr.then))
@@ -226,8 +226,8 @@ def _distinguished(expr: Expr) -> list[tuple[Expr | None, Expr]]:
     return [*cases, (None, expr)]
 
 
-def _number_values(system: System, expr: Expr) -> frozenset[int] | None:
-    """Return every number that it may be, and perhaps more; None if it is no number."""
+def _possible_numbers(system: System, expr: Expr) -> frozenset[int] | None:
+    """Return a superset of the possible numbers; None if the expression is not numeric."""
     match expr:
         case e.Const(value):
             return frozenset([value]) if isinstance(value, int) and not isinstance(value, bool) else None
@@ -236,12 +236,12 @@ def _number_values(system: System, expr: Expr) -> frozenset[int] | None:
             numbers = frozenset(v for v in domain if isinstance(v, int) and not isinstance(v, bool))
             return numbers if len(numbers) == len(domain) else None
         case e.Arith(op, left, right):
-            lefts, rights = _number_values(system, left), _number_values(system, right)
+            lefts, rights = _possible_numbers(system, left), _possible_numbers(system, right)
             assert lefts is not None
             assert rights is not None
             return frozenset(e.arithmetic(op, one, other) for one, other in product(lefts, rights))
         case e.Ite(_, then, otherwise):
-            one, other = _number_values(system, then), _number_values(system, otherwise)
+            one, other = _possible_numbers(system, then), _possible_numbers(system, otherwise)
             return None if one is None or other is None else one | other
         case _:
             return None

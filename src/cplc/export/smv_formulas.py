@@ -1,21 +1,18 @@
-"""Formulas in CTL and LTL as NuSMV reads them."""
+"""Formula translation to CTL and LTL of NuSMV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from cplc.export.request import NotExpressible
 from cplc.export.smv_expressions import STEP, Vocabulary
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 
 _MAX_FORMULA_LENGTH: Final = 200_000
-"""Bounds and weak operators are written out; a formula that grows beyond this many characters is left out."""
-
-
-class Unsaid(Exception):
-    """The target cannot say this; the text says what in it, as the rest of "it has …"."""
+"""Maximum length of a formula in characters: bounds and weak operators are expanded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +22,27 @@ class Ctl:
     vocabulary: Vocabulary
 
     def text(self, formula: Formula) -> str:
-        """Return the formula, in brackets unless it is one word or a negation; raise `Unsaid`."""
+        """Return the formula, in brackets unless it is atomic or negated; raise `NotExpressible`."""
         match formula:
             case f.Atom(condition, _):
                 return self.vocabulary.text(condition)
             case f.OnPaths():
-                return short(f"({self._on_paths(formula)})")
+                return checked_length(f"({self._on_paths(formula)})")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, map(self.text, f.children(formula)), self.vocabulary)
             case _:
-                raise Unsaid(what_is(formula))
+                raise NotExpressible(construct_name(formula))
 
     def _on_paths(self, formula: f.OnPaths) -> str:
         if formula.along is not None:
-            raise Unsaid("a quantifier over runs with some steps alone")
+            raise NotExpressible("path quantifiers that are restricted to some steps")
         path = f.ctl_path(formula)
         if path is None and f.is_state_formula(formula.path):
             some = f"EG {self.vocabulary.dialect.true}"
             link = "->" if formula.quantifier == "A" else "&"
             return f"({some}) {link} {self.text(formula.path)}"
         if path is None:
-            raise Unsaid("more than one temporal operator below a quantifier over runs")
+            raise NotExpressible("several temporal operators below one path quantifier")
         return self._path(formula.quantifier, path)
 
     def _path(self, quantifier: str, path: f.Path) -> str:
@@ -82,29 +79,29 @@ class Ctl:
     def _nested(self, quantifier: str, operand: str, link: str, bound: int) -> str:
         text = operand
         for _ in range(bound):
-            text = short(f"({operand} {link} ({quantifier}X {text}))")
+            text = checked_length(f"({operand} {link} ({quantifier}X {text}))")
         return text
 
     def _bounded_until(self, quantifier: str, left: str, right: str, bound: int) -> str:
         text = right
         for _ in range(bound):
-            text = short(f"({right} | ({left} & ({quantifier}X {text})))")
+            text = checked_length(f"({right} | ({left} & ({quantifier}X {text})))")
         return text
 
 
 @dataclass(frozen=True, slots=True)
 class Ltl:
-    """Writes path formulas; a step is what the input names, where it is possible."""
+    """Writes path formulas; a step is taken iff the input selects it and it is enabled."""
 
     vocabulary: Vocabulary
 
     def text(self, path: Formula) -> str:
-        """Return the formula, in brackets unless it is one word or a negation; raise `Unsaid`."""
+        """Return the formula, in brackets unless it is atomic or negated; raise `NotExpressible`."""
         match path:
             case f.Atom(condition, _):
                 return self.vocabulary.text(condition)
             case f.Taken():
-                return taken(path, self.vocabulary)
+                return step_taken(path, self.vocabulary)
             case f.Shorthand(operand):
                 return self.text(operand)
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
@@ -129,21 +126,21 @@ class Ltl:
                 return self._bounded_until(self.text(left), self.text(right), bound)
             case f.WeakUntil(left, right):
                 one, other = self.text(left), self.text(right)
-                return short(f"({other} V ({one} | {other}))")
+                return checked_length(f"({other} V ({one} | {other}))")
             case f.Release(left, right):
                 return f"({self.text(left)} V {self.text(right)})"
             case _:
-                raise Unsaid(what_is(path))
+                raise NotExpressible(construct_name(path))
 
     def _bounded_until(self, left: str, right: str, bound: int) -> str:
         text = right
         for _ in range(bound):
-            text = short(f"({right} | ({left} & (X {text})))")
+            text = checked_length(f"({right} | ({left} & (X {text})))")
         return text
 
 
-def taken(steps: f.Taken, vocabulary: Vocabulary) -> str:
-    """Return that the input names one of these and that it is possible, for otherwise the system idles."""
+def step_taken(steps: f.Taken, vocabulary: Vocabulary) -> str:
+    """Return that the input selects one of these steps and that it is enabled; otherwise the system idles."""
     disjuncts = [
         f"({STEP} = {vocabulary.steps[name]} & {vocabulary.guards[name]})"
         for name in vocabulary.steps
@@ -153,7 +150,7 @@ def taken(steps: f.Taken, vocabulary: Vocabulary) -> str:
 
 
 def boolean(formula: Formula, operands: Iterable[str], vocabulary: Vocabulary) -> str:
-    """Return what the operands are joined to."""
+    """Return the operands joined by the connective of the formula."""
     texts = list(operands)
     match formula:
         case f.Not():
@@ -164,12 +161,12 @@ def boolean(formula: Formula, operands: Iterable[str], vocabulary: Vocabulary) -
             return vocabulary.dialect.false
         case _:
             link = {f.And: "&", f.Or: "|", f.Implies: "->", f.Iff: "<->"}[type(formula)]
-            return texts[0] if len(texts) == 1 else short(f"({f' {link} '.join(texts)})")
+            return texts[0] if len(texts) == 1 else checked_length(f"({f' {link} '.join(texts)})")
 
 
-def short(text: str) -> str:
+def checked_length(text: str) -> str:
     if len(text) > _MAX_FORMULA_LENGTH:
-        raise Unsaid("a bound too large to write out")
+        raise NotExpressible("bounds this large")
     return text
 
 
@@ -177,18 +174,18 @@ def _interval(bound: int | None) -> str:
     return "" if bound is None else f"[0,{bound}] "
 
 
-def what_is(formula: Formula) -> str:
-    """Return what kind of thing it is that cannot be said."""
+def construct_name(formula: Formula) -> str:
+    """Return the name of the construct that cannot be expressed, for messages."""
     match formula:
         case f.Enforces():
-            return "what a group can enforce"
+            return "strategies"
         case f.Knows():
             return "knowledge"
         case f.Commits() | f.Fulfils() | f.Conditional() | f.KnownFrom():
-            return "social commitment"
+            return "social commitments"
         case f.Adjacent():
-            return "an operation on commitments that compares a state with the next one"
+            return "operations on commitments, which compare adjacent states,"
         case f.OnPaths():
-            return "a quantifier over runs inside one over runs"
+            return "nested path quantifiers"
         case _:
-            return "something said of runs where states decide"
+            return "path formulas in place of state formulas"

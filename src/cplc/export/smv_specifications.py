@@ -1,9 +1,8 @@
-"""How each question is asked of NuSMV, which knows one fairness for a whole file.
+"""Specifications for NuSMV, which has one set of fairness constraints for a whole file.
 
-What CTL says of finitely many steps is the same under any justice. Everything else needs the file's fairness to be
-its own; or, where it can be said in LTL, what it assumes beyond that stands before it: ``(G F a & G F b) -> …``.
-What some run does is asked as its negation, which LTL can say of all runs: with one initial state each of the two holds
-where the other fails.
+CTL formulas with finite evidence do not depend on justice. All other formulas require that the file's assumption is
+their own or, in LTL, get additional assumptions as a premise: ``(G F a & G F b) -> …``. An existential property is
+exported as its negation in LTL; with one initial state exactly one of the two holds.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import Literal
 
 from cplc.export.ctl_star_to_ctl import to_ctl
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness, to_ltl
-from cplc.export.request import ExportedFormula
-from cplc.export.smv_formulas import Unsaid
+from cplc.export.request import ExportedFormula, NotExpressible
 from cplc.logic.formulas import Formula, Not
 from cplc.records import dataclass
 from cplc.system.model import System
@@ -24,17 +22,17 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One question as it can be asked."""
+    """A question with its translations."""
 
     question: ExportedFormula
     is_fair: bool
-    """Whether fairness can make a difference."""
+    """The truth of the formula may depend on fairness."""
     ctl: str | None
     ltl: str | None
     is_negated: bool
-    """Whether LTL says the negation."""
+    """The LTL formula is the negation."""
     obstacle: str
-    """Why neither of them says it, if so."""
+    """Construct that neither logic can express; empty if one can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +41,28 @@ class Specification:
     logic: Literal["CTL", "LTL"]
     text: str
     additional_roles: frozenset[str] = NOBODY
-    """Whom it assumes besides those whom the file assumes."""
+    """Assumed roles beyond those of the file."""
     is_negated: bool = False
-    """Whether the file asks the negation."""
+    """The file contains the negation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPlan:
     fair: FairSystem
     assuming: frozenset[str]
-    """Whom the fairness of the file assumes."""
+    """Roles that the fairness constraints of the file assume."""
     is_fair: bool
-    """Whether the file says anything of fairness."""
-    asked: tuple[Specification, ...]
+    """The file has fairness constraints."""
+    specifications: tuple[Specification, ...]
     left_out: tuple[str, ...]
 
 
 Translator = Callable[[Formula], str]
-"""Writes a formula, or raises `Unsaid`."""
+"""Translates a formula, or raises `NotExpressible`."""
 
 
 def plan_export(system: System, formulas: Sequence[ExportedFormula], ctl: Translator, ltl: Translator) -> ExportPlan:
-    """Choose the fairness that leaves out least, and say how each question is asked under it."""
+    """Choose the fairness assumption with the fewest omissions; return the specifications under it."""
     translations = [_translate(system, formula, ctl, ltl) for formula in formulas]
     fair_ones = [translation for translation in translations if translation.is_fair and not translation.obstacle]
     sets = list(dict.fromkeys(translation.question.assuming for translation in fair_ones))
@@ -110,12 +108,12 @@ def _starts_in_one_state(system: System) -> bool:
 def _attempt(say: Translator, formula: Formula) -> tuple[str | None, str]:
     try:
         return say(formula), ""
-    except Unsaid as problem:
+    except NotExpressible as problem:
         return None, str(problem)
 
 
 def _specification(system: System, translation: Translation, assuming: frozenset[str]) -> Specification | None:
-    """Return how it is asked in a file that assumes these, if it can be."""
+    """Return the specification in a file that assumes these roles; None if there is none."""
     assumed = translation.question.assuming
     additional_roles = _justice_names(system, assumed) - _justice_names(system, assuming)
     if translation.ctl is not None and (
@@ -140,9 +138,9 @@ def _justice_names(system: System, assuming: frozenset[str]) -> frozenset[str]:
 def _omission_note(translation: Translation, assuming: frozenset[str]) -> str:
     name = f"`{translation.question.name}`"
     if translation.obstacle:
-        return f"{name}, for it has {translation.obstacle}"
+        return f"{name}: {translation.obstacle} cannot be expressed"
     theirs, ours = (", ".join(sorted(roles)) or "nobody" for roles in (translation.question.assuming, assuming))
     return (
-        f"{name}, which assumes {theirs} where the file assumes {ours}; "
-        f"--property {translation.question.name} exports it alone"
+        f"{name}: assumes {theirs}, but the fairness constraints of the file assume {ours}; "
+        f"export it alone with --property {translation.question.name}"
     )

@@ -1,7 +1,7 @@
-"""Synchronous systems for NuSMV 2.6: in each step the players make their choices and everything changes at once.
+"""Export of synchronous systems to NuSMV 2.6: in each round all players choose actions and update their variables.
 
-A choice is an input where there is something to choose and a definition where the state decides it. What a rule makes
-of its variables is one constraint on the next state: one of its changes whose guard holds, or none where none does.
+A nondeterministic choice is an input, a deterministic one a definition. A rule is one constraint on the next state: the
+disjunction of its enabled changes, or no change if none is enabled.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from cplc.export.deadlock_totalisation import Choosing, Total, total
+from cplc.export.deadlock_totalisation import PlayerChoice, TotalSystem, totalise
 from cplc.export.expression_simplify import substitute
 from cplc.export.header import comment, header_lines
 from cplc.export.request import CannotExport, Export, Request
@@ -27,33 +27,33 @@ from cplc.system.synchronous import Change
 
 @dataclass(frozen=True)
 class SynchronousModel:
-    """The rounds of a system as definitions and constraints, in one dialect of SMV."""
+    """Definitions and constraints of a synchronous system in one dialect of SMV."""
 
-    total: Total
+    totalise: TotalSystem
     vocabulary: Vocabulary
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """What makes up a state."""
-        choices = {one.player.choice for one in self.total.choosing}
-        return tuple(variable for variable in self.total.system.variables if variable.name not in choices)
+        """State variables."""
+        choices = {one.player.choice for one in self.totalise.player_choices}
+        return tuple(variable for variable in self.totalise.system.variables if variable.name not in choices)
 
     @cached_property
     def _forced_choices(self) -> dict[str, Expr]:
-        """The choices of those who have one action alone."""
-        players = (one.player for one in self.total.choosing)
+        """Choices of the players that have a single action."""
+        players = (one.player for one in self.totalise.player_choices)
         return {player.choice: e.Const(player.actions[0].name) for player in players if len(player.actions) == 1}
 
     def inputs(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the choices that are free: name, what it was called, and the actions."""
-        for one in self.total.choosing:
+        """Yield the nondeterministic choices: identifier, original name and actions."""
+        for one in self.totalise.player_choices:
             if one.is_free and one.player.choice not in self._forced_choices:
-                choice = self.total.system.variable[one.player.choice]
+                choice = self.totalise.system.variable[one.player.choice]
                 yield self.vocabulary.variables[choice.name], choice.name, self.vocabulary.type_of(choice)
 
     def choices(self) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-        """Yield the choices that the state decides: name, what it was called, conditions and actions."""
-        for one in self.total.choosing:
+        """Yield the deterministic choices: identifier, original name, conditions and actions."""
+        for one in self.totalise.player_choices:
             player = one.player
             if not one.is_free and player.choice not in self._forced_choices:
                 last = self.vocabulary.dialect.true
@@ -63,15 +63,15 @@ class SynchronousModel:
 
     @cached_property
     def _guards(self) -> Mapping[Expr, str]:
-        """The names of guards that have parts."""
+        """Names of compound guards."""
         stems: dict[Expr, str] = {}
-        for one in self.total.choosing:
+        for one in self.totalise.player_choices:
             for number, guard in enumerate(self._composed(one), 1):
                 stems.setdefault(guard, f"{one.player.agent} change {number}")
         names = self.vocabulary.fresh(stems.values())
         return {guard: names[name] for guard, name in stems.items()}
 
-    def _composed(self, one: Choosing) -> list[Expr]:
+    def _composed(self, one: PlayerChoice) -> list[Expr]:
         changes = (change for rule in one.player.rules for change in rule)
         guards = dict.fromkeys(substitute(change.guard, self._forced_choices) for change in changes)
         return [guard for guard in guards if isinstance(guard, e.And | e.Or)]
@@ -80,19 +80,19 @@ class SynchronousModel:
         return [(name, self.vocabulary.text(guard)) for guard, name in self._guards.items()]
 
     def transition_constraints(self) -> Iterator[tuple[str, str]]:
-        """Yield what holds of a round, each with what it is about."""
-        for one in self.total.choosing:
-            if allowed := list(self._allowed(one)):
-                yield f"what {one.player.agent} may do", "\n  & ".join(allowed)
+        """Yield the constraints on transitions, each with its purpose."""
+        for one in self.totalise.player_choices:
+            if allowed := list(self._action_constraints(one)):
+                yield f"enabled actions of {one.player.agent}", "\n  & ".join(allowed)
             for rule in one.player.rules:
                 written = list(dict.fromkeys(name for change in rule for name, _ in change.updates))
                 if written:
                     yield f"{one.player.agent}: {', '.join(written)}", self._rule_constraint(rule, written)
 
-    def _allowed(self, one: Choosing) -> Iterator[str]:
+    def _action_constraints(self, one: PlayerChoice) -> Iterator[str]:
         actions = one.player.actions
         if one.player.choice in self._forced_choices or not one.is_free:
-            if not one.is_sure:
+            if not one.is_total:
                 yield self._condition(e.disj(action.allowed for action in actions))
             return
         name = self.vocabulary.variables[one.player.choice]
@@ -127,18 +127,18 @@ class SynchronousModel:
             yield self._update_constraint(name, updates.get(name, e.Read(name)))
 
     def _update_constraint(self, name: str, value: Expr) -> str:
-        domain = self.total.system.variable[name].domain
+        domain = self.totalise.system.variable[name].domain
         if isinstance(value, e.Const) and value.value not in domain:
             return self.vocabulary.dialect.false
         return f"next({self._name(name)}) = {self.vocabulary.text(value)}"
 
     def unwritten_variables(self) -> Iterator[str]:
-        """Yield the variables that no rule writes."""
-        players = (one.player for one in self.total.choosing)
+        """Yield the variables without rules."""
+        players = (one.player for one in self.totalise.player_choices)
         changes = (change for player in players for rule in player.rules for change in rule)
         written = {name for change in changes for name, _ in change.updates}
         for variable in self.variables:
-            if variable.name not in written and variable.name != self.total.halted:
+            if variable.name not in written and variable.name != self.totalise.halted:
                 yield self._name(variable.name)
 
     def _name(self, variable: str) -> str:
@@ -154,61 +154,67 @@ class SynchronousModel:
 def export(request: Request) -> Export:
     """Return the system as one module, with a specification for each formula that CTL or LTL can say."""
     if request.system.recurring:
-        raise CannotExport("NuSMV knows no conditions of fairness about knowledge or paths")
-    made = total(request.system, request.formulas)
-    vocabulary = Vocabulary(made.system)
-    planned = plan_export(made.system, made.formulas, Ctl(vocabulary).text, Ltl(vocabulary).text)
-    rounds = SynchronousModel(made, vocabulary)
-    names = specification_names(planned.asked, vocabulary)
+        raise CannotExport("NuSMV has no fairness constraints over knowledge or paths")
+    totalised = totalise(request.system, request.formulas)
+    vocabulary = Vocabulary(totalised.system)
+    planned = plan_export(totalised.system, totalised.formulas, Ctl(vocabulary).text, Ltl(vocabulary).text)
+    rounds = SynchronousModel(totalised, vocabulary)
+    names = specification_names(planned.specifications, vocabulary)
     written = set(rounds.unwritten_variables())
-    remaining = [variable for variable in rounds.variables if variable.name != made.halted]
+    remaining = [variable for variable in rounds.variables if variable.name != totalised.halted]
     groups = [
-        (owner, [_declared(variable, made, vocabulary) for variable in rounds.variables if variable.owner == owner])
+        (
+            owner,
+            [_declared(variable, totalised, vocabulary) for variable in rounds.variables if variable.owner == owner],
+        )
         for owner in dict.fromkeys(variable.owner for variable in rounds.variables)
     ]
     text = render(
         "smv_synchronous.j2",
-        header=header_lines(request, _remarks(planned, made, vocabulary), planned.left_out),
+        header=header_lines(request, _remarks(planned, totalised, vocabulary), planned.left_out),
         inputs=list(rounds.inputs()),
         constants=list(dict.fromkeys(action for _, _, arms in rounds.choices() for _, action in arms)),
         groups=groups,
         choices=list(rounds.choices()),
         guards=rounds.guards(),
         unwritten_variables=sorted(written),
-        start=None if e.is_true(made.system.start) else vocabulary.text(made.system.start),
+        start=None if e.is_true(totalised.system.start) else vocabulary.text(totalised.system.start),
         transition_constraints=list(rounds.transition_constraints()),
-        halted=None if made.halted is None else vocabulary.variables[made.halted],
+        halted=None if totalised.halted is None else vocabulary.variables[totalised.halted],
         reset={vocabulary.variables[v.name]: vocabulary.value(v.domain[0]) for v in remaining},
-        fairness=[("fairness", vocabulary.text(condition)) for condition in made.system.fairness],
-        specifications=[specification(*each, planned, vocabulary) for each in zip(planned.asked, names, strict=True)],
+        fairness=[("fairness", vocabulary.text(condition)) for condition in totalised.system.fairness],
+        specifications=[
+            specification(*each, planned, vocabulary) for each in zip(planned.specifications, names, strict=True)
+        ],
         comment=comment,
     )
     return make_export(text, planned)
 
 
-def _declared(variable: Variable, made: Total, vocabulary: Vocabulary) -> Declaration:
+def _declared(variable: Variable, totalised: TotalSystem, vocabulary: Vocabulary) -> Declaration:
     is_free = len(variable.domain) > 1 and set(variable.initial) == set(variable.domain)
     initial = None if is_free else vocabulary.values(variable.initial)
     return Declaration(vocabulary.variables[variable.name], variable.name, vocabulary.type_of(variable), initial, ())
 
 
-def _remarks(planned: ExportPlan, made: Total, vocabulary: Vocabulary) -> Iterator[str]:
+def _remarks(planned: ExportPlan, totalised: TotalSystem, vocabulary: Vocabulary) -> Iterator[str]:
     yield (
-        "In each step all players make their choices and everything changes at once. A choice is an input, or a "
-        "definition where the state decides it."
+        "In each step all players choose actions and all variables change simultaneously. A nondeterministic choice is "
+        "an input, a deterministic one a definition."
     )
-    if made.halted is None:
-        yield "It is plain that there always is a next state. There are as many reachable states as in the system."
+    if totalised.halted is None:
+        yield "The transition relation is total. The model has as many reachable states as the system."
     else:
-        name = vocabulary.variables[made.halted]
+        name = vocabulary.variables[totalised.halted]
         yield (
-            f"A state of the system may have no next one, and NuSMV wants one: where `{name}` is true the system has "
-            "halted, which it may do at any time, and all else is as here. That is one reachable state more than the "
-            "system has." + ("" if made.system.fairness else " What is asked passes it over.")
+            f"NuSMV requires a total transition relation, but the system may have deadlocks. In the sink state, where "
+            f"`{name}` is true, the system has halted; every state has a transition to it. The model has one reachable "
+            "state more than the system."
+            + ("" if totalised.system.fairness else " Formulas are relativised to the other states.")
         )
-    if made.system.fairness:
+    if totalised.system.fairness:
         yield (
             "FAIRNESS: these conditions hold infinitely often"
-            + (f", and `{vocabulary.variables[made.halted]}` never." if made.halted is not None else ".")
-            + " NuSMV speaks of such runs alone, and passes over an initial state where none begins, as MCMAS does."
+            + (f", and `{vocabulary.variables[totalised.halted]}` never." if totalised.halted is not None else ".")
+            + " NuSMV quantifies over such runs only and ignores initial states without fair runs, as MCMAS does."
         )

@@ -1,7 +1,7 @@
-"""The whole system and its formulas as JSON, for tools that nobody has written yet.
+"""Export of the whole system and its formulas to JSON.
 
-Expressions and formulas are lists that begin with what they are, as in ``["and", ["read", "pay@Mer"], …]``; the page
-``docs/export/json.md`` has all of them.
+Expressions and formulas are lists whose first entry is the operator, as in ``["and", ["read", "pay@Mer"], …]``; see
+``docs/export/json.md``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cplc.system.model import Step, System
 from cplc.system.synchronous import Player
 
 FORMAT_VERSION: Final = 4
-"""Rises when a document of the former version would be misread."""
+"""Incremented by incompatible changes."""
 
 
 def export(request: Request) -> Export:
-    """Return the document; nothing is left out of it."""
+    """Return the complete document."""
     document = {
         "format": "cplc system",
         "format_version": FORMAT_VERSION,
@@ -37,7 +37,7 @@ def export(request: Request) -> Export:
 
 
 def _entries(value: object) -> str:
-    """Return a list with one entry to a line, anything else in one line."""
+    """Return a list with one entry per line, other values in one line."""
     if not isinstance(value, list) or not value:
         return _text(value)
     return "[\n" + ",\n".join(f"  {_text(entry)}" for entry in value) + "\n]"
@@ -48,7 +48,7 @@ def _text(value: object) -> str:
 
 
 def system_data(system: System) -> dict[str, object]:
-    """Return all that a system consists of, but the places in the text it was made from."""
+    """Return the content of a system without source spans."""
     return {
         "name": system.name,
         "header": dict(system.header),

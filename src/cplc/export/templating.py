@@ -1,4 +1,4 @@
-"""Fills in the templates of this package. They only print: no template decides anything."""
+"""Rendering of the Jinja templates of this package; templates contain no decisions."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """Return the template of this name with the values filled in."""
+    """Render the template with the values."""
     return _environment().get_template(template).render(**values)

@@ -445,10 +445,10 @@ def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formu
             return And((bound(formula), some_path_keeps(formula), all_keeping_paths_satisfy(formula)))
         case Commits(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
-            known = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
+            knowledge = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
             if channel.bound == TRUE:
-                return known
-            return And((Atom(channel.bound, f"{channel.name} promises something"), known))
+                return knowledge
+            return And((Atom(channel.bound, f"{channel.name} promises something"), knowledge))
         case Fulfils(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
             return And((caught_up, Commits(channel, operand)))

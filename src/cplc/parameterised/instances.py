@@ -12,7 +12,7 @@ from cplc.compilation import Compilation
 from cplc.questions import BoundQuestion, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.work_budget import charge
-from cplc.semantics.data_independence import Obstacle, Uniformity
+from cplc.semantics.data_independence import NotUniform, UniformityCheck
 from cplc.semantics.resolved import LiteralTree, ParameterValue
 from cplc.source import Span
 
@@ -55,11 +55,11 @@ class Sizes:
             raise NotCounting(counting)
         return self.given or counting[0]
 
-    def _of(self, name: str) -> Uniformity:
+    def _of(self, name: str) -> UniformityCheck:
         return self.compilation.uniformity(name)
 
     @property
-    def uniformity(self) -> Uniformity:
+    def uniformity(self) -> UniformityCheck:
         return self._of(self.parameter)
 
     @property
@@ -106,7 +106,7 @@ class Sizes:
             self._made[size] = replace(self.compilation, parameters=parameters, _systems={})
         return self._made[size]
 
-    def asked(self, question: Question, size: int) -> BoundQuestion | Obstacle:
+    def asked(self, question: Question, size: int) -> BoundQuestion | NotUniform:
         """Return the question as it is asked at one size, or why it is not."""
         compilation = self._charged(size)
         if compilation.ok:
@@ -114,9 +114,9 @@ class Sizes:
                 (bound,) = compilation.questions((question.name,))
                 same = replace(bound.question, advisory=question.advisory, is_usual=question.is_usual)
                 return replace(bound, question=same)
-            return Obstacle(f"it is not asked for {self.parameter} = {size}", self.place)
+            return NotUniform(f"it is not asked for {self.parameter} = {size}", self.place)
         error = next(one for one in compilation.diagnostics if one.is_error)
-        return Obstacle(error.message, self.place)
+        return NotUniform(error.message, self.place)
 
     def questions(self, size: int) -> tuple[BoundQuestion, ...]:
         """Return what the file asks at one size; nothing where it has errors."""
@@ -129,6 +129,6 @@ class Sizes:
         charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
         return compilation
 
-    def members_in(self, question: Question) -> int | Obstacle:
+    def members_in(self, question: Question) -> int | NotUniform:
         """Return how many members each formula of the question speaks of at most."""
         return self.uniformity.of_property(question.name) if question.kind == "property" else 1

@@ -50,7 +50,7 @@ from cplc.reductions.symmetry import (
     renamed_formula,
 )
 from cplc.runtime.limits import ResourceExhausted
-from cplc.semantics.data_independence import Obstacle
+from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
 _FEWEST, _MOST = 2, 4
@@ -95,7 +95,7 @@ class Induction:
 
     @cached_property
     def _is_uniform(self) -> bool:
-        return replace(self._sizes.uniformity, asking_all=True).obstacle is None
+        return replace(self._sizes.uniformity, may_quantify_over_all=True).obstacle is None
 
     def proof(self, question: Question, size: int) -> Proof | None:
         """Return why the question holds at every size if it does at every size up to this one.
@@ -103,9 +103,9 @@ class Induction:
         Views of as many members are taken as make this size; the excerpts come from the next two sizes.
         """
         members = self._sizes.members_in(question)
-        if not self._is_uniform or isinstance(members, Obstacle):
+        if not self._is_uniform or isinstance(members, NotUniform):
             return None
-        least = max(_FEWEST, members, self._sizes.uniformity.asked_at_once, self._sizes.bounds[0])
+        least = max(_FEWEST, members, self._sizes.uniformity.simultaneous_members, self._sizes.bounds[0])
         if not least <= size <= _MOST:
             return None
         reason = self._why(question, size)
@@ -134,7 +134,7 @@ class Induction:
     def _asked(self, question: Question, size: int) -> _Asked | None:
         """Return what is asked at one size, if nothing tells members apart there."""
         bound = self._sizes.asked(question, size)
-        if isinstance(bound, Obstacle):
+        if isinstance(bound, NotUniform):
             return None
         system = bound.question.system or bound.system
         families = {role.name for role in self._sizes.uniformity.families}

@@ -81,7 +81,7 @@ class IndependentComponents:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._made: dict[frozenset[str], System] = {}
+        self._parts: dict[frozenset[str], System] = {}
 
     @cached_property
     def components(self) -> tuple[frozenset[str], ...]:
@@ -97,8 +97,8 @@ class IndependentComponents:
             return name
 
         for group in self._connected():
-            first, *others = group or ("",)
-            for other in others:
+            first, *rest = group or ("",)
+            for other in rest:
                 leader[find(other)] = find(first)
         members: dict[str, list[str]] = {}
         for variable in self.system.variables:
@@ -116,7 +116,7 @@ class IndependentComponents:
     def _component_of(self) -> dict[str, frozenset[str]]:
         return {name: component for component in self.components for name in component}
 
-    def relevant(self, formula: Formula) -> frozenset[str]:
+    def components_of(self, formula: Formula) -> frozenset[str]:
         """Return the components that the value of the formula depends on."""
         if self.system.is_synchronous:
             return frozenset(self.system.variable)
@@ -136,40 +136,40 @@ class IndependentComponents:
                 case Taken(steps):
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
                 case Enforces(group, _, uniform=True):
-                    named |= self._of_group(group)
+                    named |= self._group_variables(group)
                 case OnPaths(_, path) if not is_stutter_invariant(path):
                     return frozenset(self.system.variable)
                 case _:
                     pass
-        return self.closed(named)
+        return self.component_closure(named)
 
     @cached_property
     def _footprints(self) -> dict[str, frozenset[str]]:
         return {step.name: step.footprint for step in self.system.steps}
 
-    def _of_group(self, group: Iterable[str]) -> frozenset[str]:
+    def _group_variables(self, group: Iterable[str]) -> frozenset[str]:
         """Return what these agents see, and what their steps read or write."""
-        seen = (frozenset(self.system.agent[name].local) for name in group)
-        return frozenset().union(*seen, *(step.footprint for step in self.system.steps if step.actor in group))
+        local_states = (frozenset(self.system.agent[name].local) for name in group)
+        return frozenset().union(*local_states, *(step.footprint for step in self.system.steps if step.actor in group))
 
-    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+    def slice_conjuncts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
         together: dict[frozenset[str], list[Formula]] = {}
         for part in conjuncts_of(formula):
-            together.setdefault(self.relevant(part), []).append(part)
-        return (formula,) if len(together) == 1 else tuple(map(_joined, together.values()))
+            together.setdefault(self.components_of(part), []).append(part)
+        return (formula,) if len(together) == 1 else tuple(map(_conjunction, together.values()))
 
-    def closed(self, variables: Iterable[str]) -> frozenset[str]:
+    def component_closure(self, variables: Iterable[str]) -> frozenset[str]:
         """Return the union of the components of these variables."""
         return frozenset().union(*{self._component_of[name] for name in variables})
 
-    def of(self, variables: frozenset[str]) -> System:
+    def slice(self, variables: frozenset[str]) -> System:
         """Return the part of the system that these components are; all of it is the system itself."""
         if len(variables) == len(self.system.variables):
             return self.system
-        made = self._made.get(variables)
+        made = self._parts.get(variables)
         if made is None:
-            made = self._made[variables] = _cut(self.system, variables, self._messages)
+            made = self._parts[variables] = _restricted_system(self.system, variables, self._messages)
         return made
 
     @cached_property
@@ -193,41 +193,43 @@ def components(system: System) -> tuple[frozenset[str], ...]:
 
 def relevant_variables(system: System, formula: Formula) -> frozenset[str]:
     """Return the variables of the components that the value of the formula depends on."""
-    return IndependentComponents(system).relevant(formula)
+    return IndependentComponents(system).components_of(formula)
 
 
 def slice_of(system: System, variables: Iterable[str]) -> System:
     """Return the part of the system that the components of these variables are."""
     slices = IndependentComponents(system)
-    return slices.of(slices.closed(variables))
+    return slices.slice(slices.component_closure(variables))
 
 
 def count_reachable(system: System, count: Callable[[System], int]) -> int:
     """Return the number of reachable states, the product of those of the components as ``count`` counts them."""
     slices = IndependentComponents(system)
-    return prod(count(slices.of(component)) for component in slices.components)
+    return prod(count(slices.slice(component)) for component in slices.components)
 
 
-def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
+def _restricted_system(
+    system: System, variables: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
+) -> System:
     """Keep what lies within a union of components. Steps that touch no variable are everywhere."""
     new_index: dict[int, int] = {}
     for index, step in enumerate(system.steps):
-        if step.footprint <= kept:
+        if step.footprint <= variables:
             new_index[index] = len(new_index)
     return replace(
-        restrict_declarations(system, kept, messages),
-        steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
+        restrict_declarations(system, variables, messages),
+        steps=tuple(_cut_step(system.steps[index], variables) for index in new_index),
         justice=tuple(
             Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
             for justice in system.justice
             if all(index in new_index for index in justice.steps)
         ),
-        fairness=tuple(condition for condition in system.fairness if reads(condition) <= kept),
+        fairness=tuple(condition for condition in system.fairness if reads(condition) <= variables),
     )
 
 
 def restrict_declarations(
-    system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
+    system: System, retained: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
 ) -> System:
     """Return what is declared, but for what needs other variables than these; steps and fairness stay as they are.
 
@@ -235,52 +237,52 @@ def restrict_declarations(
     """
     return replace(
         system,
-        variables=tuple(variable for variable in system.variables if variable.name in kept),
+        variables=tuple(variable for variable in system.variables if variable.name in retained),
         agents=tuple(
-            replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in system.agents
+            replace(agent, local=tuple(name for name in agent.local if name in retained)) for agent in system.agents
         ),
-        shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= kept),
-        messages=tuple(message for message, variables in messages if variables <= kept),
+        shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= retained),
+        messages=tuple(message for message, variables in messages if variables <= retained),
         commitments=tuple(
-            replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
+            replace(commitment, views=tuple(view for view in commitment.views if view[1] in retained))
             for commitment in system.commitments
-            if commitment.variable in kept
-            and _within(kept, commitment.antecedent, commitment.consequent, commitment.on_course)
+            if commitment.variable in retained
+            and _within(retained, commitment.antecedent, commitment.consequent, commitment.on_course)
         ),
         claims=tuple(
-            replace(claim, views=tuple(view for view in claim.views if view[1] in kept))
+            replace(claim, views=tuple(view for view in claim.views if view[1] in retained))
             for claim in system.claims
-            if claim.variable in kept and _within(kept, claim.content, claim.on_course)
+            if claim.variable in retained and _within(retained, claim.content, claim.on_course)
         ),
-        hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= kept),
+        hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= retained),
     )
 
 
-def _cut_step(step: Step, kept: frozenset[str]) -> Step:
+def _cut_step(step: Step, variables: frozenset[str]) -> Step:
     """Return the step without operations that need other variables."""
     inside = tuple(
-        operation for operation in step.operations if _within(kept, operation.applicable, operation.state_before)
+        operation for operation in step.operations if _within(variables, operation.applicable, operation.state_before)
     )
     return step if len(inside) == len(step.operations) else replace(step, operations=inside)
 
 
-def _within(kept: frozenset[str], *conditions: Expr) -> bool:
-    return all(reads(condition) <= kept for condition in conditions)
+def _within(variables: frozenset[str], *conditions: Expr) -> bool:
+    return all(reads(condition) <= variables for condition in conditions)
 
 
-def _joined(parts: list[Formula]) -> Formula:
+def _conjunction(parts: list[Formula]) -> Formula:
     """Return the conjunction; what is to hold in every state is said once."""
     always: list[Formula] = []
-    others: list[Formula] = []
+    remaining: list[Formula] = []
     for part in parts:
         match part:
             case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
                 always.append(operand)
             case _:
-                others.append(part)
+                remaining.append(part)
     if always:
-        others.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
-    return And(tuple(others)) if len(others) > 1 else others[0]
+        remaining.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
+    return And(tuple(remaining)) if len(remaining) > 1 else remaining[0]
 
 
 def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:

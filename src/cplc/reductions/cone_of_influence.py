@@ -46,38 +46,38 @@ class ConeOfInfluence:
         self._everything = frozenset(system.variable)
         self._needed: dict[Formula, frozenset[str]] = {}
 
-    def needed(self, formula: Formula) -> frozenset[str]:
+    def cone(self, formula: Formula) -> frozenset[str]:
         """Return the variables without those that only look on while the formula is asked."""
-        found = self._needed.get(formula)
-        if found is None:
-            asked = None if self.system.is_synchronous else self._asked(formula)
-            found = self._needed[formula] = self._everything if asked is None else self._closed(asked)
-        return found
+        cone = self._needed.get(formula)
+        if cone is None:
+            named = None if self.system.is_synchronous else self._directly_needed(formula)
+            cone = self._needed[formula] = self._everything if named is None else self._closed(named)
+        return cone
 
-    def _asked(self, formula: Formula) -> set[str] | None:
+    def _directly_needed(self, formula: Formula) -> set[str] | None:
         """Return the variables that the formula itself needs; None for all."""
-        asked: set[str] = set()
+        named: set[str] = set()
         for part in subformulas(formula):
             match part:
                 case Atom(condition):
-                    asked |= reads(condition)
+                    named |= reads(condition)
                 case Taken(steps) | OnPaths(along=Taken(steps)):
-                    asked.update(*(self._footprints[name] for name in steps if name in self._footprints))
+                    named.update(*(self._footprints[name] for name in steps if name in self._footprints))
                 case Commits(channel) | Fulfils(channel):
-                    asked |= channel.reads
+                    named |= channel.reads
                 case Conditional(channel=one, other=other):
-                    asked |= one.reads if other is None else one.reads | other.reads
+                    named |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
-                    asked = asked.union(*map(reads, observed))
+                    named = named.union(*map(reads, observed))
                 case Knows(_, agents):
-                    asked |= self._seen(agents)
+                    named |= self._observed(agents)
                 case Enforces():
                     return None
                 case _:
                     pass
-        return asked
+        return named
 
-    def _seen(self, agents: Iterable[str]) -> set[str]:
+    def _observed(self, agents: Iterable[str]) -> set[str]:
         return {name for agent in agents for name in self.system.agent[agent].local}
 
     @cached_property
@@ -85,50 +85,50 @@ class ConeOfInfluence:
         return {step.name: step.footprint for step in self.system.steps}
 
     @cached_property
-    def _always(self) -> frozenset[str]:
+    def _always_needed(self) -> frozenset[str]:
         """What guards and conditions of fairness read, and all that it is made from."""
         read = (*(step.guard for step in self.system.steps), *self.system.fairness)
         return self._with_sources(frozenset().union(*map(reads, read)))
 
     @cached_property
-    def _made_from(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+    def _sources(self) -> dict[str, set[str]]:
+        sources: dict[str, set[str]] = {}
         for step in self.system.steps:
             for name, value in step.updates:
-                found.setdefault(name, set()).update(reads(value))
-        return found
+                sources.setdefault(name, set()).update(reads(value))
+        return sources
 
-    def _closed(self, asked: Iterable[str]) -> frozenset[str]:
+    def _closed(self, named: Iterable[str]) -> frozenset[str]:
         """Return these, what every question needs, and all that they are made from."""
-        return self._always | self._with_sources(self._everything.intersection(asked))
+        return self._always_needed | self._with_sources(self._everything.intersection(named))
 
     def _with_sources(self, names: frozenset[str]) -> frozenset[str]:
-        found, waiting = set(names), list(names)
+        closure, waiting = set(names), list(names)
         while waiting:
-            more = self._made_from.get(waiting.pop(), set()) - found
-            found |= more
+            more = self._sources.get(waiting.pop(), set()) - closure
+            closure |= more
             waiting += more
-        return frozenset(found)
+        return frozenset(closure)
 
 
-def project_to_cone(system: System, kept: frozenset[str]) -> System:
+def project_to_cone(system: System, cone: frozenset[str]) -> System:
     """Return the system with these variables alone. It has the same steps, but for what these write besides."""
     return replace(
-        restrict_declarations(system, kept, message_variables(system)),
-        steps=tuple(_without(step, kept) for step in system.steps),
+        restrict_declarations(system, cone, message_variables(system)),
+        steps=tuple(_without(step, cone) for step in system.steps),
     )
 
 
-def _without(step: Step, kept: frozenset[str]) -> Step:
-    if step.footprint <= kept:
+def _without(step: Step, cone: frozenset[str]) -> Step:
+    if step.footprint <= cone:
         return step
     return replace(
         step,
-        updates=tuple((name, value) for name, value in step.updates if name in kept),
-        free=tuple(name for name in step.free if name in kept),
+        updates=tuple((name, value) for name, value in step.updates if name in cone),
+        free=tuple(name for name in step.free if name in cone),
         operations=tuple(
             operation
             for operation in step.operations
-            if reads(operation.applicable) | reads(operation.state_before) <= kept
+            if reads(operation.applicable) | reads(operation.state_before) <= cone
         ),
     )

@@ -33,12 +33,12 @@ from cplc.reductions.dependency_relation import (
 )
 from cplc.statespace.packing import MemoTable
 
-Wants = tuple[Steps, ...]
+NecessarySets = tuple[Steps, ...]
 """Sets of steps, each of which contains one that must be taken before a condition holds; none if it holds."""
 
-_CHOICES = 4
+_MAX_ALTERNATIVES = 4
 """Of so many ways to go on the best is taken."""
-_WIDE = 16
+_MAX_GOAL_BITS = 16
 """A wanted condition over more bits is looked at part by part, lest every state be a pattern of its own."""
 
 
@@ -61,42 +61,42 @@ class StubbornSets:
         self._interference = interference
         self._packing = interference.packing
         self._goals = [(goal.is_hint, self._parts(to_nnf(goal.condition))) for goal in goals]
-        self._guards: dict[int, tuple[int, MemoTable[Wants]]] = {}
+        self._guards: dict[int, tuple[int, MemoTable[NecessarySets]]] = {}
 
     def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
         """Return the steps to follow, of those that are enabled, for the goals with these numbers."""
-        found = waiting = 0
+        closed = waiting = 0
         for goal in goals:
             wants: list[Steps] = []
             is_hint, parts = self._goals[goal]
             for mask, table in parts:
                 wants += table[state & mask]
             if wants:
-                waiting = self._chosen(wants, waiting, enabled)
+                waiting = self._cheapest(wants, waiting, enabled)
             elif is_hint:
                 return enabled
         dependent, guards = self._interference.dependent, self._guards
         while waiting:
             step = waiting & -waiting
-            found |= step
+            closed |= step
             number = step.bit_length() - 1
             if step & enabled:
-                waiting = (waiting | dependent(number)) & ~found
-                if enabled & ~(found | waiting) == 0:
+                waiting = (waiting | dependent(number)) & ~closed
+                if enabled & ~(closed | waiting) == 0:
                     return enabled
             else:
                 guard = guards.get(number)
                 if guard is None:
                     guard = guards[number] = self._guard(number)
                 mask, table = guard
-                waiting = self._chosen(table[state & mask], found | waiting, enabled) & ~found
-        return found & enabled
+                waiting = self._cheapest(table[state & mask], closed | waiting, enabled) & ~closed
+        return closed & enabled
 
     def holds(self, goal: int, state: int) -> bool:
         """Whether a wanted condition holds."""
         return not any(table[state & mask] for mask, table in self._goals[goal][1])
 
-    def _chosen(self, wants: Sequence[Steps], taken: Steps, enabled: Steps) -> Steps:
+    def _cheapest(self, wants: Sequence[Steps], taken: Steps, enabled: Steps) -> Steps:
         """Return what is taken with one of the sets more, one that adds little."""
         best, least = taken, 1 << 30
         for steps in wants:
@@ -108,12 +108,12 @@ class StubbornSets:
                 best, least = taken | steps, cost
         return best
 
-    def _guard(self, number: int) -> tuple[int, MemoTable[Wants]]:
+    def _guard(self, number: int) -> tuple[int, MemoTable[NecessarySets]]:
         guard = self._interference.system.steps[number].guard
         return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
-    def _parts(self, wanted: NnfCondition) -> list[tuple[int, MemoTable[Wants]]]:
-        parts = list(conjuncts(wanted)) if self._mask(wanted).bit_count() > _WIDE else [wanted]
+    def _parts(self, goal: NnfCondition) -> list[tuple[int, MemoTable[NecessarySets]]]:
+        parts = list(conjuncts(goal)) if self._mask(goal).bit_count() > _MAX_GOAL_BITS else [goal]
         return [(self._mask(part), self._table(part)) for part in parts]
 
     def _mask(self, part: NnfCondition) -> int:
@@ -126,21 +126,21 @@ class StubbornSets:
                     mask |= self._mask(operand)
                 return mask
 
-    def _table(self, part: NnfCondition) -> MemoTable[Wants]:
-        look = self._look(part)
-        return MemoTable(lambda pattern: _fewest(look(pattern)))
+    def _table(self, part: NnfCondition) -> MemoTable[NecessarySets]:
+        look = self._necessary_sets(part)
+        return MemoTable(lambda pattern: _minimal_sets(look(pattern)))
 
-    def _look(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
+    def _necessary_sets(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
         """Return what the condition wants, as a function of the state."""
         match part:
             case Leaf(condition):
-                holds, makers = self._packing.condition(condition), self._interference.makers
+                holds, makers = self._packing.condition(condition), self._interference.enabling_steps
                 return lambda pattern: [] if holds(pattern) else [makers(condition)]
             case All(operands):
-                inner = [self._look(operand) for operand in operands]
+                inner = [self._necessary_sets(operand) for operand in operands]
                 return lambda pattern: [steps for look in inner for steps in look(pattern)]
             case Any(operands):
-                inner = [self._look(operand) for operand in operands]
+                inner = [self._necessary_sets(operand) for operand in operands]
 
                 def any_of_them(pattern: int) -> list[Steps]:
                     together = 0
@@ -154,10 +154,10 @@ class StubbornSets:
                 return any_of_them
 
 
-def _fewest(wants: Iterable[Steps]) -> Wants:
+def _minimal_sets(wants: Iterable[Steps]) -> NecessarySets:
     """Return the smallest of these sets, and none that contains another."""
-    kept: list[Steps] = []
+    minimal: list[Steps] = []
     for steps in sorted(set(wants), key=lambda steps: (steps.bit_count(), steps)):
-        if not any(smaller & ~steps == 0 for smaller in kept):
-            kept.append(steps)
-    return tuple(kept[:_CHOICES])
+        if not any(smaller & ~steps == 0 for smaller in minimal):
+            minimal.append(steps)
+    return tuple(minimal[:_MAX_ALTERNATIVES])

@@ -58,32 +58,32 @@ from cplc.logic.formulas import (
 )
 
 
-class _Is(Flag):
+class _Kind(Flag):
     """What is known of a formula; each but the first is more than another."""
 
     NOTHING = 0
-    BEGUN = 0b00001
-    SETTLED = 0b00011
-    STEADY = 0b00111
+    EVENTUALLY_INVARIANT = 0b00001
+    ANCHORED = 0b00011
+    STUTTER_INVARIANT = 0b00111
     EVENT = 0b01011
-    CONDITION = 0b10011
+    EVENT_CONDITION = 0b10011
 
 
-_TRUE = _Is.STEADY | _Is.CONDITION
-_FALSE = _Is.STEADY | _Is.EVENT
+_TRUE = _Kind.STUTTER_INVARIANT | _Kind.EVENT_CONDITION
+_FALSE = _Kind.STUTTER_INVARIANT | _Kind.EVENT
 
 
 def is_stutter_invariant(path: Formula) -> bool:
     """Whether pauses from some position on do not change what it says of a run."""
-    return _Is.BEGUN in _kind(path)
+    return _Kind.EVENTUALLY_INVARIANT in _kind(path)
 
 
-def _kind(formula: Formula) -> _Is:
+def _kind(formula: Formula) -> _Kind:
     match formula:
         case Atom(e.Const(value)):
             return _TRUE if value is True else _FALSE
         case Taken(steps):
-            return _Is.EVENT if steps else _FALSE
+            return _Kind.EVENT if steps else _FALSE
         case Shorthand(operand):
             return _kind(operand)
         case Not(operand):
@@ -95,10 +95,10 @@ def _kind(formula: Formula) -> _Is:
         case Implies(left, right):
             return _any([_negated(_kind(left)), _kind(right)])
         case Iff(left, right):
-            return _kind(left) & _kind(right) & _Is.STEADY
+            return _kind(left) & _kind(right) & _Kind.STUTTER_INVARIANT
         case Next(operand):
             inner = _kind(operand)
-            return _Is.SETTLED if _Is.STEADY in inner else inner & _Is.BEGUN
+            return _Kind.ANCHORED if _Kind.STUTTER_INVARIANT in inner else inner & _Kind.EVENTUALLY_INVARIANT
         case Finally(operand, None):
             return _until(_TRUE, _kind(operand))
         case Globally(operand, None):
@@ -108,9 +108,9 @@ def _kind(formula: Formula) -> _Is:
         case Release(left, right):
             return _until(_negated(_kind(left)), _negated(_kind(right)))
         case Finally(operand) | Globally(operand) | Previous(operand):
-            return _kind(operand) & _Is.BEGUN
+            return _kind(operand) & _Kind.EVENTUALLY_INVARIANT
         case Until(left, right):
-            return _kind(left) & _kind(right) & _Is.BEGUN
+            return _kind(left) & _kind(right) & _Kind.EVENTUALLY_INVARIANT
         case Once(operand):
             return _since(_TRUE, _kind(operand))
         case Historically(operand):
@@ -118,40 +118,42 @@ def _kind(formula: Formula) -> _Is:
         case Since(left, right):
             return _since(_kind(left), _kind(right))
         case _:
-            return _Is.STEADY  # a state decides it
+            return _Kind.STUTTER_INVARIANT  # a state decides it
 
 
-def _negated(kind: _Is) -> _Is:
+def _negated(kind: _Kind) -> _Kind:
     """Events and conditions on them change places, the rest stays."""
-    kept = kind & _Is.STEADY
-    if _Is.EVENT in kind:
-        kept |= _Is.CONDITION
-    return kept | _Is.EVENT if _Is.CONDITION in kind else kept
+    common = kind & _Kind.STUTTER_INVARIANT
+    if _Kind.EVENT in kind:
+        common |= _Kind.EVENT_CONDITION
+    return common | _Kind.EVENT if _Kind.EVENT_CONDITION in kind else common
 
 
-def _all(kinds: list[_Is]) -> _Is:
+def _all(kinds: list[_Kind]) -> _Kind:
     common = _TRUE
     for kind in kinds:
         common &= kind
-    is_event = _Is.SETTLED in common and any(_Is.EVENT in kind for kind in kinds)
-    return common | _Is.EVENT if is_event else common
+    is_event = _Kind.ANCHORED in common and any(_Kind.EVENT in kind for kind in kinds)
+    return common | _Kind.EVENT if is_event else common
 
 
-def _any(kinds: list[_Is]) -> _Is:
+def _any(kinds: list[_Kind]) -> _Kind:
     return _negated(_all([_negated(kind) for kind in kinds]))
 
 
-def _until(left: _Is, right: _Is) -> _Is:
-    if _Is.STEADY in left and _Is.STEADY in right:
-        return _Is.STEADY
-    if _Is.CONDITION in left and (_Is.STEADY in right or _Is.EVENT in right):
-        return _Is.STEADY
-    return _Is.NOTHING
+def _until(left: _Kind, right: _Kind) -> _Kind:
+    if _Kind.STUTTER_INVARIANT in left and _Kind.STUTTER_INVARIANT in right:
+        return _Kind.STUTTER_INVARIANT
+    if _Kind.EVENT_CONDITION in left and (_Kind.STUTTER_INVARIANT in right or _Kind.EVENT in right):
+        return _Kind.STUTTER_INVARIANT
+    return _Kind.NOTHING
 
 
-def _since(left: _Is, right: _Is) -> _Is:
-    if _Is.STEADY in left and _Is.STEADY in right:
-        return _Is.STEADY
-    if (_Is.STEADY in left or _Is.CONDITION in left) and (_Is.STEADY in right or _Is.EVENT in right):
-        return _Is.SETTLED
-    return left & right & _Is.BEGUN
+def _since(left: _Kind, right: _Kind) -> _Kind:
+    if _Kind.STUTTER_INVARIANT in left and _Kind.STUTTER_INVARIANT in right:
+        return _Kind.STUTTER_INVARIANT
+    if (_Kind.STUTTER_INVARIANT in left or _Kind.EVENT_CONDITION in left) and (
+        _Kind.STUTTER_INVARIANT in right or _Kind.EVENT in right
+    ):
+        return _Kind.ANCHORED
+    return left & right & _Kind.EVENTUALLY_INVARIANT

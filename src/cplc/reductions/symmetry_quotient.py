@@ -37,7 +37,7 @@ Canonical = Callable[[int], int]
 
 
 def interchangeable_instances(
-    system: System, kin: Iterable[SymmetryGroup], asked: Sequence[Expr]
+    system: System, kin: Iterable[SymmetryGroup], conditions: Sequence[Expr]
 ) -> tuple[InterchangeableInstances, ...]:
     """Return the members that can be exchanged without any of the conditions becoming another one.
 
@@ -45,22 +45,22 @@ def interchangeable_instances(
     Families with variables that belong to two members (or to members of two families) are left as they are, the first
     one excepted.
     """
-    found: list[InterchangeableInstances] = []
+    groups: list[InterchangeableInstances] = []
     taken: set[str] = set()
     for one in kin:
         fixed = {
             member
-            for condition in asked
+            for condition in conditions
             if not _is_symmetric(condition, one)
             for name in reads(condition)
             for member in one.members_in(name)
         }
         free = [index for index in one.indices if index not in fixed]
-        pieces = None if len(free) < 2 else _pieces(system, one, free)
+        pieces = None if len(free) < 2 else _instance_variables(system, one, free)
         if pieces and taken.isdisjoint(name for piece in pieces for name in piece):
             taken.update(name for piece in pieces for name in piece)
-            found.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
-    return tuple(found)
+            groups.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
+    return tuple(groups)
 
 
 def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
@@ -68,7 +68,7 @@ def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
     return all(expr_key(condition, kin.renaming(way)) == before for way in generators(kin.indices))
 
 
-def _pieces(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
+def _instance_variables(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
     """Return the variables of each member, in the same order; None if some variable belongs to two of them."""
     first = []
     for variable in system.variables:
@@ -110,14 +110,14 @@ def _sorting(packing: Packing, group: InterchangeableInstances) -> Canonical:
     places = [(mask & -mask).bit_length() - 1 for mask in masks]
     one = masks[0] >> places[0]
     assert all(mask >> place == one for mask, place in zip(masks, places, strict=True)), "members differ"
-    kept = ~sum(masks)
+    unsorted = ~sum(masks)
 
     def sorting(state: int) -> int:
         pieces = [state >> place & one for place in places]
         inorder = sorted(pieces, reverse=True)
         if inorder == pieces:
             return state
-        state &= kept
+        state &= unsorted
         for place, piece in zip(places, inorder, strict=True):
             state |= piece << place
         return state

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
-from cplc.runtime.limits import TooLarge, make_room
+from cplc.runtime.limits import TooLarge, require_memory
 from cplc.system.model import State, System
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class StateIndex:
         if count > self._full:
             table = self._tables[-1]
             try:
-                make_room(2 * sys.getsizeof(table), f"a table of more than {self._before + len(table):,} states")
+                require_memory(2 * sys.getsizeof(table), f"a table of more than {self._before + len(table):,} states")
             except TooLarge:
                 if _PART * len(table) < self._before:
                     raise

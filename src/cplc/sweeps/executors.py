@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from cplc.caching.cache_keys import program
+from cplc.caching.cache_keys import program_fingerprint
 from cplc.records import dataclass
 from cplc.sweeps.jobs import Answered, Item, Limits, unknown
 from cplc.sweeps.worker_process import Abandoned, Apart
@@ -225,12 +225,12 @@ def _existing(distributed: Any, scheduler: str) -> Iterator[Any]:
         raise NoCluster(f"the scheduler at `{scheduler}` cannot be reached: {problem}") from None
     try:
         try:
-            programs = client.run(program)
+            programs = client.run(program_fingerprint)
         except Exception as problem:  # whatever it is, these workers cannot be asked
             raise NoCluster(f"the workers at `{scheduler}` have no cplc that answers: {problem}") from None
         if not programs:
             raise NoCluster(f"the cluster at `{scheduler}` has no workers")
-        incompatible = [worker for worker, theirs in programs.items() if theirs != program()]
+        incompatible = [worker for worker, theirs in programs.items() if theirs != program_fingerprint()]
         if incompatible:
             raise NoCluster(f"the worker at `{incompatible[0]}` has another cplc, Python or library than this one")
         yield client

@@ -192,10 +192,10 @@ class Step:
     @cached_property
     def footprint(self) -> frozenset[str]:
         """Every variable it reads or writes."""
-        found = set(reads(self.guard)) | self.writes
+        variables = set(reads(self.guard)) | self.writes
         for _, value in self.updates:
-            found |= reads(value)
-        return frozenset(found)
+            variables |= reads(value)
+        return frozenset(variables)
 
 
 @dataclass(frozen=True, slots=True)

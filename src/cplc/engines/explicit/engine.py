@@ -263,7 +263,7 @@ class ExplicitEngine(Engine[States]):
             case Regardless(operand):
                 return self.regardless.satisfying(operand, assuming)
             case Enforces():
-                return self.enforcing(formula, assuming).won
+                return self.enforcing(formula, assuming).winning_region
             case _:
                 raise ValueError("what is said of a path stands below a path quantifier")
 

@@ -17,7 +17,7 @@ from dataclasses import field
 
 from cplc.records import dataclass
 from cplc.runtime import checkpointing
-from cplc.runtime.limits import ResourceExhausted, make_room
+from cplc.runtime.limits import ResourceExhausted, require_memory
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
 
@@ -119,7 +119,7 @@ def _decode(name: str, content: bytes, size: int) -> PartialGraph | None:
     lengths = (closed + 1, edges, labels, groups)
     if wide != size or len(content) != begin + count * size + 4 * sum(lengths):
         return None
-    make_room(_BYTES_PER_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
+    require_memory(_BYTES_PER_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
     view = memoryview(content)
     states = [int.from_bytes(view[at : at + size], "little") for at in range(begin, begin + count * size, size)]
     arrays = []

@@ -23,7 +23,7 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing, StateIndex
 from cplc.system.model import System
-from cplc.system.satisfying_assignments import independent, satisfying_assignments
+from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
 from cplc.system.synchronous import Change, Player
 
 _MOST_TOGETHER = 1_000_000
@@ -82,7 +82,7 @@ def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
     """Return the initial states: what the initial condition says of different variables is independent."""
     domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
     parts: list[list[int]] = []
-    for names, condition in independent(domains, system.start):
+    for names, condition in independent_groups(domains, system.start):
         ways = satisfying_assignments({name: domains[name] for name in names}, condition)
         packed_states = [sum(packing.bits(*one) for one in way.items()) for way in islice(ways, limit + 1)]
         parts.append(packed_states)

@@ -113,7 +113,7 @@ class Strategy(Generic[S]):
     With full observation that is one send in each state, and otherwise one of each member, by its local state.
     """
 
-    won: S
+    winning_region: S
     insisted: tuple[tuple[int, S], ...] = ()
     chosen: tuple[tuple[JointAction, S], ...] = ()
     """In rounds: what those members do who have a choice, and where; no state has two."""
@@ -131,9 +131,9 @@ class Solution(Generic[S]):
     that wins from all of the states.
     """
 
-    won: S
-    plans: tuple[Strategy[S], ...]
-    joint: Callable[[S], Strategy[S] | None] = _no_other
+    winning_region: S
+    strategies: tuple[Strategy[S], ...]
+    joint_strategy: Callable[[S], Strategy[S] | None] = _no_other
     """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
 
 
@@ -208,11 +208,11 @@ class Game(Generic[S]):
         moves = self._environment_moves if choices is None else Moves(self.others, choices.made)
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
-        idle, number, known = 0, 0, arena.support(goal)
+        idle, number, support = 0, 0, arena.support(goal)
         while helpers and idle < len(helpers):
             helper = helpers[number % len(helpers)]
             number, idle = number + 1, idle + 1
-            if known is not None and known.isdisjoint(self._writes(helper)):
+            if support is not None and support.isdisjoint(self._writes(helper)):
                 continue
             helping, how = self._helping(helper, won, choices)
             keep = arena.difference(arena.intersection(through, helping), won)
@@ -226,7 +226,7 @@ class Game(Generic[S]):
                 insisted.append((step, arena.intersection(waiting, where)))
                 waiting = arena.difference(waiting, where)
             won, idle = arena.union(won, keep), 0
-            known = arena.support(won)
+            support = arena.support(won)
         return Strategy(won, tuple(insisted))
 
     def _writes(self, helper: int | Justice) -> frozenset[str]:
@@ -256,10 +256,10 @@ class Game(Generic[S]):
         to keep going may insist on one send here and on another there, and some of them will be taken.
         """
         arena = self.arena
-        others = tuple(step for step in justice.steps if step in self.others)
+        foreign_steps = tuple(step for step in justice.steps if step in self.others)
         missing = arena.difference(arena.everything, won)
-        astray = arena.preimage(missing, others)
-        possible = arena.enabled(others)
+        astray = arena.preimage(missing, foreign_steps)
+        possible = arena.enabled(foreign_steps)
         for step, where in choices.made:
             if step in justice.steps:
                 astray = arena.union(astray, arena.intersection(where, arena.preimage(missing, (step,))))

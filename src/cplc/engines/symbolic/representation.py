@@ -30,7 +30,7 @@ from cplc.system.model import Step, System
 NODES_PER_BIT = (48, 384, 3072)
 """How many nodes for each bit of a state a set may have in each turn of the race."""
 MAX_RACERS = 4
-_EFFORT = 8
+_MAX_BUILD_FACTOR = 8
 """A step may take so many times the budget to build."""
 
 
@@ -52,7 +52,7 @@ class Representation:
     encoding: Encoding
     transitions: tuple[Transition, ...]
     """The steps by their positions; in a synchronous system the round is the only one."""
-    sweeps: ChainedFixpoints
+    fixpoints: ChainedFixpoints
     peaks: list[int] = field(default_factory=list, compare=False)
     """The largest number of nodes that each candidate of the race held, if this is the winner."""
 
@@ -80,7 +80,7 @@ def race(
         for number, order in enumerate(orders):
             with suppress(MemoryError, ResourceExhausted):
                 candidate = racing[number] or build(order, budget)
-                if candidate.sweeps.reaches_within(budget):
+                if candidate.fixpoints.reaches_within(budget):
                     candidate.peaks.extend(peaks)
                     return candidate
                 racing[number] = candidate if budget < budgets[-1] else None
@@ -125,7 +125,7 @@ def _steps(
 def _built(encoding: Encoding, step: Step, variants: int, budget: int | None) -> Transition:
     if budget is not None:
         bits = sum(len(encoding.bits[name]) for name in step.footprint)
-        encoding.ceiling = encoding.diagrams.nodes() + bits * bits + _EFFORT * budget
+        encoding.ceiling = encoding.diagrams.nodes() + bits * bits + _MAX_BUILD_FACTOR * budget
     result = transition(encoding, step, variants)
     encoding.ceiling = None
     encoding.diagrams.collect_if_needed()

@@ -37,8 +37,8 @@ Block = tuple[int, ...]
 Layout = tuple[int, ...]
 
 _FORCE_ROUNDS = 12
-_STARTS = 2
-_WIDE = (2, 3)
+_CUTHILL_MCKEE_STARTS = 2
+_MAX_WIDTH_FACTORS = (2, 3)
 """How many times as much as most a step must touch to be set aside."""
 
 
@@ -68,7 +68,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
 
     readings = _readings(system)
     pairs = [frozenset((pair.at_first, pair.at_second)) for pair in system.shared]
-    copies = [*pairs, *(frozenset(known) & position.keys() for known in _views(system))]
+    copies = [*pairs, *(frozenset(views) & position.keys() for views in _views(system))]
     alone = [(index,) for index in range(len(names))]
     together = _merged(len(names), edges(copies))
     everything = edges(group for group in (*readings[0], *pairs) if group)
@@ -78,7 +78,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
     for touched in readings:
         most = median(map(len, touched)) if touched else 0
         fresh: dict[Layout, int] = {}
-        for factor in _WIDE:
+        for factor in _MAX_WIDTH_FACTORS:
             near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
             if near in tried:
                 continue
@@ -139,15 +139,15 @@ def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, di
         trimmed[tuple(number for number in edge if number not in hubs)] += weight
     order: list[int] = []
     part_of: dict[int, int] = {}
-    known: dict[tuple[int, tuple[tuple[Edge, int], ...]], Layout] = {}
+    layouts: dict[tuple[int, tuple[tuple[Edge, int], ...]], Layout] = {}
     inner = [number for number in range(len(blocks)) if number not in hubs]
     for part_number, (part, inside) in enumerate(_parts(inner, trimmed)):
         local = {number: place for place, number in enumerate(part)}
         shape = tuple(sorted((tuple(local[number] for number in edge), weight) for edge, weight in inside.items()))
         key = len(part), shape
-        if key not in known:
-            known[key] = _best_layout(len(part), dict(shape))
-        order += [part[place] for place in known[key]]
+        if key not in layouts:
+            layouts[key] = _best_layout(len(part), dict(shape))
+        order += [part[place] for place in layouts[key]]
         part_of.update((index, part_number) for number in part for index in blocks[number])
     return tuple(index for number in (*order, *sorted(hubs)) for index in blocks[number]), part_of
 
@@ -200,7 +200,7 @@ def _best_layout(size: int, edges: dict[Edge, int]) -> Layout:
     for edge in edges:
         for index in edge:
             neighbours[index].update(edge)
-    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_STARTS]
+    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_CUTHILL_MCKEE_STARTS]
     candidates = [declared, *(_cuthill_mckee(start, neighbours) for start in starts)]
     candidates += [_force(candidate, edges) for candidate in candidates]
     return min(candidates, key=lambda layout: _cost(layout, edges))
@@ -236,11 +236,11 @@ def _cuthill_mckee(start: int, neighbours: list[set[int]]) -> Layout:
 
 def _breadth_first(start: int, neighbours: list[set[int]]) -> list[int]:
     reached = [start]
-    seen = {start}
+    visited = {start}
     for index in reached:
-        fresh = sorted(neighbours[index] - seen, key=lambda other: (len(neighbours[other]), other))
+        fresh = sorted(neighbours[index] - visited, key=lambda other: (len(neighbours[other]), other))
         reached += fresh
-        seen.update(fresh)
+        visited.update(fresh)
     return reached
 
 
@@ -256,8 +256,8 @@ def _force(layout: Layout, edges: dict[Edge, int]) -> Layout:
             for index in edge:
                 pull[index] += weight * centre
                 weights[index] += weight
-        wanted = [pull[i] / weights[i] if weights[i] else float(place[i]) for i in range(len(layout))]
-        layout = tuple(sorted(range(len(layout)), key=lambda index: (wanted[index], place[index])))
+        target = [pull[i] / weights[i] if weights[i] else float(place[i]) for i in range(len(layout))]
+        layout = tuple(sorted(range(len(layout)), key=lambda index: (target[index], place[index])))
         cost = _cost(layout, edges)
         if cost >= lowest:
             break

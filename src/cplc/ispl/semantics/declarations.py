@@ -12,7 +12,7 @@ from cplc.ispl.semantics import model
 from cplc.ispl.syntax import ast
 from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT
 from cplc.records import dataclass
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span
 
 MOST_VALUES: Final = 1_000_000
@@ -51,7 +51,7 @@ class Declarations:
     def environment(self) -> Declared | None:
         return self.agents.get(ENVIRONMENT)
 
-    def agent(self, name: ast.Name, problems: Problems) -> Declared | None:
+    def agent(self, name: ast.Name, problems: DiagnosticSink) -> Declared | None:
         """Return the agent of that name, or report that there is none."""
         agent = self.agents.get(name.text)
         if agent is None:
@@ -62,7 +62,7 @@ class Declarations:
         return agent
 
 
-def declarations(file: ast.File, problems: Problems) -> Declarations:
+def declarations(file: ast.File, problems: DiagnosticSink) -> Declarations:
     """Return what a file declares, and report what is declared twice or makes no sense by itself."""
     result = Declarations()
     environment = next((agent for agent in file.agents if agent.is_environment), None)
@@ -89,7 +89,7 @@ def declarations(file: ast.File, problems: Problems) -> Declarations:
 
 
 def _is_new(
-    name: ast.Name, declared: Iterable[str], what: str, problems: Problems, earlier: Mapping[str, ast.Name]
+    name: ast.Name, declared: Iterable[str], what: str, problems: DiagnosticSink, earlier: Mapping[str, ast.Name]
 ) -> None:
     """Report a name that is declared already, or that no name may be."""
     if name.text in declared and name.text:
@@ -99,7 +99,7 @@ def _is_new(
         problems.report(rules.RESERVED_NAME, name.span, f"`{name.text}` is a word of ISPL, and no name")
 
 
-def _repeated(names: Iterable[ast.Name], where: str, problems: Problems) -> None:
+def _repeated(names: Iterable[ast.Name], where: str, problems: DiagnosticSink) -> None:
     """Warn of names that stand twice in one set."""
     members: set[str] = set()
     for name in names:
@@ -108,7 +108,7 @@ def _repeated(names: Iterable[ast.Name], where: str, problems: Problems) -> None
         members.add(name.text)
 
 
-def _variables(agent: ast.Agent, problems: Problems) -> dict[str, model.Variable]:
+def _variables(agent: ast.Agent, problems: DiagnosticSink) -> dict[str, model.Variable]:
     variables: dict[str, model.Variable] = {}
     names = {one.name.text: one.name for one in (*reversed(agent.variables), *reversed(agent.obsvars))}
     for index, variable in enumerate((*agent.obsvars, *agent.variables)):
@@ -121,7 +121,7 @@ def _variables(agent: ast.Agent, problems: Problems) -> dict[str, model.Variable
     return variables
 
 
-def _type(variable: ast.Variable, problems: Problems) -> model.Type | None:
+def _type(variable: ast.Variable, problems: DiagnosticSink) -> model.Type | None:
     name = variable.name
     match variable.type:
         case ast.Boolean():
@@ -147,7 +147,7 @@ def _type(variable: ast.Variable, problems: Problems) -> model.Type | None:
 
 
 def _observed(
-    agent: ast.Agent, environment: ast.Agent | None, world: Mapping[str, model.Variable], problems: Problems
+    agent: ast.Agent, environment: ast.Agent | None, world: Mapping[str, model.Variable], problems: DiagnosticSink
 ) -> dict[str, model.Variable]:
     """Return what an agent sees of the environment."""
     observable = {name: variable for name, variable in world.items() if variable.is_observable}
@@ -168,7 +168,10 @@ def _observed(
 
 
 def _declared(
-    agent: ast.Agent, variables: dict[str, model.Variable], observed: dict[str, model.Variable], problems: Problems
+    agent: ast.Agent,
+    variables: dict[str, model.Variable],
+    observed: dict[str, model.Variable],
+    problems: DiagnosticSink,
 ) -> Declared:
     actions: dict[str, Span] = {}
     _repeated(agent.actions, f"`Actions` of `{agent.name.text}`", problems)
