@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from cplc.engines.ctl_fragment import Plan, conditions, plan_for
+from cplc.engines.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
@@ -120,7 +120,7 @@ class ReducedSearch:
 class StubbornFilter:
     """Which steps a search follows, for all goals that it still looks for."""
 
-    def __init__(self, stubborn: StubbornSets, plan: Plan) -> None:
+    def __init__(self, stubborn: StubbornSets, plan: ReachabilityGoals) -> None:
         self._stubborn = stubborn
         self._open = list(range(len(plan.goals)))
         self.may_stop = plan.may_stop
@@ -179,7 +179,7 @@ class ReductionMethod:
 
     members: tuple[InterchangeableInstances, ...]
     """Those that are exchanged."""
-    plan: Plan | None
+    plan: ReachabilityGoals | None
     """What is to be reached, if that is all that is asked."""
 
 
@@ -324,8 +324,8 @@ class ReducedEngines:
 
 def reduction_method(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> ReductionMethod | None:
     """Return how some of the states answer the formula; None if it takes them all."""
-    atoms = None if system.is_synchronous or system.conditions else conditions(formula)
+    atoms = None if system.is_synchronous or system.conditions else ctl_conditions(formula)
     if not atoms:
         return None
-    members, plan = interchangeable_instances(system, kin, atoms), plan_for(formula)
+    members, plan = interchangeable_instances(system, kin, atoms), reachability_goals(formula)
     return ReductionMethod(members, plan) if members or plan is not None else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.engines.ctl_fragment import Plan, plan_for
+from cplc.engines.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.engines.on_the_fly.checker import Checker, SharedSearchData
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic
 from cplc.engines.on_the_fly.evidence import EvidenceBuilder
@@ -47,7 +47,7 @@ class OnTheFlyEngine:
         self._context = SharedSearchData(
             world, ReachableStates(world), Indistinguishability(world), DistanceHeuristic(world)
         )
-        self._checkers: dict[tuple[frozenset[str], Plan | None], Checker] = {}
+        self._checkers: dict[tuple[frozenset[str], ReachabilityGoals | None], Checker] = {}
         self._may_reduce = not (system.is_synchronous or system.conditions)
 
     @property
@@ -99,7 +99,7 @@ class OnTheFlyEngine:
 
     def _checker(self, assuming: frozenset[str], formula: Formula | None = None) -> Checker:
         """Return what decides formulas in any state, or this one alone in the initial ones."""
-        plan = plan_for(formula) if formula is not None and self._may_reduce else None
+        plan = reachability_goals(formula) if formula is not None and self._may_reduce else None
         checker = self._checkers.get((assuming, plan))
         if checker is None:
             moves = None if plan is None else StubbornSuccessors(self._context.world, plan)

@@ -6,7 +6,7 @@ chooses; and if choosing leaves out little it stops to choose.
 
 from __future__ import annotations
 
-from cplc.engines.ctl_fragment import Plan
+from cplc.engines.ctl_fragment import ReachabilityGoals
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
@@ -23,7 +23,7 @@ _MAX_REMEMBERED = 1 << 15
 class StubbornSuccessors:
     """The moves from each state that are enough for what a plan looks for."""
 
-    def __init__(self, world: LazyStateSpace, plan: Plan) -> None:
+    def __init__(self, world: LazyStateSpace, plan: ReachabilityGoals) -> None:
         self._world = world
         self._plan = plan
         self._cache: dict[int, Successors] = {}
