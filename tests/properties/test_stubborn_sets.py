@@ -256,7 +256,7 @@ def test_on_the_fly_fewer_moves_are_enough(data: st.DataObject) -> None:
     system = data.draw(some_systems())
     formula = data.draw(reachability(system))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stubborn_successors, "_AT_ONCE", data.draw(st.sampled_from((0, 3))))
+        patched.setattr(stubborn_successors, "_UNREDUCED_STATES", data.draw(st.sampled_from((0, 3))))
         holds, shown = OnTheFlyEngine(system).decide(formula)
     assert holds == ExplicitEngine(system).is_valid(formula) == shown.holds, formula_text(formula)
     assert replay(system, shown) == [], formula_text(formula)
@@ -271,7 +271,7 @@ def test_many_states_are_not_met_on_the_fly() -> None:
     met = {}
     for effort in (0, 1 << 30):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(stubborn_successors, "_AT_ONCE", effort)
+            patched.setattr(stubborn_successors, "_UNREDUCED_STATES", effort)
             engine = OnTheFlyEngine(system)
             assert engine.is_valid(f.Not(f.OnPaths("E", f.Finally(f.Atom(nowhere, "nowhere")))))
             met[effort] = engine.stored
