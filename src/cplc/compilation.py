@@ -18,7 +18,7 @@ from cplc.ispl_compilation import IsplCompilation
 from cplc.questions import BoundQuestion, Channels, EngineName, QuestionAnswering, Strategies, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
-from cplc.settings import Settings, kept, settings_for
+from cplc.settings import Settings, apply_ignores, settings_for
 from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
@@ -115,7 +115,7 @@ class Compilation(QuestionAnswering):
         is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
         if rules.MEANING_CHANGED.code in self.source.text:  # a comment may switch it off
             reported |= dict.fromkeys(self._changes)
-        every = kept(reported, self.source, self.settings, is_whole=is_whole)
+        every = apply_ignores(reported, self.source, self.settings, is_whole=is_whole)
         current = (one for one in every if one.code != rules.MEANING_CHANGED.code)
         return tuple(sorted(current, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
 
@@ -130,7 +130,7 @@ class Compilation(QuestionAnswering):
         """The constructs of a text without version whose meaning another version changed."""
         return tuple(
             one
-            for one in kept(self._changes, self.source, self.settings, is_whole=False)
+            for one in apply_ignores(self._changes, self.source, self.settings, is_whole=False)
             if one.code == rules.MEANING_CHANGED.code
         )
 

@@ -21,7 +21,7 @@ _LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "nu
 """Those that read the language, or find verdicts."""
 
 
-def key(reading: Mapping[str, object], question: Question) -> str:
+def result_key(reading: Mapping[str, object], question: Question) -> str:
     """Return the name of a verdict: ``reading`` is all that the system was made from, and how it is verified."""
     span = question.span
     question_data = {
@@ -33,12 +33,12 @@ def key(reading: Mapping[str, object], question: Question) -> str:
         "title": question.title,
         "place": None if span is None else [span.source.name, span.start, span.end],
     }
-    document = json.dumps([program(), reading, question_data], sort_keys=True, ensure_ascii=True)
+    document = json.dumps([program_fingerprint(), reading, question_data], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(document.encode()).hexdigest()
 
 
 @cache
-def program() -> str:
+def program_fingerprint() -> str:
     """Return what answers: this program, its libraries, and the Python that they run on.
 
     Raise `OSError` where the program cannot be read.

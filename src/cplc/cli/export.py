@@ -12,7 +12,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, exit_for, finished, questions_of, reading_of
+from cplc.cli.load import Channels, compile_file, exit_for, questions_of, run_to_completion
 from cplc.cli.options import colour_option, model_options, names
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
@@ -91,7 +91,7 @@ def command(
     from cplc.compilation import IsplCompilation
 
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = reading_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
         if compilation is None:
             return None, diagnostics
         if isinstance(compilation, IsplCompilation):
@@ -115,7 +115,7 @@ def command(
         return compilation.export(target, questions, states=states), diagnostics
 
     try:
-        outcome = finished(work, Limits(), "exporting")
+        outcome = run_to_completion(work, Limits(), "exporting")
     except CannotExport as problem:
         outcome = str(problem)
     if isinstance(outcome, str):

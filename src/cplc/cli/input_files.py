@@ -38,10 +38,10 @@ def digest(path: str) -> str | None:
     return sha256.hexdigest()
 
 
-def contents(reading: Compilation | IsplCompilation) -> Contents:
+def input_digests(reading: Compilation | IsplCompilation) -> Contents:
     """Return what was read for it: the file, all that it imports, and the settings."""
     from cplc.compilation import Compilation
-    from cplc.settings import settings_places
+    from cplc.settings import settings_paths
 
     digests: Contents = {}
     if isinstance(reading, Compilation):
@@ -55,15 +55,19 @@ def contents(reading: Compilation | IsplCompilation) -> Contents:
         }
     digests[os.path.normpath(reading.source.name)] = _digest(reading.source.text)
     if reading.path is not None:
-        digests |= {str(place): digest(str(place)) for place in settings_places(reading.path.parent)}
+        digests |= {str(place): digest(str(place)) for place in settings_paths(reading.path.parent)}
     return digests
 
 
-def description(reading: Compilation | IsplCompilation) -> dict[str, object]:
+def input_description(reading: Compilation | IsplCompilation) -> dict[str, object]:
     """Return all that the system was made from."""
     from cplc.compilation import Compilation
 
-    document: dict[str, object] = {"files": contents(reading), "name": reading.source.name, "by": reading.strategies}
+    document: dict[str, object] = {
+        "files": input_digests(reading),
+        "name": reading.source.name,
+        "by": reading.strategies,
+    }
     if isinstance(reading, Compilation):
         document |= {
             "parameters": dict(reading.parameters),
@@ -77,15 +81,15 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def tell(reading: Compilation | IsplCompilation) -> None:
+def report_files_read(reading: Compilation | IsplCompilation) -> None:
     """Say what was read, if somebody is watching."""
     place = os.environ.get(FILES_READ)
     if place:
-        digests = dict(told_in(place)) | contents(reading)
+        digests = dict(files_read(place)) | input_digests(reading)
         output.write_file(Path(place), json.dumps(digests))
 
 
-def told_in(place: str) -> Iterator[tuple[str, str | None]]:
+def files_read(place: str) -> Iterator[tuple[str, str | None]]:
     """Yield what was said there; nothing before anything was."""
     try:
         document = json.loads(Path(place).read_text(encoding="utf-8"))

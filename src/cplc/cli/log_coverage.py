@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, followed
-from cplc.cli.log_replay import Observed, mapping_of, observe, tell_what_is_left_out
+from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
+from cplc.cli.log_replay import Observed, mapping_of, replay_logs, report_skipped
 from cplc.cli.output import Colour, Format
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wish:
+class LogCoverageRequest:
     """What the command line asks for."""
 
     file: str
@@ -38,7 +38,7 @@ class Wish:
     colour: Colour
 
 
-def cover(wish: Wish, limits: Limits) -> Exit:
+def run_log_coverage(wish: LogCoverageRequest, limits: Limits) -> Exit:
     """Say what the logs show of the protocol, and what they do not."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
@@ -47,7 +47,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
         from cplc.mining.log_coverage import log_coverage
 
-        compilation, problems = compilation_of(wish.file, wish.definitions, wish.channels, wish.protocol)
+        compilation, problems = compile_protocol(wish.file, wish.definitions, wish.channels, wish.protocol)
         yield problems
         if compilation is None:
             return
@@ -55,7 +55,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
         yield problems
         if problems:
             return
-        for now in observe(compilation, wish.logs, wish.log_form, meant, wish.tick):
+        for now in replay_logs(compilation, wish.logs, wish.log_form, meant, wish.tick):
             yield now
         yield now.diagnostics
         yield log_coverage(now.choices, now.states)
@@ -74,7 +74,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
     def doing() -> str:
         return f"event {observed.events if observed else 0:,}"
 
-    interrupted = followed(work(), limits, doing, take)
+    interrupted = consume_events(work(), limits, doing, take)
     code = exit_for(diagnostics, strict=False)
     if code == Exit.EXPECTED and interrupted:
         code = Exit.UNKNOWN
@@ -90,7 +90,7 @@ def cover(wish: Wish, limits: Limits) -> Exit:
 
 
 def _write(
-    wish: Wish,
+    wish: LogCoverageRequest,
     diagnostics: Sequence[Diagnostic],
     observed: Observed | None,
     coverage: LogCoverage | None,
@@ -117,7 +117,7 @@ def _write(
             }
         )
     elif coverage is not None and observed is not None:
-        tell_what_is_left_out(observed)
+        report_skipped(observed)
         style = output.result_colours if output.has_colour(wish.colour) else plain
         cases, events = observed.monitor.totals.cases, observed.events
         cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"

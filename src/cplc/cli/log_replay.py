@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logs.mapping import LogMapping
     from cplc.logs.records import Format
-    from cplc.mining.observed_choices import Choices
+    from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.monitor import Monitor
 
-_LARGEST = 1_000_000
-_SHOWN = 5
+_MAX_MAPPING_BYTES = 1_000_000
+_MAX_EXAMPLES = 5
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Observed:
     """What logs have come to so far."""
 
     monitor: Monitor
-    choices: Choices
+    choices: ObservedChoices
     events: int = 0
     unread: list[str] = field(default_factory=list)
     """The first records that could not be read, with the reasons."""
@@ -63,9 +63,9 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
         return LogMapping(vocabulary=vocabulary), ()
     nowhere = Span(Source(path, ""), 0, 0)
     try:
-        text = read_bytes(path, _LARGEST, or_pipe=True).decode("utf-8-sig")
+        text = read_bytes(path, _MAX_MAPPING_BYTES, or_pipe=True).decode("utf-8-sig")
     except TooManyBytes:
-        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_LARGEST:,} bytes"),)
+        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_MAX_MAPPING_BYTES:,} bytes"),)
     except OSError as problem:
         return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"cannot read the file: {problem.strerror}"),)
     except UnicodeDecodeError as problem:
@@ -73,7 +73,7 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
     return parse_mapping(Source(path, text), vocabulary)
 
 
-def observe(
+def replay_logs(
     compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
 ) -> Iterator[Observed]:
     """Yield what the logs have come to, now and then, and at the end."""
@@ -81,12 +81,12 @@ def observe(
     from cplc.logs.log_statistics import LogContent, diagnose
     from cplc.logs.protocol_vocabulary import vocabulary_of
     from cplc.logs.reading import read
-    from cplc.mining.observed_choices import Choices
+    from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
     from cplc.monitoring.monitor import Monitor
 
     monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
-    observed = Observed(monitor, Choices(monitor.tracker))
+    observed = Observed(monitor, ObservedChoices(monitor.tracker))
     monitor.watching = observed.choices.watch
     contents: list[LogContent] = []
 
@@ -123,11 +123,11 @@ def observe(
 
 def _note(observed: Observed, kind: str, shown: list[str], text: str) -> None:
     observed.counts[kind] += 1
-    if len(shown) < _SHOWN:
+    if len(shown) < _MAX_EXAMPLES:
         shown.append(text)
 
 
-def tell_what_is_left_out(observed: Observed) -> None:
+def report_skipped(observed: Observed) -> None:
     """Say on standard error which records do not count, and why."""
     for kind, shown, text in (
         ("unread", observed.unread, "could not be read"),

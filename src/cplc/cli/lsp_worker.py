@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from cplc.cli.analyze_run import Finding
     from cplc.compilation import BoundQuestion, Compilation, IsplCompilation
 
-Said = dict[str, Any]
+WorkerMessage = dict[str, Any]
 
 _ANALYZE: Final = "analyze "
 """What the name of a question about a participant begins with."""
 
 
-def answers(request: Mapping[str, Any]) -> Iterator[Said]:
+def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
     """Yield what is asked, then each result as soon as it is known."""
     from cplc.compilation import Compilation
 
-    reading = _reading(request)
+    reading = _compile_request(request)
     why = _unverifiable(reading)
     if why is not None:
         yield {"end": why}
         return
     name: str | None = request["question"]
-    questions = [one for one in reading.questions() if _is_wanted(one, name)]
+    questions = [one for one in reading.questions() if _matches_name(one, name)]
     agents = _agents(reading, name) if isinstance(reading, Compilation) else []
     yield {"asked": [*(one.question.name for one in questions), *(f"{_ANALYZE}{agent}" for agent in agents)]}
-    yield from _verified(reading, questions, request["panel"])
+    yield from _verify_questions(reading, questions, request["panel"])
     if isinstance(reading, Compilation):
         for number, agent in enumerate(agents, len(questions) + 1):
-            yield from _analyzed(reading, agent, number if request["panel"] else None)
+            yield from _analyze_agent(reading, agent, number if request["panel"] else None)
 
 
-def _reading(request: Mapping[str, Any]) -> Compilation | IsplCompilation:
+def _compile_request(request: Mapping[str, Any]) -> Compilation | IsplCompilation:
     """Return what the text is read as: a protocol, or a model in ISPL."""
     from cplc.compilation import Compilation, IsplCompilation, is_ispl
     from cplc.server.open_imports import recording
@@ -68,7 +68,7 @@ def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
     return None if reading.ok else "the file says nothing to verify"
 
 
-def _is_wanted(one: BoundQuestion, name: str | None) -> bool:
+def _matches_name(one: BoundQuestion, name: str | None) -> bool:
     question_name = one.question.name
     return name is None or question_name == name or question_name.startswith(f"{name}[")
 
@@ -79,9 +79,9 @@ def _agents(compilation: Compilation, name: str | None) -> list[str]:
     return [agent for agent in agents if name in (None, f"{_ANALYZE}{agent}")]
 
 
-def _verified(
+def _verify_questions(
     reading: Compilation | IsplCompilation, questions: list[BoundQuestion], has_panel: bool
-) -> Iterator[Said]:
+) -> Iterator[WorkerMessage]:
     from cplc.report.html import fragment
     from cplc.report.json_data import result_data
     from cplc.report.outcome import standing
@@ -94,7 +94,7 @@ def _verified(
         yield {"result": {**result_data(result), "asked": name, "text": text}, **shown}
 
 
-def _analyzed(compilation: Compilation, agent: str, number: int | None) -> Iterator[Said]:
+def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
     """Yield a result for each threshold; what is known of the participant comes with the first one."""
     from cplc.cli.analyze_run import plain_text, results_of, section
     from cplc.report.decision_page import fragment
@@ -113,12 +113,12 @@ def _analyzed(compilation: Compilation, agent: str, number: int | None) -> Itera
 def _finding(compilation: Compilation, agent: str) -> Finding:
     """Analyze a participant; where bounds do not tell what is asked, exactly."""
     from cplc.cli.analyze_run import Finding
-    from cplc.participant_analysis import Options, analysed, limit, participants
+    from cplc.participant_analysis import AnalysisOptions, analyse_participant, limit, participants
 
     began = perf_counter()
     (bound_participant,) = participants(compilation, [agent])
-    analysis = analysed(bound_participant)
+    analysis = analyse_participant(bound_participant)
     near = [analysis.verdict(limit(one)) == "unknown" for one in bound_participant.thresholds]
     if any(near) and not any(figure.unsolved for figure in analysis.figures):
-        analysis = analysed(bound_participant, Options(exact=True))
+        analysis = analyse_participant(bound_participant, AnalysisOptions(exact=True))
     return Finding(bound_participant, analysis, perf_counter() - began)

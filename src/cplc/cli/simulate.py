@@ -14,7 +14,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, followed
+from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
 from cplc.cli.options import colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.run_recording import Log, log_format
@@ -36,7 +36,7 @@ Bias = Literal["coverage", "uniform", "beliefs"]
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Request:
     """What the command line asks for."""
 
     file: str
@@ -55,10 +55,10 @@ class _Wish:
 
 
 @dataclass
-class _Found:
+class _SimulationResult:
     """What the work has come to so far."""
 
-    wish: _Wish
+    wish: _Request
     diagnostics: tuple[Diagnostic, ...] = ()
     system: System | None = None
     drawn: list[DrawnRun] = field(default_factory=list)
@@ -150,7 +150,7 @@ def command(
         raise click.UsageError("--bias beliefs requires --agent, the participant with these beliefs")
     if form == "itf" and (runs > 1 or interactive):
         raise click.UsageError("--format itf needs a single run; use --format json for several")
-    wish = _Wish(
+    wish = _Request(
         file, dict(definitions), channels, protocol, steps, runs,
         show if show is not None else int(runs == 1),
         seed if seed is not None else randbelow(1_000_000),
@@ -161,12 +161,12 @@ def command(
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
             raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
-        from cplc.cli.interactive_run import play
+        from cplc.cli.interactive_run import run_interactive
 
-        return play(
+        return run_interactive(
             file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
         )
-    result = _Found(wish)
+    result = _SimulationResult(wish)
 
     def take(event: tuple[Diagnostic, ...]) -> None:
         result.diagnostics = event
@@ -175,7 +175,7 @@ def command(
     def doing() -> str:
         return f"run {result.statistics.runs if result.statistics else 1:,} of {runs:,}"
 
-    result.interrupted = followed(_work(wish, result), Limits(timeout, memory), doing, take)
+    result.interrupted = consume_events(_work(wish, result), Limits(timeout, memory), doing, take)
     code = exit_for(result.diagnostics, strict=False)
     if result.interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
@@ -189,11 +189,11 @@ def command(
     return code
 
 
-def _work(wish: _Wish, result: _Found) -> Iterator[tuple[Diagnostic, ...]]:
+def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnostic, ...]]:
     """Draw the runs; yield what is to be said of the file first."""
     from cplc.simulation.random_walk import draw
 
-    compilation, diagnostics = compilation_of(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
+    compilation, diagnostics = compile_protocol(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
     yield diagnostics
     if compilation is None:
         return
@@ -208,7 +208,7 @@ def _work(wish: _Wish, result: _Found) -> Iterator[tuple[Diagnostic, ...]]:
     def events() -> Iterator[Event]:
         """Draw; yield what a log says of it."""
         for drawn, statistics in draw(
-            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, told=previous
+            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, on_step=previous
         ):
             result.statistics = statistics
             if drawn is not None:
@@ -237,7 +237,7 @@ def _played(compilation: Compilation, agent: str | None) -> tuple[System, Partic
     return bound_participant.system, bound_participant.participant
 
 
-def _write(result: _Found, code: Exit) -> None:
+def _write(result: _SimulationResult, code: Exit) -> None:
     wish, system = result.wish, result.system
     match wish.form:
         case "json":
@@ -256,7 +256,7 @@ def _write(result: _Found, code: Exit) -> None:
         output.write(f"{result.interrupted}\n", err=True)
 
 
-def _write_text(result: _Found, system: System) -> None:
+def _write_text(result: _SimulationResult, system: System) -> None:
     from cplc.report.run_report import ENDINGS, run_text, statistics_text
     from cplc.report.text import plain
 
@@ -272,7 +272,7 @@ def _write_text(result: _Found, system: System) -> None:
         output.write("\n" + "".join(f"{line}\n" for line in statistics_text(result.statistics, style)))
 
 
-def _write_document(result: _Found, code: Exit) -> None:
+def _write_document(result: _SimulationResult, code: Exit) -> None:
     from cplc.report.run_report import shown_data, statistics_data
 
     wish, system = result.wish, result.system

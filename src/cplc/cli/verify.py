@@ -11,15 +11,15 @@ import click
 
 from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.input_files import description
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, asked_of, questions_of, reading_of
+from cplc.cli.input_files import input_description
+from cplc.cli.limits import Interrupted, Limits, run_supervised
+from cplc.cli.load import Channels, compile_file, questions_of, selected_questions
 from cplc.cli.options import colour_option, limit_options, model_options, names, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
-from cplc.cli.result_cache import Answers, answers, cache_option, is_wanted, shared
+from cplc.cli.result_cache import ResultStore, cache_option, is_enabled, shared_store, verify_cached
 from cplc.cli.start_time import began
-from cplc.cli.verify_run import Questions, Run, Said
-from cplc.cli.watch import watch_option, watched
+from cplc.cli.verify_run import Questions, RunMessage, VerifyRun
+from cplc.cli.watch import run_and_watch, watch_option
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.runtime import checkpointing
@@ -147,17 +147,17 @@ def command(
     limits = Limits(timeout, memory)
     saved = checkpointing_for(checkpoint, every, limits)
     if watch:
-        return watched(lambda: [file])
+        return run_and_watch(lambda: [file])
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Said | Result]:
+    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | RunMessage | Result]:
         needs_protocol = formula is not None or bool(properties) or for_all
-        compilation, diagnostics = reading_of(
+        compilation, diagnostics = compile_file(
             file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol
         )
         yield diagnostics
         if compilation is None:
             if not any(one.is_error for one in diagnostics):
-                yield Said(f"{printable(file)}: declares macros only: there is nothing to verify")
+                yield RunMessage(f"{printable(file)}: declares macros only: there is nothing to verify")
             return
         questions = _asked(compilation, properties, formula, assuming or ())
         if not isinstance(questions, Questions):
@@ -171,13 +171,13 @@ def command(
         if every is not None:
             yield from every.verify(questions.asked, engine)
             return
-        stores: list[Answers] = []
+        stores: list[ResultStore] = []
         if saved is not None:
             store, message = saved.begin(compilation.system)
             stores.append(store)
             if message is not None:
-                yield Said(message)
-        if is_wanted(cache) and (cache_store := shared()) is not None:
+                yield RunMessage(message)
+        if is_enabled(cache) and (cache_store := shared_store()) is not None:
             stores.append(cache_store)
         is_complete = True
         for result in _answered(
@@ -188,7 +188,7 @@ def command(
         if saved is not None:
             saved.ended(is_complete=is_complete)
 
-    run = Run(
+    run = VerifyRun(
         file=file,
         definitions=dict(definitions),
         form=form,
@@ -199,7 +199,7 @@ def command(
         more_doing=lambda: "" if saved is None else saved.doing(),
     )
     try:
-        for event in supervised(work(), limits, waiting=run.progress.show):
+        for event in run_supervised(work(), limits, waiting=run.progress.show):
             run.take(event)
     except (Interrupted, KeyboardInterrupt) as stop:
         message = None if saved is None else saved.stopped(stop, run.tell)
@@ -236,12 +236,12 @@ def _asked(
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
-    questions = asked_of(compilation, properties)
+    questions = selected_questions(compilation, properties)
     return Questions(questions, () if properties else compilation.model.switched_off)
 
 
 def _every_size(
-    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: Run, *, vacuity: bool
+    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: VerifyRun, *, vacuity: bool
 ) -> EverySize:
     """Return what verifies every size of a family, in the time that there is for so many questions."""
     from cplc.compilation import Compilation
@@ -270,7 +270,7 @@ def _answered(
     engine: EngineName,
     *,
     vacuity: bool,
-    stores: Sequence[Answers],
+    stores: Sequence[ResultStore],
     on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
@@ -279,12 +279,12 @@ def _answered(
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
         return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
-    key_document = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
-    yield from answers(cacheable, key_document, verify, stores)
+    key_document = {**input_description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
+    yield from verify_cached(cacheable, key_document, verify, stores)
     if len(cacheable) < len(questions):
         from cplc.compilation import Compilation
-        from cplc.participant_analysis import Judge
+        from cplc.participant_analysis import ThresholdChecker
 
         assert isinstance(compilation, Compilation)
 
-        yield from Judge(compilation).answers(questions[len(cacheable) :])
+        yield from ThresholdChecker(compilation).answers(questions[len(cacheable) :])

@@ -38,14 +38,14 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Said:
+class RunMessage:
     """Something about the run itself."""
 
     text: str
 
 
 @dataclass
-class Run:
+class VerifyRun:
     """What is known so far. Only the main thread touches it."""
 
     file: str
@@ -90,7 +90,7 @@ class Run:
             return output.with_progress(doing) + self.more_doing()
         return "compiling"
 
-    def take(self, event: tuple[Diagnostic, ...] | Questions | Said | Result) -> None:
+    def take(self, event: tuple[Diagnostic, ...] | Questions | RunMessage | Result) -> None:
         """Say what is new."""
         self.progress.clear()
         if isinstance(event, tuple):
@@ -98,7 +98,7 @@ class Run:
             output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
         elif isinstance(event, Questions):
             self.asked, self.switched_off = event.asked, event.switched_off
-        elif isinstance(event, Said):
+        elif isinstance(event, RunMessage):
             self.tell(event.text)
         else:
             self.results.append(event)
@@ -140,7 +140,7 @@ class Run:
         """Complete the document of a run that ends with an exception."""
         self.progress.clear()
         if self.form not in ("text", "concise"):
-            self.error = problem.format_message() if isinstance(problem, ClickException) else _bug(problem)
+            self.error = problem.format_message() if isinstance(problem, ClickException) else _bug_text(problem)
             self._write_whole()
 
     def finish(self) -> None:
@@ -270,7 +270,7 @@ def is_plain(result: Result) -> bool:
     return result.question.is_usual and result.answer == "holds" and not more
 
 
-def _bug(problem: Exception) -> str:
+def _bug_text(problem: Exception) -> str:
     return f"this is a bug in cplc: {type(problem).__name__}: {problem}"
 
 

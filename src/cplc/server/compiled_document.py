@@ -21,7 +21,7 @@ from cplc.semantics.symbol_index import Declared, Index
 from cplc.server.lexical_tokens import Tokens
 from cplc.server.open_imports import Buffers, Stamp, recording, stamp
 from cplc.server.positions import Text, Units
-from cplc.settings import settings_places
+from cplc.settings import settings_paths
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
@@ -151,7 +151,7 @@ def compiled(document: Document, buffers: Buffers, given: Given | None = None) -
 
 def _settings(path: Path | None) -> dict[str, Stamp]:
     """Return what the files are now that may say which warnings nobody wants."""
-    return {str(place): stamp(str(place), {}) for place in (settings_places(path.parent) if path else ())}
+    return {str(place): stamp(str(place), {}) for place in (settings_paths(path.parent) if path else ())}
 
 
 def _values(source: Source, given: Given) -> Mapping[str, str]:

@@ -10,11 +10,11 @@ from typing import Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import BAD_IGNORE, UNNEEDED_IGNORE
 from cplc.records import dataclass
-from cplc.settings.files import Settings, problem_with
+from cplc.settings.files import Settings, ignore_problem
 from cplc.source import Source, Span
 from cplc.syntax.scanner import scan
 
-_SAID: Final = re.compile(r"(?://+|/\*+|--)\s*cplc:\s*(?P<word>[\w-]*)(?P<codes>(?:[\s,]+(?!--)[\w-]+)*)")
+_DIRECTIVE: Final = re.compile(r"(?://+|/\*+|--)\s*cplc:\s*(?P<word>[\w-]*)(?P<codes>(?:[\s,]+(?!--)[\w-]+)*)")
 _CODE: Final = re.compile(r"[\w-]+")
 _ISPL_COMMENT: Final = re.compile(r"--[^\n]*")
 _FORM: Final = Note("write `cplc: ignore <rule>` for this line or the next, `cplc: ignore-file <rule>` for the file")
@@ -29,7 +29,7 @@ class _Ignore:
     line: int | None
 
 
-def kept(
+def apply_ignores(
     diagnostics: Iterable[Diagnostic], source: Source, settings: Settings, *, is_whole: bool
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a text and of what it imports without those that are switched off.
@@ -44,7 +44,7 @@ def kept(
         if diagnostic.is_error:
             remaining.append(diagnostic)
             continue
-        switches = [one for one in _ignores(diagnostic.span.source) if _is_about(one, diagnostic)]
+        switches = [one for one in _ignores(diagnostic.span.source) if _applies_to(one, diagnostic)]
         used.update(switches)
         if not switches and diagnostic.code not in settings.ignored:
             remaining.append(diagnostic)
@@ -53,19 +53,19 @@ def kept(
         mine += [
             UNNEEDED_IGNORE.at(one.span, f"There is no warning `{one.code}` here to be switched off")
             for one in _ignores(source)
-            if one not in used and problem_with(one.code, one.span) is None and one.code not in settings.ignored
+            if one not in used and ignore_problem(one.code, one.span) is None and one.code not in settings.ignored
         ]
     return (*settings.diagnostics, *remaining, *(one for one in mine if one.code not in settings.ignored))
 
 
-def _is_about(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
+def _applies_to(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
     if ignore.code != diagnostic.code:
         return False
     return ignore.line is None or ignore.line == diagnostic.span.position[0]
 
 
 @lru_cache(maxsize=64)
-def _said(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
+def _directives(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
     """Return what comments say to this program, each with the line that it is about."""
     if "cplc:" not in source.text:
         return ()
@@ -77,7 +77,7 @@ def _said(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
         comments, code = scanned.comments, scanned.text
     found: list[tuple[re.Match[str], int | None]] = []
     for start, end in comments:
-        directive = _SAID.match(source.text, start, end)
+        directive = _DIRECTIVE.match(source.text, start, end)
         if directive is not None:
             found.append(
                 (directive, None if directive["word"] == "ignore-file" else _line_meant(source, code, start, end))
@@ -95,7 +95,7 @@ def _line_meant(source: Source, code: str, start: int, end: int) -> int:
 
 
 def _ignores(source: Source) -> Iterator[_Ignore]:
-    for directive, line in _said(source):
+    for directive, line in _directives(source):
         if directive["word"] in ("ignore", "ignore-file"):
             for word in _CODE.finditer(source.text, *directive.span("codes")):
                 yield _Ignore(word.group(), Span(source, *word.span()), line)
@@ -103,22 +103,22 @@ def _ignores(source: Source) -> Iterator[_Ignore]:
 
 def _problems(source: Source) -> Iterator[Diagnostic]:
     """Yield what is wrong with the comments that speak to this program."""
-    for directive, _ in _said(source):
+    for directive, _ in _directives(source):
         span = Span(source, *directive.span("word"))
         if directive["word"] not in ("ignore", "ignore-file"):
             yield BAD_IGNORE.at(span, f"`cplc: {directive['word']}` means nothing", _FORM)
         elif not directive["codes"]:
             yield BAD_IGNORE.at(span, "This comment does not say which rules it switches off", _FORM)
     for one in _ignores(source):
-        problem = problem_with(one.code, one.span)
+        problem = ignore_problem(one.code, one.span)
         if problem is not None:
             yield problem
 
 
-def without(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
+def ignore_removals(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
     """Yield what to put where, so that comments no longer name these rules; one that names no other goes."""
     starts = {span.start for span in unneeded}
-    for directive, _ in _said(source):
+    for directive, _ in _directives(source):
         words = list(_CODE.finditer(source.text, *directive.span("codes")))
         needed = [word.group() for word in words if word.start() not in starts]
         if words and not needed:

@@ -1,8 +1,8 @@
-"""Sets of states as bytes and back: the nodes of a decision diagram, each after those that it leads to.
+"""Checkpoints of symbolic reachability: decision diagrams as bytes, each node after its children.
 
-A search for what is reachable may go on from any set that holds the initial states and reachable states alone: it ends
-with the same set. What is read is believed as far as it can be seen: that it is a diagram over the variables there are,
-in their order. That it holds nothing but what can be reached rests on the digest of the file.
+The reachability fixpoint may resume from any set between the initial and the reachable states: the result is the same.
+Reading validates that the content is a diagram over the existing variables in their order. That it contains reachable
+states alone is guaranteed by the digest of the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import sha256
 from cplc.engines.symbolic.bdd import Diagrams, Node, Substitution
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.runtime import checkpointing
-from cplc.runtime.limits import make_room
+from cplc.runtime.limits import require_memory
 from cplc.system.fingerprint import fingerprint
 
 _HEAD = struct.Struct("<II")
@@ -74,7 +74,7 @@ class ReachabilityCheckpoint:
 
     def _written(self) -> Iterator[checkpointing.Buffer]:
         size = sum(map(self._diagrams.size, self._known_states()))
-        make_room(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
+        require_memory(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
         yield _written(self._diagrams, self._states)
 
     def _said(self) -> str:
@@ -117,7 +117,7 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
     roots, count = _HEAD.unpack_from(content)
     if len(content) != _HEAD.size + 4 * roots + 12 * count:
         return None
-    make_room(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
+    require_memory(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
     numbers = array("I")
     numbers.frombytes(content[_HEAD.size :])
     root_positions, parts = numbers[:roots], iter(numbers[roots:])
