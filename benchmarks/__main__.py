@@ -33,16 +33,16 @@ _SLOW = 1.0
 
 def points(family: Family, kind: str, tools: Sequence[Tool], limit: float) -> Iterator[Point]:
     """Yield what each tool makes of growing sizes; one that gave up once is not asked again."""
-    asked = family.questions[kind]
+    question = family.questions[kind]
     waiting: list[Tool | None] = [None, *tools]
     with tempfile.TemporaryDirectory() as folder:
         for n in family.sizes:
             verdicts = set()
             for tool in tuple(waiting):
                 if tool is None:
-                    answer = ours(family, n, asked, limit)
+                    answer = ours(family, n, question, limit)
                 else:
-                    path = tool.prepared(family, n, asked, Path(folder))
+                    path = tool.prepared(family, n, question, Path(folder))
                     if path is None:
                         waiting.remove(tool)
                         continue
@@ -58,10 +58,10 @@ def points(family: Family, kind: str, tools: Sequence[Tool], limit: float) -> It
                 return
 
 
-def said(found: Sequence[Point]) -> Iterator[str]:
+def said(points: Sequence[Point]) -> Iterator[str]:
     """Yield a line for each size: our verdict, and what each peer takes in comparison."""
-    for n in dict.fromkeys(point.n for point in found):
-        answers = {point.tool: point.answer for point in found if point.n == n}
+    for n in dict.fromkeys(point.n for point in points):
+        answers = {point.tool: point.answer for point in points if point.n == n}
         us = answers.pop("cplc", None)
         columns = [f"{name} {_compared(us, answer)}" for name, answer in answers.items()]
         verdict = "unknown" if us is None else us.verdict
@@ -75,9 +75,9 @@ def _compared(us: Answer | None, them: Answer) -> str:
     return f"time {more}x{them.seconds / us.seconds:.2g} memory x{them.megabytes / us.megabytes:.2g}"
 
 
-def summary(found: Iterable[Point]) -> Iterator[str]:
+def summary(points: Iterable[Point]) -> Iterator[str]:
     """Yield for each peer how it compares where it takes more than a second, and who came further how often."""
-    of = {(point.family, point.kind, point.n, point.tool): point.answer for point in found}
+    of = {(point.family, point.kind, point.n, point.tool): point.answer for point in points}
     tools = dict.fromkeys(key[3] for key in of if key[3] != "cplc")
     for tool in tools:
         ratios, further, behind = [], 0, 0
@@ -136,12 +136,12 @@ def main() -> int:
     unknown = set(options.families) - {one.name for one in FAMILIES}
     if unknown:
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
-    asked = set(options.families) or {one.name for one in FAMILIES}
-    others = _others(options.output, asked, options.limit) if options.output else []
+    families = set(options.families) or {one.name for one in FAMILIES}
+    other_points = _others(options.output, families, options.limit) if options.output else []
     tools = peers()
-    found: list[Point] = []
+    measured: list[Point] = []
     for family in FAMILIES:
-        if family.name not in asked:
+        if family.name not in families:
             continue
         for kind in family.questions:
             if options.kind and kind not in options.kind:
@@ -150,10 +150,10 @@ def main() -> int:
             here = list(points(family, kind, tools, options.limit))
             for line in said(here):
                 print(line, flush=True)
-            found += here
+            measured += here
         if options.output:
-            keep([*found, *others], options.limit, options.output)
-    for line in summary(found):
+            keep([*measured, *other_points], options.limit, options.output)
+    for line in summary(measured):
         print(line)
     return 0
 
@@ -161,27 +161,27 @@ def main() -> int:
 def _others(folder: Path, measured: Collection[str], limit: float) -> list[Point]:
     """Return what was found before of other families, on the same day and machine and with the same limit."""
     try:
-        known = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+        document = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
-    points = (Point(**{**one, "answer": Answer(**one["answer"])}) for one in known["points"])
-    others = [point for point in points if point.family not in measured]
-    if others and any(known[name] != value for name, value in {**machine(), "limit": limit}.items()):
+    points = (Point(**{**one, "answer": Answer(**one["answer"])}) for one in document["points"])
+    other_points = [point for point in points if point.family not in measured]
+    if other_points and any(document[name] != value for name, value in {**machine(), "limit": limit}.items()):
         raise SystemExit(f"the figures in {folder} are of another day, machine, version or limit: measure all families")
-    return others
+    return other_points
 
 
-def keep(found: Sequence[Point], limit: float, folder: Path) -> None:
+def keep(points: Sequence[Point], limit: float, folder: Path) -> None:
     """Write the figures as JSON, a plot for each family, and a page about them."""
     from benchmarks.plots import plot
 
     folder.mkdir(parents=True, exist_ok=True)
     about = machine()
-    figures = {**about, "limit": limit, "points": [asdict(point) for point in found]}
+    figures = {**about, "limit": limit, "points": [asdict(point) for point in points]}
     (folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    (folder / "speed.md").write_text(page(found, about, limit), encoding="utf-8")
+    (folder / "speed.md").write_text(page(points, about, limit), encoding="utf-8")
     for family in FAMILIES:
-        curves = [(one.kind, one.tool, one.n, one.answer) for one in found if one.family == family.name]
+        curves = [(one.kind, one.tool, one.n, one.answer) for one in points if one.family == family.name]
         if curves:
             (folder / f"{family.name}.svg").write_text(plot(family, curves, limit), encoding="utf-8")
 

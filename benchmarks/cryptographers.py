@@ -68,7 +68,7 @@ def iterated(n: int) -> str:
         *(f"    coin{i} = {side} if phase = heard;" for i in names for side in ("head", "tail")),
     ]
     lie = " or ".join(f"c{i}lied" for i in names)
-    known = " or ".join(f"K({_name(i)}, c{j}lied)" for i in names for j in names if i != j)
+    someone_known = " or ".join(f"K({_name(i)}, c{j}lied)" for i in names for j in names if i != j)
     return "\n".join(
         [
             "Semantics = SingleAssignment;",
@@ -85,8 +85,8 @@ def iterated(n: int) -> str:
             *(f"  and {_name(i)}.lied = false" for i in names),
             "; end InitStates",
             "Formulae",
-            f"  CTL* E (G F ({lie}) and G !({known}));",
-            f"  CTL* A (G F ({lie}) -> F ({known}));",
+            f"  CTL* E (G F ({lie}) and G !({someone_known}));",
+            f"  CTL* A (G F ({lie}) -> F ({someone_known}));",
             "end Formulae",
         ]
     )
@@ -94,13 +94,13 @@ def iterated(n: int) -> str:
 
 def _liar(i: int, n: int) -> str:
     """Return one who pays or not, and says the opposite of what is so, or not, in every round anew."""
-    left = n if i == 1 else i - 1
-    mine, other = f"Environment.coin{i}", f"Environment.coin{left}"
+    predecessor = n if i == 1 else i - 1
+    mine, other = f"Environment.coin{i}", f"Environment.coin{predecessor}"
     same = f"({mine} = head and {other} = head or {mine} = tail and {other} = tail)"
     equal = f"({same} and payer = false or !{same} and payer = true)"
     return f"""\
 Agent {_name(i)}
-  Lobsvars = {{coin{i}, coin{left}}};
+  Lobsvars = {{coin{i}, coin{predecessor}}};
   Vars: payer : boolean; lied : boolean; end Vars
   Actions = {{agree, differ, pay, rest}};
   Protocol:
@@ -194,8 +194,8 @@ def _start(n: int, more: Sequence[str]) -> str:
 
     payers = " or\n  ".join(f"({only(payer)})" for payer in range(n + 1))
     rest = [f"{_name(i)}.seedifferent = empty" for i in range(1, n + 1)]
-    others = " and ".join([*rest, *more])
-    return f"InitStates\n  ({payers})\n  and Environment.numberofodd = none and {others};\nend InitStates"
+    conditions = " and ".join([*rest, *more])
+    return f"InitStates\n  ({payers})\n  and Environment.numberofodd = none and {conditions};\nend InitStates"
 
 
 def _groups(n: int) -> str:
@@ -209,9 +209,9 @@ def _questions(n: int) -> str:
 def _formulas(n: int) -> Iterator[str]:
     nobody = " and ".join(f"!c{i}paid" for i in range(1, n + 1))
     for me in range(1, n + 1):
-        others = [i for i in range(1, n + 1) if i != me]
-        some = " or ".join(f"c{i}paid" for i in others)
-        not_who = " and ".join(f"!K({_name(me)}, c{i}paid)" for i in others)
+        other_agents = [i for i in range(1, n + 1) if i != me]
+        some = " or ".join(f"c{i}paid" for i in other_agents)
+        not_who = " and ".join(f"!K({_name(me)}, c{i}paid)" for i in other_agents)
         if me == 1:
             yield f"AG ((odd and !c1paid) -> (K({_name(1)}, {some}) and {not_who}))"
             yield f"AG (even -> GCK(all, {nobody}))"

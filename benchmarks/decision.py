@@ -45,8 +45,8 @@ def _timed(work: Callable[[], float]) -> tuple[float, float]:
     # Of this thread alone: numpy makes some that turn round idly for a while.
     gc.collect()  # what was made before is not to be looked through while this is measured
     began = thread_time()
-    found = work()
-    return thread_time() - began, found
+    result = work()
+    return thread_time() - began, result
 
 
 def _storm(system: System, participant: Participant) -> float:
@@ -56,12 +56,12 @@ def _storm(system: System, participant: Participant) -> float:
         place = Path(folder) / "model.prism"
         place.write_text(exported.text, encoding="utf-8")
         program = stormpy.parse_prism_program(str(place))
-    asked = stormpy.parse_properties(exported.beside[0][1])[:1]
-    model = stormpy.build_model(program, asked)
-    return float(stormpy.model_checking(model, asked[0]).get_value(model.initial_states[0]))
+    properties = stormpy.parse_properties(exported.beside[0][1])[:1]
+    model = stormpy.build_model(program, properties)
+    return float(stormpy.model_checking(model, properties[0]).get_value(model.initial_states[0]))
 
 
-def _row(name: str, given: tuple[System, Participant], known: float, whole: bool, more: bool, states: int) -> str:
+def _row(name: str, given: tuple[System, Participant], expected: float, whole: bool, more: bool, states: int) -> str:
     """Return what one model takes; with more, slopes and what is made are asked for as well."""
     system, participant = given
     gc.set_threshold(100_000, 10, 10)
@@ -71,7 +71,7 @@ def _row(name: str, given: tuple[System, Participant], known: float, whole: bool
         )
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    line = f"{name:44} {seconds:9.4f} {abs(value - known):9.1e} {memory:6}"
+    line = f"{name:44} {seconds:9.4f} {abs(value - expected):9.1e} {memory:6}"
     if states <= _STORM_STATES and find_spec("stormpy") is not None:
         _storm(*ecommerce(1))  # loads it
         theirs, other = _timed(lambda: _storm(system, participant))
@@ -108,8 +108,8 @@ def distinct(copies: int) -> str:
     each = len(participant.beliefs) // copies
     beliefs = [_spoilt(one, at // each) for at, one in enumerate(participant.beliefs)]
     given = system, replace(_with_worth(system, participant), beliefs=tuple(beliefs))
-    known = prod(_of_copy(beliefs[n * each : (n + 1) * each]) for n in range(copies))
-    return _row(f"{copies} distinct copies, with slopes and risk", given, known, False, True, 20**copies)
+    expected = prod(_of_copy(beliefs[n * each : (n + 1) * each]) for n in range(copies))
+    return _row(f"{copies} distinct copies, with slopes and risk", given, expected, False, True, 20**copies)
 
 
 def _spoilt(belief: Belief, number: int) -> Belief:
@@ -131,9 +131,14 @@ def stock(copies: int) -> str:
     """Whoever pays and is not ordered for is not delivered to."""
     half = copies // 2
     pay, through = 0.9, 0.95 * 0.9 * 0.97
-    known = sum(comb(copies, n) * pay**n * (1 - pay) ** (copies - n) * through**n for n in range(half + 1))
+    expected = sum(comb(copies, n) * pay**n * (1 - pay) ** (copies - n) * through**n for n in range(half + 1))
     return _row(
-        f"{copies} copies that share a stock of {half}", ecommerce(copies, stock=half), known, False, False, 20**copies
+        f"{copies} copies that share a stock of {half}",
+        ecommerce(copies, stock=half),
+        expected,
+        False,
+        False,
+        20**copies,
     )
 
 

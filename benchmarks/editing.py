@@ -61,8 +61,8 @@ class _Server:
         )
 
     def say(self, method: str, params: dict[str, Any], number: int | None = None) -> None:
-        said = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
-        body = json.dumps(said).encode()
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
+        body = json.dumps(message).encode()
         assert self._process.stdin is not None
         self._process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self._process.stdin.flush()
@@ -73,15 +73,18 @@ class _Server:
         while line := self._process.stdout.readline().strip():
             name, _, value = line.partition(b":")
             length = int(value) if name.lower() == b"content-length" else length
-        found: dict[str, Any] = json.loads(self._process.stdout.read(length))
-        return found
+        message: dict[str, Any] = json.loads(self._process.stdout.read(length))
+        return message
 
     def told_of(self, version: int) -> list[Any]:
         """Wait until it has said what is wrong with a version of the text."""
         while True:
-            said = self.heard()
-            if said.get("method") == "textDocument/publishDiagnostics" and said["params"].get("version") == version:
-                return list(said["params"]["diagnostics"])
+            message = self.heard()
+            if (
+                message.get("method") == "textDocument/publishDiagnostics"
+                and message["params"].get("version") == version
+            ):
+                return list(message["params"]["diagnostics"])
 
     def end(self) -> None:
         self.say("shutdown", {}, 99)
@@ -101,7 +104,7 @@ def answers(text: str, edits: int) -> tuple[list[float], float]:
         )
         server.told_of(0)
         place = {"line": text[: text.index("after offer7")].count("\n"), "character": 0}
-        found = []
+        times = []
         for version in range(1, edits + 1):
             change = {"range": {"start": place, "end": place}, "text": " "}
             began = time.perf_counter()
@@ -110,11 +113,11 @@ def answers(text: str, edits: int) -> tuple[list[float], float]:
                 {"textDocument": {"uri": _URI, "version": version}, "contentChanges": [change]},
             )
             server.told_of(version)
-            found.append(time.perf_counter() - began)
+            times.append(time.perf_counter() - began)
     finally:
         server.end()
     after = os.times()
-    return found, after.children_user + after.children_system - before.children_user - before.children_system
+    return times, after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def check(text: str) -> float:
@@ -132,11 +135,11 @@ def main() -> None:
     print(f"{'lines':>6} {'check':>8} {'median':>8} {'slowest':>8} {'ratio':>6} {'processor':>10}")
     for lines in (100, 500, 1_000):
         text = protocol(lines)
-        plain, (found, spent), (_, idle) = check(text), answers(text, _EDITS), answers(text, 0)
-        median, cost = statistics.median(found), (spent - idle) / _EDITS
+        plain, (delays, spent), (_, idle) = check(text), answers(text, _EDITS), answers(text, 0)
+        median, cost = statistics.median(delays), (spent - idle) / _EDITS
         late = "  too late" if lines <= 500 and cost + DEBOUNCE > _MOST else ""
         print(
-            f"{text.count(chr(10)):6} {plain * 1000:6.0f}ms {median * 1000:6.0f}ms {max(found) * 1000:6.0f}ms "
+            f"{text.count(chr(10)):6} {plain * 1000:6.0f}ms {median * 1000:6.0f}ms {max(delays) * 1000:6.0f}ms "
             f"{median / plain:6.2f} {cost * 1000:8.0f}ms{late}"
         )
 

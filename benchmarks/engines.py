@@ -67,9 +67,9 @@ def _sliced(case: Case, backend: str) -> Iterator[bool]:
     for _, formula, assuming in case.questions:
         holds = True
         for part in conjuncts_of(formula):
-            variables = slices.relevant(part)
+            variables = slices.components_of(part)
             if variables not in engines:
-                engines[variables] = SymbolicEngine(slices.of(variables), backend)
+                engines[variables] = SymbolicEngine(slices.slice(variables), backend)
             holds = holds and engines[variables].is_valid(part, assuming)
         yield holds
 

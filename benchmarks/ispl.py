@@ -49,8 +49,10 @@ def compared(paths: Iterator[Path], limit: float) -> int:
     ratios, differences = [], 0
     for path in paths:
         seconds, verdicts = ours(path, limit)
-        peer, others = theirs(path, limit) if has_peer else (None, {})
-        wrong = [number for number in verdicts.keys() & others.keys() if verdicts[number] != others[number]]
+        peer, peer_verdicts = theirs(path, limit) if has_peer else (None, {})
+        wrong = [
+            number for number in verdicts.keys() & peer_verdicts.keys() if verdicts[number] != peer_verdicts[number]
+        ]
         differences += len(wrong)
         ratio = peer / seconds if peer is not None and seconds is not None and verdicts else None
         if peer is not None and peer > 1 and ratio is not None:

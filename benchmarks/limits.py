@@ -87,14 +87,14 @@ class Taken:
 def taken(command: Sequence[str], most: float) -> Taken:
     """Run the command; look often at what it and its children hold. After ``most`` seconds it is ended."""
     environment = {**os.environ, "CPLC_CACHE": "off", "PYTHONPATH": str(_ROOT / "src")}
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-m", "cplc", *command],
             cwd=_ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
         )
         peak = 0.0
@@ -112,8 +112,8 @@ def taken(command: Sequence[str], most: float) -> Taken:
             raise
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read().decode("utf-8", "replace")
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
     return Taken(seconds, max(peak, usage.ru_maxrss / 1024), process.returncode, text)
 
 
@@ -138,20 +138,20 @@ def _resident(process: int) -> float:
 
 def _line(case: Case, limit: Limit, given: float) -> str:
     text = f"{given:g}s" if limit == "timeout" else f"{given:g}MB"
-    found = taken((*case.command, f"--{limit}", text), given * 2 + 30 if limit == "timeout" else 240)
-    used = found.seconds if limit == "timeout" else found.megabytes
+    usage = taken((*case.command, f"--{limit}", text), given * 2 + 30 if limit == "timeout" else 240)
+    used = usage.seconds if limit == "timeout" else usage.megabytes
     problems = []
-    if not any(words in found.said for words in _REACHED):
-        problems.append(f"not reached, exit {found.code}")
+    if not any(words in usage.said for words in _REACHED):
+        problems.append(f"not reached, exit {usage.code}")
     else:
         over = used - given
         is_early = limit == "memory" and over < -_WITHIN * given
         if is_early or over > max(_WITHIN * given, _MOMENT if limit == "timeout" else 0):
             problems.append("too early" if is_early else "too late")
-        if found.code != 3:
-            problems.append(f"exit {found.code}")
+        if usage.code != 3:
+            problems.append(f"exit {usage.code}")
     return (
-        f"{case.name:28} {limit} {text:>7}  took {found.seconds:6.2f} s {found.megabytes:7.1f} MB"
+        f"{case.name:28} {limit} {text:>7}  took {usage.seconds:6.2f} s {usage.megabytes:7.1f} MB"
         f"  x{used / given:.3f}  {', '.join(problems)}"
     ).rstrip()
 
@@ -165,9 +165,9 @@ def main() -> None:
     for case in CASES:
         if chosen.only not in case.name:
             continue
-        wanted: list[tuple[Limit, float]] = [("timeout", one) for one in chosen.timeouts]
-        wanted += [("memory", one) for one in chosen.memories]
-        for limit, given in wanted:
+        limits: list[tuple[Limit, float]] = [("timeout", one) for one in chosen.timeouts]
+        limits += [("memory", one) for one in chosen.memories]
+        for limit, given in limits:
             if limit in case.limits:
                 print(_line(case, limit, given), flush=True)
 

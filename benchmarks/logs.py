@@ -38,9 +38,9 @@ def main() -> None:
                     write.write("]")
             else:
                 netbill = str(_ROOT / "examples" / "netbill.cpl")
-                told = ["--runs", runs, "--steps", "40", "--seed", "1", "--format", "json", "--show", "0"]
+                options = ["--runs", runs, "--steps", "40", "--seed", "1", "--format", "json", "--show", "0"]
                 with Path(folder, "told.json").open("w", encoding="utf-8") as out:
-                    command = [sys.executable, "-m", "cplc", "simulate", netbill, *told, "--log", str(path)]
+                    command = [sys.executable, "-m", "cplc", "simulate", netbill, *options, "--log", str(path)]
                     subprocess.run(command, check=True, stdout=out)
             subprocess.run([sys.executable, "-c", _READS, str(path), form], check=True)
 

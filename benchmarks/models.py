@@ -233,7 +233,7 @@ def shared_stock(customers: int, stock: int = 3) -> Case:
     """Orders from one stock, brought back at the end: every customer depends on all others."""
     sketch = _Sketch(f"shared stock of {stock}, {customers} customers")
     mer = sketch.role("Mer")
-    left = Var("Mer.stock")
+    stock_left = Var("Mer.stock")
     sketch.variables.append(Variable("Mer.stock", mer, tuple(range(stock + 1)), stock, span=_NOWHERE))
     cus = sketch.family("Cus", customers)
     for number, c in enumerate(cus, 1):
@@ -248,9 +248,9 @@ def shared_stock(customers: int, stock: int = 3) -> Case:
             mer,
             c,
             scope=scope,
-            after=[Happened(f"order{i}"), Apply(">", (left, Const(0)))],
+            after=[Happened(f"order{i}"), Apply(">", (stock_left, Const(0)))],
             means=[("create", lend)],
-            sets=[("Mer.stock", Apply("-", (left, Const(1))))],
+            sets=[("Mer.stock", Apply("-", (stock_left, Const(1))))],
         )
         sketch.message(f"return{i}", c, mer, scope=scope, after=[Happened(f"ship{i}")])
         sketch.message(
@@ -260,18 +260,22 @@ def shared_stock(customers: int, stock: int = 3) -> Case:
             scope=scope,
             after=[Happened(f"return{i}")],
             restarts=True,
-            sets=[("Mer.stock", Apply("+", (left, Const(1))))],
+            sets=[("Mer.stock", Apply("+", (stock_left, Const(1))))],
         )
     returned = Happened("return[1]")
     everybody = (mer, *cus)
     return sketch.case(
         [
-            ("stock stays", _always(Apply("->", (Happened("ship[1]"), Apply("<", (left, Const(stock)))))), ()),
+            ("stock stays", _always(Apply("->", (Happened("ship[1]"), Apply("<", (stock_left, Const(stock)))))), ()),
             ("returned (fair AF)", _leads(Happened("ship[1]"), returned), everybody),
             ("served (fair AF, fails)", _leads(Happened("order[1]"), Happened("ship[1]")), everybody),
-            ("refilled (fair AF)", _leads(Apply("=", (left, Const(0))), Apply(">", (left, Const(0)))), everybody),
-            ("all out (EF)", _possibly(Apply("=", (left, Const(0)))), ()),
-            ("known (K)", _possibly(Knowledge("K", (cus[0],), Apply("<", (left, Const(stock))))), ()),
+            (
+                "refilled (fair AF)",
+                _leads(Apply("=", (stock_left, Const(0))), Apply(">", (stock_left, Const(0)))),
+                everybody,
+            ),
+            ("all out (EF)", _possibly(Apply("=", (stock_left, Const(0)))), ()),
+            ("known (K)", _possibly(Knowledge("K", (cus[0],), Apply("<", (stock_left, Const(stock))))), ()),
         ]
     )
 
@@ -306,8 +310,8 @@ def deadlines(customers: int, ticks: int = 3) -> Case:
 
 
 def _all(operands: Iterable[Term]) -> Term:
-    found = tuple(operands)
-    return found[0] if len(found) == 1 else Apply("&", found) if found else TRUE
+    parts = tuple(operands)
+    return parts[0] if len(parts) == 1 else Apply("&", parts) if parts else TRUE
 
 
 def _any(operands: Iterable[Term]) -> Term:

@@ -43,8 +43,8 @@ def events(system: System, count: int, seed: int = 1) -> Iterator[dict[str, obje
     dice, stepper = RandomSource(seed), SuccessorGenerator(system)
     initial = stepper.packing.pack({variable.name: variable.initial[0] for variable in system.variables})
     cases = [(number, initial, 0) for number in range(_AT_ONCE)]
-    following, told = _AT_ONCE, 0
-    while told < count:
+    following, sent = _AT_ONCE, 0
+    while sent < count:
         at = dice.below(_AT_ONCE)
         case, state, length = cases[at]
         ways = stepper.ways(state)
@@ -55,8 +55,8 @@ def events(system: System, count: int, seed: int = 1) -> Iterator[dict[str, obje
         cases[at] = case, target, length + 1
         taken = system.steps[step]
         if taken.kind == "exchange":
-            told += 1
-            moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=told)
+            sent += 1
+            moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=sent)
             message = system.message[taken.event]
             yield {
                 "case": f"order-{case}",
@@ -91,8 +91,8 @@ def _command(path: Path, customers: int, *more: str) -> None:
 
 def _used() -> float:
     """Return the seconds of the processor that processes took that have ended."""
-    found = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return found.ru_utime + found.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _table(text: str) -> str:
@@ -118,9 +118,9 @@ def main() -> None:
         for at, one in enumerate(events(system, min(count, 200_000)))
     ]
     before = time.process_time()
-    found = sum(len(monitor.feed(event)) for event in made)
+    findings = sum(len(monitor.feed(event)) for event in made)
     seconds = time.process_time() - before
-    print(f"  the monitor alone: {len(made) / seconds:,.0f} events a second of the processor, {found:,} findings")
+    print(f"  the monitor alone: {len(made) / seconds:,.0f} events a second of the processor, {findings:,} findings")
 
 
 if __name__ == "__main__":

@@ -27,19 +27,19 @@ Measured on {date} with {system}, {processor}, Python {python}, version {version
 """
 
 
-def page(found: Sequence[Point], about: Mapping[str, object], limit: float) -> str:
+def page(points: Sequence[Point], about: Mapping[str, object], limit: float) -> str:
     """Return the text of the page."""
-    return "\n".join([_BEFORE.format(**about, limit=limit, start=_start(found)), *_families(found)]) + "\n"
+    return "\n".join([_BEFORE.format(**about, limit=limit, start=_start(points)), *_families(points)]) + "\n"
 
 
-def _start(found: Sequence[Point]) -> str:
-    return f"{min(point.answer.seconds for point in found if point.tool == 'cplc'):.1f}"
+def _start(points: Sequence[Point]) -> str:
+    return f"{min(point.answer.seconds for point in points if point.tool == 'cplc'):.1f}"
 
 
-def _families(found: Sequence[Point]) -> Iterator[str]:
-    tools = list(dict.fromkeys(point.tool for point in found if point.tool != "cplc"))
+def _families(points: Sequence[Point]) -> Iterator[str]:
+    tools = list(dict.fromkeys(point.tool for point in points if point.tool != "cplc"))
     for family in FAMILIES:
-        here = [point for point in found if point.family == family.name]
+        here = [point for point in points if point.family == family.name]
         if not here:
             continue
         yield f"## {family.title}"

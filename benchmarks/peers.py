@@ -43,16 +43,24 @@ class Tool:
     true: re.Pattern[str]
     false: re.Pattern[str]
 
-    def prepared(self, family: Family, n: int, asked: Asked, folder: Path) -> Path | None:
+    def prepared(self, family: Family, n: int, question: Asked, folder: Path) -> Path | None:
         """Return the file that asks it this; None if its language cannot."""
-        if asked.agent and self.target != "prism":
+        if question.agent and self.target != "prism":
             return None
         path = folder / f"model.{self.target}"
-        command = [*_OURS, "export", str(family.file), *family.definitions(n), "--to", self.target, *_question(asked)]
+        command = [
+            *_OURS,
+            "export",
+            str(family.file),
+            *family.definitions(n),
+            "--to",
+            self.target,
+            *_question(question),
+        ]
         done = measured([*command, "-o", str(path), "--force"])
         if done.code:
             raise RuntimeError(done.said)
-        is_whole = asked.agent or not ("left out" in done.said or "is not written" in done.said)
+        is_whole = question.agent or not ("left out" in done.said or "is not written" in done.said)
         return path if is_whole else None
 
     def asked(self, path: Path, limit: float) -> Answer:
@@ -106,14 +114,14 @@ def peers() -> Sequence[Tool]:
     return [tool for tool in tools if tool.commands[0][0]] + (storm if find_spec("stormpy") else [])
 
 
-def ours(family: Family, n: int, asked: Asked, limit: float) -> Answer:
+def ours(family: Family, n: int, question: Asked, limit: float) -> Answer:
     """Ask `cplc` the same: start-up, reading, and a run that shows why included."""
-    command = "analyze" if asked.agent else "verify"
-    shown = ["--format", "json"] if asked.agent else ["--format", "concise", "--no-cache"]
-    run = measured([*_OURS, command, str(family.file), *family.definitions(n), *_question(asked), *shown], limit)
+    command = "analyze" if question.agent else "verify"
+    shown = ["--format", "json"] if question.agent else ["--format", "concise", "--no-cache"]
+    run = measured([*_OURS, command, str(family.file), *family.definitions(n), *_question(question), *shown], limit)
     if run.code == 2:
         raise RuntimeError(run.said)
-    verdict = "unknown" if run.is_late else _guaranteed(run.said) if asked.agent else _ours_said(run.said)
+    verdict = "unknown" if run.is_late else _guaranteed(run.said) if question.agent else _ours_said(run.said)
     return Answer(verdict, run.processor, run.megabytes)
 
 
@@ -128,7 +136,7 @@ def _guaranteed(text: str) -> Verdict:
     return _probability(first["guaranteed"]["low"]["value"])
 
 
-def _question(asked: Asked) -> list[str]:
-    if asked.agent:
-        return ["--agent", asked.agent]
-    return ["--formula", asked.formula, *(["--assuming", asked.assuming] if asked.assuming else [])]
+def _question(question: Asked) -> list[str]:
+    if question.agent:
+        return ["--agent", question.agent]
+    return ["--formula", question.formula, *(["--assuming", question.assuming] if question.assuming else [])]

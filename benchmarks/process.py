@@ -43,14 +43,14 @@ def measured(command: Sequence[str], limit: float = 600.0, folder: Path | None =
             env=_as_users_have_it(),
         )
         try:
-            said, _ = process.communicate()
+            stdout, _ = process.communicate()
         except BaseException:
             process.terminate()
             process.wait()
             raise
         wall = perf_counter() - began
         processor, kilobytes, code, late = noted.read_text(encoding="ascii").split()
-    text = said.decode("utf-8", "replace")
+    text = stdout.decode("utf-8", "replace")
     return Measured(wall, float(processor), int(kilobytes) / 1024, int(code), text, late == "1")
 
 

@@ -42,8 +42,8 @@ def _seconds(arguments: list[str]) -> float:
 
 def _slowest_imports(arguments: list[str], *, count: int) -> list[tuple[float, str]]:
     """Return the modules that take longest themselves, in milliseconds."""
-    found = re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", _run("-X", "importtime", *arguments))
-    return sorted(((int(time) / 1000, name) for time, name in found), reverse=True)[:count]
+    imports = re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", _run("-X", "importtime", *arguments))
+    return sorted(((int(time) / 1000, name) for time, name in imports), reverse=True)[:count]
 
 
 def main() -> None:

@@ -16,16 +16,16 @@ def answer(engine: str, model: Path) -> str:
     """Return what Storm says, by its states one by one or by its decision diagrams."""
     stormpy: Any = importlib.import_module("stormpy")
     program = stormpy.parse_prism_program(str(model))
-    (asked, *_) = stormpy.parse_properties(model.with_suffix(".props").read_text(encoding="utf-8"), program)
+    (formula, *_) = stormpy.parse_properties(model.with_suffix(".props").read_text(encoding="utf-8"), program)
     build = stormpy.build_model if engine == "sparse" else stormpy.build_symbolic_model
-    built = build(program, [asked])
-    found = stormpy.model_checking(built, asked)
-    if found is None:
+    built = build(program, [formula])
+    result = stormpy.model_checking(built, formula)
+    if result is None:
         raise SystemExit("this engine cannot answer the question")
-    found.filter(stormpy.create_filter_initial_states(built))
-    if found.is_qualitative():
-        return "true" if found.forall_true() else "false"
-    return str(found.get_min())
+    result.filter(stormpy.create_filter_initial_states(built))
+    if result.is_qualitative():
+        return "true" if result.forall_true() else "false"
+    return str(result.get_min())
 
 
 if __name__ == "__main__":

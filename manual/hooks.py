@@ -27,7 +27,17 @@ from tests.sequences import play, steps, tales  # noqa: E402
 _ELSEWHERE = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
 """Pages of the manual that stand at the root of the repository, where contributors look for them."""
 
-_SEARCH_BOOSTS = {"architecture.md": 0.02, "contributing.md": 0.02, "rules/": 0.3}
+_SEARCH_BOOSTS = {
+    "analysis.md": 2,
+    "architecture.md": 0.02,
+    "contributing.md": 0.02,
+    "glossary.md": 0.2,
+    "examples.md": 0.3,
+    "export/": 0.3,
+    "papers.md": 0.3,
+    "rules/": 0.3,
+    "tutorial/": 0.3,
+}
 """Factor on the score of pages in the manual's search, by page or folder: pages for users come first."""
 
 _FENCE = re.compile(r"^( *)(`{3,})([a-z]+)((?: +[^\s`]+)+) *$", re.MULTILINE)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from cplc.caching import cache_keys
-from cplc.caching.entry_store import Store, folder
-from cplc.caching.result_codec import read, written
+from cplc.caching.entry_store import EntryStore, cache_folder
+from cplc.caching.result_codec import decode_result, encode_result
 from cplc.cli.main import run
 from cplc.compilation import Compilation, load
 
@@ -38,10 +38,10 @@ protocol P(n: 1..3 = 1) {
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EntryStore:
     monkeypatch.setenv("CPLC_CACHE", "on")
     monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path / "kept"))
-    return Store(tmp_path / "kept")
+    return EntryStore(tmp_path / "kept")
 
 
 @pytest.fixture
@@ -168,25 +168,25 @@ def test_a_change_of_any_file_that_is_read_counts(here: Path, verify: Verify) ->
 def test_another_program_finds_its_own_verdicts(here: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     verify("p.cpl")
     with monkeypatch.context() as changed:
-        changed.setattr(cache_keys, "program", lambda: "another")
+        changed.setattr(cache_keys, "program_fingerprint", lambda: "another")
         assert cached(verify("p.cpl")) == {False}
     for part in ("__version__", "_versions", "_files"):
-        cache_keys.program.cache_clear()
+        cache_keys.program_fingerprint.cache_clear()
         with monkeypatch.context() as changed:
             changed.setattr(cache_keys, part, "0.0" if part == "__version__" else lambda *_: iter([]))
             assert cached(verify("p.cpl")) == {False}, part
-    cache_keys.program.cache_clear()
+    cache_keys.program_fingerprint.cache_clear()
     assert cached(verify("p.cpl")) == {True}
 
 
-def test_what_is_unknown_is_not_kept(verify: Verify, cache: Store) -> None:
+def test_what_is_unknown_is_not_kept(verify: Verify, cache: EntryStore) -> None:
     formula = "<<Mer>> F deliver[1]"  # the engine decides nothing of groups, and says so at once
     asked = [str(_EXAMPLES / "netbill.cpl"), "--engine", "onthefly", "--formula", formula]
     assert verify(*asked)["exit"] == 3
     assert cache.count() == (0, 0)
 
 
-def test_damaged_entries_are_not_there(here: Path, verify: Verify, cache: Store) -> None:
+def test_damaged_entries_are_not_there(here: Path, verify: Verify, cache: EntryStore) -> None:
     first = without_mark(verify("p.cpl"))
     whole = {path: path.read_bytes() for path in cache.folder.glob("*.verdict")}
     assert len(whole) == 2
@@ -224,28 +224,28 @@ class _Evil:
 def test_nothing_but_results_is_read(here: Path) -> None:
     compilation, asked = _asked(here / "p.cpl")
     (result,) = compilation.verify([asked])
-    content = written(result, asked.system)
+    content = encode_result(result, asked.system)
     assert content is not None
-    assert read(content, asked.question, asked.system) is not None
+    assert decode_result(content, asked.question, asked.system) is not None
     touched = here / "touched"
-    for value in (_Evil(touched), print, "text", {"a": 1}, Store(here), subprocess.run, result.system):
-        assert read(zlib.compress(pickle.dumps(value)), asked.question, asked.system) is None
-    assert read(b"nonsense", asked.question, asked.system) is None
+    for value in (_Evil(touched), print, "text", {"a": 1}, EntryStore(here), subprocess.run, result.system):
+        assert decode_result(zlib.compress(pickle.dumps(value)), asked.question, asked.system) is None
+    assert decode_result(b"nonsense", asked.question, asked.system) is None
     assert not touched.exists()
 
 
 def test_where_nothing_can_be_kept_everything_is_found(
-    here: Path, verify: Verify, cache: Store, monkeypatch: pytest.MonkeyPatch
+    here: Path, verify: Verify, cache: EntryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.folder.write_text("in the way", encoding="utf-8")
     assert cached(verify("p.cpl")) == cached(verify("p.cpl")) == {False}
     assert verify("p.cpl")["exit"] == 0
-    monkeypatch.setattr("cplc.cli.result_cache.is_wanted", lambda said: True)
-    monkeypatch.setattr("cplc.caching.entry_store.folder", lambda: None)
+    monkeypatch.setattr("cplc.cli.result_cache.is_enabled", lambda said: True)
+    monkeypatch.setattr("cplc.caching.entry_store.cache_folder", lambda: None)
     assert cached(verify("p.cpl")) == {False}
 
 
-def test_when_verdicts_are_kept(here: Path, verify: Verify, cache: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_verdicts_are_kept(here: Path, verify: Verify, cache: EntryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     for setting in ("off", "0", "no", "", "False"):
         monkeypatch.setenv("CPLC_CACHE", setting)
         verify("p.cpl")
@@ -263,7 +263,7 @@ def test_when_verdicts_are_kept(here: Path, verify: Verify, cache: Store, monkey
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
-    store = Store(tmp_path / "small", most=1000)
+    store = EntryStore(tmp_path / "small", most=1000)
     for number in range(4):
         store.put(f"{number:064}", bytes(300))
         os.utime(store.folder / f"{number:064}.verdict", (number, number))
@@ -275,7 +275,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_run_left_is_removed_and_nothing_else(
-    cache: Store, here: Path, capsys: pytest.CaptureFixture[str]
+    cache: EntryStore, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache.put("0" * 64, b"content")
     for name in (".unfinished-old", ".unfinished-new", "letter.txt"):
@@ -288,16 +288,16 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(
         f"{'0' * 64}.verdict",
     }
     assert run(["cache", "stats"]) == 0
-    assert capsys.readouterr().out == f"{cache.folder}: 1 verdict, 0.0 of 256 MB\n"
+    assert capsys.readouterr().out == f"{cache.folder}: 1 result, 0.0 of 256 MB\n"
     assert run(["cache", "path"]) == 0
     assert capsys.readouterr().out == f"{cache.folder}\n"
     assert run(["cache", "clear"]) == 0
-    assert capsys.readouterr().out == f"{cache.folder}: 1 verdict removed\n"
+    assert capsys.readouterr().out == f"{cache.folder}: 1 result removed\n"
     assert {path.name for path in cache.folder.iterdir()} == {"letter.txt"}
     assert run(["cache", "clear"]) == 0
 
 
-def test_runs_share_what_they_keep(here: Path, cache: Store) -> None:
+def test_runs_share_what_they_keep(here: Path, cache: EntryStore) -> None:
     command = [sys.executable, "-m", "cplc", "verify", "p.cpl", "--format", "concise"]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT / "src")}
 
@@ -321,13 +321,13 @@ def test_where_verdicts_are_kept_on_each_system(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr("cplc.caching.entry_store.sys.platform", "linux")
-    assert folder() == tmp_path / ".cache" / "cplc"
+    assert cache_folder() == tmp_path / ".cache" / "cplc"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert folder() == tmp_path / ".cache" / "cplc"
+    assert cache_folder() == tmp_path / ".cache" / "cplc"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert folder() == tmp_path / "xdg" / "cplc"
+    assert cache_folder() == tmp_path / "xdg" / "cplc"
     monkeypatch.setattr("cplc.caching.entry_store.sys.platform", "darwin")
-    assert folder() == tmp_path / "Library" / "Caches" / "cplc"
+    assert cache_folder() == tmp_path / "Library" / "Caches" / "cplc"
     monkeypatch.setattr("cplc.caching.entry_store.sys.platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert folder() == tmp_path / "local" / "cplc" / "Cache"
+    assert cache_folder() == tmp_path / "local" / "cplc" / "Cache"

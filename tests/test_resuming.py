@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from cplc.caching.section_file import opened
+from cplc.caching.section_file import open_verified
 
 _ROOT: Final = Path(__file__).parents[1]
 _LONG: Final = 240
@@ -25,7 +25,7 @@ from cplc.cli import checkpointing as cli
 from cplc.engines.explicit import graph, synchronous_graph
 from cplc.runtime import checkpointing
 graph._SAMPLE_STATES, synchronous_graph._OFTEN = 64, 8
-cli._MORE_PATIENCE = 200.0
+cli._SAFEPOINT_GRACE_SECONDS = 200.0
 moment, number, stay_at = checkpointing.safepoint, 0, int(os.environ["STAY_AT"])
 def counted():
     global number
@@ -107,7 +107,7 @@ class _Runs:
 
     def searches(self) -> dict[str, str]:
         try:
-            found = opened(self.file).about["searches"]
+            found = open_verified(self.file).about["searches"]
         except FileNotFoundError:
             return {}
         assert isinstance(found, dict)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.automatic_fixes import repaired
+from cplc.automatic_fixes import fix_text
 from cplc.compilation import Compilation
 from cplc.source import Source
 
@@ -29,7 +29,7 @@ def _before_and_after(path: Path) -> tuple[str, Compilation]:
     """Return what is remarked on and changed, and the migrated file."""
     text = path.read_text(encoding="utf-8")
     before = _compilation(path, text)
-    migrated = repaired(before)
+    migrated = fix_text(before)
     after = _compilation(path, migrated.text)
     change = difflib.unified_diff(
         text.splitlines(), migrated.text.splitlines(), "version 1", "version 2", "", "", 0, ""
@@ -59,7 +59,7 @@ def test_file_of_version_1_is_migrated(path: Path, update_golden: bool) -> None:
     assert after.ok or not after.file.protocols
     assert not after.remarks
     assert after.source.text.startswith("cpl 2\n") or not content.strip().startswith("The file")
-    assert repaired(after).text == after.source.text
+    assert fix_text(after).text == after.source.text
 
 
 @pytest.mark.parametrize(

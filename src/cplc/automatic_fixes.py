@@ -12,20 +12,20 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import OTHER_NOTATION, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNNEEDED_IGNORE
 from cplc.records import dataclass
 from cplc.semantics.language_versions import Edit, migration, remarks_on_migration
-from cplc.settings import without
+from cplc.settings import ignore_removals
 from cplc.source import Source
 
-_MOST: Final = 100
+_MAX_SINGLE_TRIALS: Final = 100
 """How many repairs are tried one by one where they do not go together."""
-_ROUNDS: Final = 8
+_MAX_ROUNDS: Final = 8
 """A repair may bring to light what a mistake has hidden."""
 
-_UNREAD: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, OTHER_NOTATION, UNKNOWN_VERSION))
+_INCOMPLETE_TREE_RULES: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, OTHER_NOTATION, UNKNOWN_VERSION))
 """Rules broken by texts of which the tree is not the whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class FixedText:
     """The text with its repairs, how many there are, and what a new version of the language leaves to its writer."""
 
     text: str
@@ -33,12 +33,12 @@ class Repaired:
     remarks: tuple[Diagnostic, ...] = ()
 
 
-def repaired(compilation: Compilation) -> Repaired:
+def fix_text(compilation: Compilation) -> FixedText:
     """Return the text of a compilation with everything repaired that can only be meant in one way."""
     before = compilation.file
     count = 0
     written: list[tuple[int, int]] = []
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         accepted = _accepted(compilation)
         if not accepted:
             break
@@ -47,7 +47,7 @@ def repaired(compilation: Compilation) -> Repaired:
         count += len(accepted)
     migrated, changes = _migrated(compilation, written)
     remarks = remarks_on_migration(before, migrated.file) if changes else ()
-    return Repaired(migrated.source.text, count + changes, remarks)
+    return FixedText(migrated.source.text, count + changes, remarks)
 
 
 def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[tuple[int, int]]:
@@ -56,8 +56,10 @@ def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[
         tuple(offset + sum(len(new) - (end - start) for start, end, new in edits if end <= offset) for offset in place)
         for place in (*written, *((start, start) for start, _, _ in edits))
     ]
-    kept = [(start, end) for start, end in moved[: len(moved) - len(edits)]]
-    return kept + [(start, start + len(new)) for (start, _), (_, _, new) in zip(moved[len(kept) :], edits, strict=True)]
+    retained = [(start, end) for start, end in moved[: len(moved) - len(edits)]]
+    return retained + [
+        (start, start + len(new)) for (start, _), (_, _, new) in zip(moved[len(retained) :], edits, strict=True)
+    ]
 
 
 def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> tuple[Compilation, int]:
@@ -65,30 +67,32 @@ def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> t
 
     What a repair has just written is in that version already. A text that cannot be read as a whole stays as it is.
     """
-    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
-    if any(found.code in _UNREAD for found in mine):
+    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
+    if any(diagnostic.code in _INCOMPLETE_TREE_RULES for diagnostic in mine):
         return compilation, 0
     version, *edits = migration(compilation.file) or (None,)
     if version is None:
         return compilation, 0
     edits = [edit for edit in edits if not any(start <= edit[0] < end for start, end in written)]
-    before = _mistakes(compilation.diagnostics)
+    before = _errors(compilation.diagnostics)
     everything = _applied(compilation, [version, *edits])
-    if _mistakes(everything.diagnostics) <= before:
+    if _errors(everything.diagnostics) <= before:
         return everything, 1 + len(edits)
     accepted = [version]
-    for edit in edits[:_MOST]:
-        if _mistakes(_applied(compilation, [*accepted, edit]).diagnostics) <= before:
+    for edit in edits[:_MAX_SINGLE_TRIALS]:
+        if _errors(_applied(compilation, [*accepted, edit]).diagnostics) <= before:
             accepted.append(edit)
     return _applied(compilation, accepted), len(accepted)
 
 
 def _accepted(compilation: Compilation) -> Sequence[Edit]:
     """Return the repairs that do no harm; a translation into this language may bring mistakes to light, and is one."""
-    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
-    if translated := _apart(_translated(found) for found in mine if found.code == OTHER_NOTATION.code):
+    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
+    if translated := _non_overlapping(
+        _translated(diagnostic) for diagnostic in mine if diagnostic.code == OTHER_NOTATION.code
+    ):
         return translated
-    edits = sorted(_edits(compilation))[:_MOST]
+    edits = sorted(_edits(compilation))[:_MAX_SINGLE_TRIALS]
     if not edits or _is_better(compilation, _applied(compilation, edits)):
         return edits
     accepted: list[Edit] = []
@@ -98,13 +102,15 @@ def _accepted(compilation: Compilation) -> Sequence[Edit]:
     return accepted
 
 
-def _translated(found: Diagnostic) -> Edit:
+def _translated(diagnostic: Diagnostic) -> Edit:
     """Return what is written instead of other notation."""
-    instead = next((note.replacement for note in found.notes if note.replacement is not None), found.span.text)
-    return found.span.start, found.span.end, instead
+    instead = next(
+        (note.replacement for note in diagnostic.notes if note.replacement is not None), diagnostic.span.text
+    )
+    return diagnostic.span.start, diagnostic.span.end, instead
 
 
-def _apart(edits: Iterable[Edit]) -> list[Edit]:
+def _non_overlapping(edits: Iterable[Edit]) -> list[Edit]:
     """Return the edits that change something, the first of those that overlap."""
     apart: list[Edit] = []
     for edit in sorted(edits):
@@ -115,18 +121,20 @@ def _apart(edits: Iterable[Edit]) -> list[Edit]:
 
 def _edits(compilation: Compilation) -> Iterator[Edit]:
     """Yield what could be replaced in the text itself; nothing twice."""
-    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
-    yield from without((found.span for found in mine if found.code == UNNEEDED_IGNORE.code), compilation.source)
-    yield from dict.fromkeys(edit for found in mine if (edit := _respelt(found)) is not None)
+    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
+    yield from ignore_removals(
+        (diagnostic.span for diagnostic in mine if diagnostic.code == UNNEEDED_IGNORE.code), compilation.source
+    )
+    yield from dict.fromkeys(edit for diagnostic in mine if (edit := _spelling_fix(diagnostic)) is not None)
 
 
-def _respelt(found: Diagnostic) -> Edit | None:
+def _spelling_fix(diagnostic: Diagnostic) -> Edit | None:
     """Return the name that was meant in the place of a misspelt one, if that is certain."""
-    written = found.span.text
-    meant = [note.replacement for note in found.notes if note.replacement is not None]
-    if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in found.message:
+    written = diagnostic.span.text
+    meant = [note.replacement for note in diagnostic.notes if note.replacement is not None]
+    if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in diagnostic.message:
         return None
-    return found.span.start, found.span.end, meant[0]
+    return diagnostic.span.start, diagnostic.span.end, meant[0]
 
 
 def _applied(compilation: Compilation, edits: Sequence[Edit]) -> Compilation:
@@ -138,9 +146,9 @@ def _applied(compilation: Compilation, edits: Sequence[Edit]) -> Compilation:
 
 def _is_better(before: Compilation, after: Compilation) -> bool:
     """Tell whether something is mended and no other mistake has come up."""
-    old, new = _mistakes(before.diagnostics), _mistakes(after.diagnostics)
+    old, new = _errors(before.diagnostics), _errors(after.diagnostics)
     return new <= old and Counter(d.code for d in after.diagnostics) != Counter(d.code for d in before.diagnostics)
 
 
-def _mistakes(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
-    return Counter((found.code, found.message) for found in diagnostics if found.is_error)
+def _errors(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
+    return Counter((diagnostic.code, diagnostic.message) for diagnostic in diagnostics if diagnostic.is_error)

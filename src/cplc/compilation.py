@@ -18,7 +18,7 @@ from cplc.ispl_compilation import IsplCompilation
 from cplc.questions import BoundQuestion, Channels, EngineName, QuestionAnswering, Strategies, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
-from cplc.settings import Settings, kept, settings_for
+from cplc.settings import Settings, apply_ignores, settings_for
 from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cplc.lowering.lower import View
     from cplc.mutation.coverage import Outcome
     from cplc.semantics.analysis import Analysis
-    from cplc.semantics.data_independence import Uniformity
+    from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
     from cplc.semantics.model import CheckedModel
     from cplc.semantics.symbol_index import Index
@@ -111,13 +111,13 @@ class Compilation(QuestionAnswering):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Every problem of the text and of what it imports, in the order of the text."""
-        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
+        reported = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
         is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
         if rules.MEANING_CHANGED.code in self.source.text:  # a comment may switch it off
-            found |= dict.fromkeys(self._changes)
-        every = kept(found, self.source, self.settings, is_whole=is_whole)
-        wanted = (one for one in every if one.code != rules.MEANING_CHANGED.code)
-        return tuple(sorted(wanted, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+            reported |= dict.fromkeys(self._changes)
+        every = apply_ignores(reported, self.source, self.settings, is_whole=is_whole)
+        current = (one for one in every if one.code != rules.MEANING_CHANGED.code)
+        return tuple(sorted(current, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
 
     @cached_property
     def _changes(self) -> tuple[Diagnostic, ...]:
@@ -130,7 +130,7 @@ class Compilation(QuestionAnswering):
         """The constructs of a text without version whose meaning another version changed."""
         return tuple(
             one
-            for one in kept(self._changes, self.source, self.settings, is_whole=False)
+            for one in apply_ignores(self._changes, self.source, self.settings, is_whole=False)
             if one.code == rules.MEANING_CHANGED.code
         )
 
@@ -156,15 +156,15 @@ class Compilation(QuestionAnswering):
 
     @property
     def model(self) -> CheckedModel:
-        found = self._changed or self._analysis.model
-        assert found is not None
-        return found
+        model = self._changed or self._analysis.model
+        assert model is not None
+        return model
 
-    def uniformity(self, parameter: str) -> Uniformity:
+    def uniformity(self, parameter: str) -> UniformityCheck:
         """Return how the protocol speaks of the families whose size is this parameter."""
-        found = self._analysis.uniformity(parameter)
-        assert found is not None
-        return found
+        check = self._analysis.uniformity(parameter)
+        assert check is not None
+        return check
 
     # --- the system
 
@@ -176,13 +176,13 @@ class Compilation(QuestionAnswering):
         """Return the system in which these views are kept besides those that guards need, and these last moves."""
         from cplc.lowering.lower import lower
 
-        kept = views, recalled
-        if kept not in self._systems:
+        key = views, recalled
+        if key not in self._systems:
             system = lower(self.model, views, recalled)
             for problem in system.problems():
                 raise AssertionError(f"lowering made an ill-formed system: {problem}")
-            self._systems[kept] = system
-        return self._systems[kept]
+            self._systems[key] = system
+        return self._systems[key]
 
     def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
         """Return the system that keeps these views, those that guards need, and these last moves."""
@@ -199,21 +199,21 @@ class Compilation(QuestionAnswering):
         recalled = self._recalled(formula)
         if recalled and any(formula is one.formula for one in self.model.properties):
             recalled = self._recalled_together
-        kept = self._observed(views_in(formula, self.model)), recalled
-        whole = self.system_with(*kept)
-        asked = frozenset(restricting_changes(formula))
-        if not asked:
+        key = self._observed(views_in(formula, self.model)), recalled
+        whole = self.system_with(*key)
+        changes = frozenset(restricting_changes(formula))
+        if not changes:
             return whole, False
         from cplc.lowering.lifecycle_changes import Changes, divided
 
-        if (kept, asked) not in self._divisions:
-            self._divisions[kept, asked] = divided(whole, Changes(self.model), asked)
-        parts = self._divisions[kept, asked]
+        if (key, changes) not in self._divisions:
+            self._divisions[key, changes] = divided(whole, Changes(self.model), changes)
+        parts = self._divisions[key, changes]
         return parts, parts is not whole
 
     def _recalled(self, formula: Term) -> frozenset[View]:
         """Return who is asked for its own last move on what."""
-        if not self.model.moved_on:
+        if not self.model.subjects_of_moves:
             return frozenset()
         from cplc.lowering.dialogue import last_moves_in
 
@@ -233,8 +233,8 @@ class Compilation(QuestionAnswering):
         These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
         """
         model = self.model
-        for asked in self._hazards:
-            yield asked.question.name, partial(_itself, asked)
+        for question in self._hazards:
+            yield question.question.name, partial(_itself, question)
         for index, declared in enumerate(model.properties):
             yield declared.name, partial(self._property, index)
         for check in model.checks:
@@ -261,10 +261,10 @@ class Compilation(QuestionAnswering):
 
     def _usual_check(self, name: str) -> BoundQuestion:
         """Return a check that the file does not name; it lies where what it finds is declared."""
-        asked = self._check(name, True, None)
-        places = [place if place and place.source == self.source else None for place in asked.question.places]
-        question = replace(asked.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
-        return replace(asked, question=question)
+        bound = self._check(name, True, None)
+        places = [place if place and place.source == self.source else None for place in bound.question.places]
+        question = replace(bound.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
+        return replace(bound, question=question)
 
     @property
     def _hazards(self) -> tuple[BoundQuestion, ...]:
@@ -291,7 +291,7 @@ class Compilation(QuestionAnswering):
             assuming=frozenset(declared.assuming),
             title=declared.title,
             span=declared.span,
-            over_nothing=declared.over_nothing,
+            vacuous_quantifiers=declared.vacuous_quantifiers,
             constant_implications=declared.constant_implications,
             system=system if is_own else None,
         )
@@ -299,9 +299,9 @@ class Compilation(QuestionAnswering):
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
         """Return those views that are not part of the system anyway."""
-        kept = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
-        kept |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
-        return frozenset(views) - kept
+        observed = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
+        observed |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
+        return frozenset(views) - observed
 
     def _check(self, name: str, expect_holds: bool, span: Span | None) -> BoundQuestion:
         from cplc.checking.builtin_checks import build_check
@@ -328,11 +328,12 @@ class Compilation(QuestionAnswering):
         if not names:
             return self._asked
         outline = list(self._outline)
+        candidates = [*dict.fromkeys((*(name for name, _ in outline), *USUAL_CHECKS))]
         for name in names:
-            if name not in (known := [*dict.fromkeys((*(known for known, _ in outline), *USUAL_CHECKS))]):
-                raise UnknownQuestion(name, known)
+            if name not in candidates:
+                raise UnknownQuestion(name, candidates)
         declared = {one.name for one in self.model.properties} | {one.name for one in self.model.checks}
-        declared |= {asked.question.name for asked in self._hazards}
+        declared |= {hazard.question.name for hazard in self._hazards}
         usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
         return (
             *(make() for name, make in outline if name in names and name in declared),
@@ -363,19 +364,19 @@ class Compilation(QuestionAnswering):
             text,
             assuming=frozenset(roles),
             span=span,
-            over_nothing=resolved.over_nothing,
+            vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
-    def export(self, target: str, asked: Sequence[BoundQuestion], *, states: bool = False) -> Export:
+    def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         """Return the system and these questions in the form that another tool reads."""
         from cplc.export import export
 
-        return export(target, self.to_be_exported(asked, states=states))
+        return export(target, self.to_be_exported(questions, states=states))
 
-    def to_be_exported(self, asked: Sequence[BoundQuestion], *, states: bool = False) -> Request:
+    def to_be_exported(self, bound_questions: Sequence[BoundQuestion], *, states: bool = False) -> Request:
         """Return what an exporter is asked for: these questions, and one system for all of them.
 
         It keeps all that one of them asks for. A check that is asked of a system of its own goes alone.
@@ -383,11 +384,11 @@ class Compilation(QuestionAnswering):
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request
 
-        alone = asked[0].question.system if len(asked) == 1 else None
-        together = [one for one in asked if one.question.system in (None, alone)]
-        kept = [kept for kept, system in self._systems.items() if any(one.system is system for one in together)]
-        views = frozenset(view for views, _ in kept for view in views)
-        recalled = frozenset(move for _, recalled in kept for move in recalled)
+        alone = bound_questions[0].question.system if len(bound_questions) == 1 else None
+        together = [one for one in bound_questions if one.question.system in (None, alone)]
+        keys = [key for key, system in self._systems.items() if any(one.system is system for one in together)]
+        views = frozenset(view for views, _ in keys for view in views)
+        recalled = frozenset(move for _, recalled in keys for move in recalled)
         questions = [one.question for one in together]
         return Request(
             alone or self.system_with(views, recalled),
@@ -400,7 +401,7 @@ class Compilation(QuestionAnswering):
             tuple(
                 f"`{one.question.name}`, which is asked of a system of its own; "
                 f"--property {one.question.name} exports it alone"
-                for one in asked
+                for one in bound_questions
                 if one not in together
             ),
         )
@@ -416,16 +417,16 @@ class Compilation(QuestionAnswering):
 
         def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
             changed = replace(self, _changed=model, _systems={}, _divisions={})
-            asked = changed.questions(names)
+            questions = changed.questions(names)
             # A usual check that is a warning notices nothing that would keep a file from passing.
-            errors = [one for one in asked if not (one.question.is_usual and one.question.advisory)]
+            errors = [one for one in questions if not (one.question.is_usual and one.question.advisory)]
             return changed.system, [(one.question, one.system) for one in errors]
 
         return coverage(self.model, asking, engine, among)
 
 
-def _itself(asked: BoundQuestion) -> BoundQuestion:
-    return asked
+def _itself(question: BoundQuestion) -> BoundQuestion:
+    return question
 
 
 def is_ispl(name: str) -> bool:
@@ -483,7 +484,7 @@ def count_reachable(system: System, engine: EngineName = "auto") -> int:
     from cplc.reductions import components
 
     def count(part: System) -> int:
-        found = SymbolicEngine(part)
-        return found.count(found.reachable)
+        engine = SymbolicEngine(part)
+        return engine.count(engine.reachable)
 
     return components.count_reachable(system, count)

@@ -12,7 +12,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.questions import BoundQuestion, QuestionAnswering, Strategies, select_questions
 from cplc.records import dataclass
-from cplc.settings import Settings, kept, settings_for
+from cplc.settings import Settings, apply_ignores, settings_for
 from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
@@ -58,7 +58,7 @@ class IsplCompilation(QuestionAnswering):
         """All diagnostics in text order."""
         found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._fairness_diagnostics))
         settings = settings_for(self.path.parent) if self.path else Settings()
-        wanted = kept(found, self.source, settings, is_whole=True)
+        wanted = apply_ignores(found, self.source, settings, is_whole=True)
         return tuple(sorted(wanted, key=lambda problem: (problem.span.start, problem.span.end)))
 
     @property

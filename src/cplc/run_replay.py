@@ -10,19 +10,19 @@ from cplc.system.model import System
 from cplc.system.standings import last_move_of
 
 
-def system_of(compilation: Compilation | IsplCompilation, recorded: Recorded) -> System:
+def system_of_run(compilation: Compilation | IsplCompilation, recorded: Recorded) -> System:
     """Return the system that has the variables of the run: what a question alone made it keep is kept again."""
     system = compilation.system
     missing = recorded.variables - system.variable.keys()
     if not missing or not isinstance(compilation, Compilation):
         return system
-    known = all_views(compilation.model)
-    kept = ((role, name) for role, name in known if f"{name}@{role}" in missing)
-    recalled = ((role, name) for role, name in known if last_move_of(name, role) in missing)
-    return compilation.system_keeping(kept, recalled)
+    views = all_views(compilation.model)
+    retained = ((role, name) for role, name in views if f"{name}@{role}" in missing)
+    recalled = ((role, name) for role, name in views if last_move_of(name, role) in missing)
+    return compilation.system_keeping(retained, recalled)
 
 
-def replayed_on(compilation: Compilation | IsplCompilation, recorded: Recorded) -> tuple[System, Replayed]:
+def replay_recorded(compilation: Compilation | IsplCompilation, recorded: Recorded) -> tuple[System, Replayed]:
     """Return the run taken again, and the system that took it."""
-    system = system_of(compilation, recorded)
+    system = system_of_run(compilation, recorded)
     return system, replayed(system, recorded)

@@ -21,7 +21,7 @@ from tests.fuzz.mutations import ODD, Material, mutated
 from tests.fuzz.targets import lamp, number_of, shop, text_of
 
 from cplc.caching import section_file
-from cplc.caching.section_file import Container, opened, written
+from cplc.caching.section_file import SectionFile, open_verified, replace_file
 from cplc.cli import monitor_state
 from cplc.logs.events import Event
 from cplc.logs.file_following import Head
@@ -37,7 +37,7 @@ from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary, summary_text
 from cplc.report.json_data import run_data
 from cplc.report.run_report import run_text
-from cplc.run_replay import replayed_on
+from cplc.run_replay import replay_recorded
 from cplc.simulation.interactive_session import begin
 from cplc.simulation.recorded_runs import Unreadable, recording
 from cplc.simulation.rng import RandomSource
@@ -155,7 +155,7 @@ def _states() -> Material:
             path = Path(folder) / "state"
             monitor_state.save(path, _ORIGIN, progress)
             found.append(path.read_bytes())
-            section = opened(path, "state").read("state")
+            section = open_verified(path, "state").read("state")
             assert section is not None
             found += [section] * 3
     return Material(found, [b'"', b"{", b"}", b"[", b"]", b"null", b"-1", b"monitor", b"cases", b"1e5", b"true"])
@@ -176,7 +176,7 @@ def run_state(data: bytes) -> None:
         path = Path(folder) / "state"
         if data.startswith(b"{"):
             monitor_state.save(path, _ORIGIN, monitor_state.Progress({}))
-            written(Container(path), opened(path, "state").about, {"state": lambda: [data]}, ())
+            replace_file(SectionFile(path), open_verified(path, "state").about, {"state": lambda: [data]}, ())
         else:
             path.write_bytes(data)
         monitor = Monitor(shop())
@@ -221,7 +221,7 @@ def run_recording(data: bytes) -> None:
         return
     for one in found.runs[:3]:
         for model in (shop(), lamp()):
-            system, replayed = replayed_on(model, one)
+            system, replayed = replay_recorded(model, one)
             if replayed.run is not None:
                 list(run_text(system, replayed.run))
 
@@ -237,8 +237,8 @@ def _checkpoint() -> bytes:
             "verdict a": lambda: [b"yes"],
             "search b": lambda: [b"x" * 99],
         }
-        section_file.written(
-            section_file.Container(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
+        section_file.replace_file(
+            section_file.SectionFile(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
         )
         return path.read_bytes()
 
@@ -261,7 +261,7 @@ def run_checkpoint(data: bytes) -> None:
         path = Path(folder) / "checkpoint"
         path.write_bytes(data)
         with suppress(section_file.Unusable):
-            found = section_file.opened(path)
+            found = section_file.open_verified(path)
             for name in found.sections:
                 found.read(name)
 

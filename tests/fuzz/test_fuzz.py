@@ -121,7 +121,7 @@ def test_checkpoint_with_an_infinite_place_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     path.write_bytes(section_file._MAGIC + section_file._VERSION + head + table)
     with pytest.raises(section_file.Unusable, match="damaged"):
-        section_file.opened(path)
+        section_file.open_verified(path)
 
 
 @pytest.mark.parametrize(("name", "data"), _FOUND)

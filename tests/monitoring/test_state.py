@@ -15,9 +15,9 @@ from typing import Any
 import click
 import pytest
 
-from cplc.caching.file_lock import InUse, exclusive
+from cplc.caching.file_lock import InUse, exclusive_lock
 from cplc.cli.main import run
-from cplc.cli.monitor_run import Wish
+from cplc.cli.monitor_run import MonitorRequest
 from cplc.cli.monitor_state import LogProgress, Progress, load, save
 from cplc.logs.events import Event
 from cplc.logs.file_following import Head
@@ -85,7 +85,7 @@ def _progress(protocol: Path) -> Progress:
     return Progress(json.loads(json.dumps(snapshot)), {"/var/log/orders.jsonl": log}, 17)
 
 
-def _wish(**changed: Any) -> Wish:
+def _wish(**changed: Any) -> MonitorRequest:
     options: dict[str, Any] = {
         "file": "order.cpl",
         "logs": ("orders.jsonl",),
@@ -102,7 +102,7 @@ def _wish(**changed: Any) -> Wish:
         "form": "text",
         "parameters": {},
     }
-    return Wish(**(options | changed))
+    return MonitorRequest(**(options | changed))
 
 
 _ORIGIN = _wish().origin("Order")
@@ -337,9 +337,9 @@ def test_of_many_monitors_at_once_one_reads_each_event(protocol: Path, tmp_path:
 
 def test_lock_is_for_one_holder_and_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    with exclusive(path), pytest.raises(InUse), exclusive(path):
+    with exclusive_lock(path), pytest.raises(InUse), exclusive_lock(path):
         pass
-    with exclusive(path):
+    with exclusive_lock(path):
         assert len(list(tmp_path.iterdir())) == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -170,7 +170,7 @@ def check_last_moves(compilation: Compilation) -> System:
     reference = Reference(model, keeps_last_moves=True)
     graph = explored(reference)
     assert not reference.out_of_range, "no variable has numbers"
-    recalled = frozenset((role, name) for name in model.moved_on for role in last_moves(model, name))
+    recalled = frozenset((role, name) for name in model.subjects_of_moves for role in last_moves(model, name))
     system = compilation.system_with(frozenset(), recalled)
     Lockstep(reference, graph, system).walk()
     engine = ExplicitEngine(system)

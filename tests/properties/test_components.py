@@ -140,9 +140,9 @@ def test_they_agree_at_every_state(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
     slices = IndependentComponents(whole)
-    small = SymbolicEngine(slices.of(slices.relevant(formula)))
+    small = SymbolicEngine(slices.slice(slices.components_of(formula)))
     large = SymbolicEngine(whole)
-    outside = frozenset(whole.variable) - slices.relevant(formula)
+    outside = frozenset(whole.variable) - slices.components_of(formula)
     elsewhere = SymbolicEngine(slice_of(whole, outside))
     found = small.count(small.satisfying(formula, assuming)) * elsewhere.count(elsewhere.reachable)
     assert large.count(large.satisfying(formula, assuming)) == found
@@ -227,8 +227,8 @@ def test_one_part_for_each_slice(data: st.DataObject) -> None:
     inner = f.And((data.draw(formulas(one)), data.draw(formulas(other)), data.draw(formulas(one))))
     formula: Formula = f.OnPaths("A", f.Globally(inner)) if data.draw(st.booleans()) else inner
     engine, slices = ExplicitEngine(whole), IndependentComponents(whole)
-    parts = slices.parts(formula)
-    assert len({slices.relevant(part) for part in parts}) == len(parts)
+    parts = slices.slice_conjuncts(formula)
+    assert len({slices.components_of(part) for part in parts}) == len(parts)
     assert all(engine.is_valid(part, assuming) for part in parts) == engine.is_valid(formula, assuming)
 
 
@@ -290,7 +290,7 @@ def _connected_by_steps_alone(self: IndependentComponents) -> Iterator[frozenset
 
 
 def _of_p_alone(self: IndependentComponents, formula: Formula) -> frozenset[str]:
-    return self.closed("p")
+    return self.component_closure("p")
 
 
 _NOT_P, _NEVER = e.Not(e.Read("p")), e.Read("q")
@@ -310,12 +310,12 @@ _OVERLOOKED: dict[str, tuple[System, Formula, str, Any]] = {
     "fairness speaks of something else": (
         _small(_bits("p", "q"), _sets("p", _NOT_P), fairness=(e.Read("q"),)),
         f.OnPaths("A", f.Finally(P)),
-        "relevant", _of_p_alone,
+        "components_of", _of_p_alone,
     ),
     "steps are spoken of": (
         _small(_bits("p", "q"), _sets("q", e.TRUE)),
         f.OnPaths("E", f.Finally(f.And((f.Not(P), f.Taken(frozenset({"set q"}), "set q"))))),
-        "relevant", _of_p_alone,
+        "components_of", _of_p_alone,
     ),
 }  # fmt: skip
 

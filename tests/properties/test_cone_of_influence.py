@@ -57,7 +57,7 @@ def watched(draw: DrawFn, states: int = 16) -> System:
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
     """Whether some state of the whole has another value without those that only look on, both by the definitions."""
-    kept = ConeOfInfluence(whole).needed(formula)
+    kept = ConeOfInfluence(whole).cone(formula)
     part = project_to_cone(whole, kept)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in kept]
     large, small = Naive(whole), Naive(part)
@@ -71,7 +71,7 @@ def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
 def test_every_formula_keeps_its_value(data: st.DataObject) -> None:
     whole = data.draw(watched())
     formula, assuming = data.draw(logic_formulas(whole)), data.draw(roles(whole))
-    kept = ConeOfInfluence(whole).needed(formula)
+    kept = ConeOfInfluence(whole).cone(formula)
     event(f"{len(whole.variables) - len(kept)} only look on")
     assert list(project_to_cone(whole, kept).problems()) == []
     assert not disagree(whole, formula, assuming)
@@ -103,11 +103,9 @@ def test_a_commitment_that_nobody_asks_about_only_looks_on() -> None:
     told = f.Atom(system.message["tell"].received, "tell")
     bound = f.Atom(e.Equal(e.Read("c"), e.Const("active")), "active(c)")
     everything = frozenset(system.variable)
-    assert ConeOfInfluence(system).needed(f.OnPaths("E", f.Finally(told))) == everything - {"c"}
-    assert ConeOfInfluence(system).needed(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {
-        "c"
-    }
-    assert ConeOfInfluence(system).needed(f.OnPaths("E", f.Finally(bound))) == everything
+    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(told))) == everything - {"c"}
+    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {"c"}
+    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(bound))) == everything
 
 
 # --- wrong ideas
@@ -158,4 +156,4 @@ def test_nested_commitments_take_linear_work() -> None:
     formula: Formula = f.Atom(e.Read("n@A"), "n")
     for _ in range(60):
         formula = f.Fulfils(channel, formula)
-    assert ConeOfInfluence(system).needed(formula) >= {"m@A", "m@B", "n@A"}
+    assert ConeOfInfluence(system).cone(formula) >= {"m@A", "m@B", "n@A"}

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.semantics.precedence_lints import misreadings
+from cplc.semantics.precedence_lints import precedence_warnings
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse_formula
@@ -31,7 +31,7 @@ def _read(text: str) -> ast.Expr:
 @given(_FORMULAS)
 def test_the_first_suggestion_is_what_is_read_and_the_second_is_not(text: str) -> None:
     tree = _read(text)
-    for problem in misreadings(tree):
+    for problem in precedence_warnings(tree):
         ((first, *others),) = [re.findall(r"`([^`]+)`", note.message) for note in problem.notes]
         span = problem.span
         assert _read(text[: span.start] + first + text[span.end :]) == tree
@@ -43,7 +43,7 @@ def test_the_first_suggestion_is_what_is_read_and_the_second_is_not(text: str) -
 @given(_FORMULAS)
 def test_with_every_suggestion_taken_nothing_is_misread(text: str) -> None:
     for _ in range(20):
-        found = next(misreadings(_read(text)), None)
+        found = next(precedence_warnings(_read(text)), None)
         if found is None:
             return
         first = re.findall(r"`([^`]+)`", found.notes[0].message)[0]

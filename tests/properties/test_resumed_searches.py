@@ -22,7 +22,7 @@ from cplc.engines.explicit.graph import Graph, explore
 from cplc.engines.explicit.synchronous_graph import explore_rounds
 from cplc.engines.symbolic.bdd_checkpoint import _read, _written
 from cplc.engines.symbolic.engine import SymbolicEngine
-from cplc.runtime.limits import ResourceExhausted, allow
+from cplc.runtime.limits import ResourceExhausted, set_memory_limit
 from cplc.statespace import packing
 from cplc.system.model import System
 
@@ -169,8 +169,8 @@ def test_states_are_told_apart_by_several_tables_too(system: System) -> None:
     with _small_pieces():
         whole = _told(explore(system, _ENOUGH))
         with patch.multiple(packing, _SMALL=2, _PART=1 << 20):
-            allow(lambda: 1)
+            set_memory_limit(lambda: 1)
             try:
                 assert _told(explore(system, _ENOUGH)) == whole
             finally:
-                allow(None)
+                set_memory_limit(None)

@@ -18,14 +18,14 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import BUDGET
-from cplc.engines.symbolic.transitions import VARIANTS
+from cplc.engines.symbolic.transitions import MAX_VARIANTS
 from cplc.logic.formulas import state_subformulas
 from cplc.system.model import State, System
 
 # All steps as relations; most of them; none that need not be. Always among the reachable states only; never.
 WAYS = [
     pytest.param(variants, budget, id=f"{variants} variants, budget {budget}")
-    for variants in (0, 1, VARIANTS)
+    for variants in (0, 1, MAX_VARIANTS)
     for budget in (0, BUDGET)
 ]
 
@@ -33,7 +33,9 @@ WAYS = [
 class _Two:
     """Both engines on one system."""
 
-    def __init__(self, system: System, *, variants: int = VARIANTS, budget: int = BUDGET, backend: str | None = None):
+    def __init__(
+        self, system: System, *, variants: int = MAX_VARIANTS, budget: int = BUDGET, backend: str | None = None
+    ):
         self.explicit = ExplicitEngine(system)
         self.symbolic = SymbolicEngine(system, backend, variants=variants, budget=budget)
         oracle = Naive(system)

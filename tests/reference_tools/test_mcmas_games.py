@@ -81,5 +81,5 @@ def _wins_at_the_goal_alone(engine: Engine[Any], formula: Enforces) -> bool:
     if not isinstance(formula.goal, Until | Finally):
         return False
     goal = formula.goal.right if isinstance(formula.goal, Until) else formula.goal.operand
-    won = engine.intersection(engine.enforcing(replace(formula, uniform=False)).won, engine.reachable)
+    won = engine.intersection(engine.enforcing(replace(formula, uniform=False)).winning_region, engine.reachable)
     return engine.is_empty(engine.difference(won, engine.satisfying(goal)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cplc.engines.symbolic import bdd
 from cplc.engines.symbolic.bdd import BACKENDS, Diagrams, Node, Substitution, diagrams
-from cplc.runtime.limits import ResourceExhausted, allow
+from cplc.runtime.limits import ResourceExhausted, set_memory_limit
 
 LEVELS = 5
 Assignment = tuple[bool, ...]
@@ -127,10 +127,10 @@ def test_memory_limit_governs_nodes(backend: str) -> None:
     try:
         limits = []
         for size in (2**28, 2**30, 2**33):
-            allow(None, size)
+            set_memory_limit(None, size)
             limits.append(diagrams(40, backend=backend).node_limit)
     finally:
-        allow(None)
+        set_memory_limit(None)
     assert limits[1] == pytest.approx(4 * limits[0], rel=0.01)
     assert limits[2] == pytest.approx(8 * limits[1], rel=0.01)
 

@@ -17,7 +17,7 @@ from tests.strategies import systems
 
 from cplc.caching import checkpoint_file as checkpoints
 from cplc.caching.checkpoint_file import Checkpoint
-from cplc.caching.section_file import Container, Unusable, make_place, opened, tidy, written
+from cplc.caching.section_file import SectionFile, Unusable, open_verified, prepare_folder, remove_stale, replace_file
 from cplc.cli import limits
 from cplc.cli.checkpointing import Checkpointing
 from cplc.cli.limits import Limits
@@ -39,11 +39,11 @@ def _netbill(customers: int = 2) -> System:
     return compilation.system
 
 
-def _container(path: Path) -> Container:
+def _container(path: Path) -> SectionFile:
     def parts(content: bytes) -> Any:
         return lambda: (content[:2], content[2:])
 
-    return written(Container(path), {"n": 1}, {name: parts(content) for name, content in _CONTENTS.items()}, ())
+    return replace_file(SectionFile(path), {"n": 1}, {name: parts(content) for name, content in _CONTENTS.items()}, ())
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +58,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     made = _container(tmp_path / "kept")
-    found = opened(tmp_path / "kept")
+    found = open_verified(tmp_path / "kept")
     assert found == made
     assert {name: found.read(name) for name in found.sections} == _CONTENTS
     assert found.read("nothing") is None
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-    again = written(found, {}, {"new": lambda: (b"1", memoryview(b"2"))}, ["states 1"])
-    assert opened(tmp_path / "kept") == again
+    again = replace_file(found, {}, {"new": lambda: (b"1", memoryview(b"2"))}, ["states 1"])
+    assert open_verified(tmp_path / "kept") == again
     assert again.read("states 1") == _CONTENTS["states 1"]
     assert again.read("new") == b"12"
 
@@ -88,7 +88,7 @@ def test_any_damage_is_noticed(whole: tuple[Path, bytes], data: st.DataObject) -
         return
     path.write_bytes(damage)
     with pytest.raises(Unusable):
-        opened(path)
+        open_verified(path)
 
 
 @given(st.binary(max_size=200), st.booleans())
@@ -96,16 +96,16 @@ def test_anything_else_is_no_checkpoint(whole: tuple[Path, bytes], content: byte
     path, _ = whole
     path.write_bytes(b"cplc checkpoint 1\n" + content if with_head else content)
     with pytest.raises(Unusable):
-        opened(path)
+        open_verified(path)
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="it is no file"):
-        opened(tmp_path)
+        open_verified(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(Unusable, match="it is no file"):
-            opened(tmp_path / "pipe")
+            open_verified(tmp_path / "pipe")
 
 
 def test_whoever_is_stopped_while_writing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -117,20 +117,20 @@ def test_whoever_is_stopped_while_writing_leaves_the_file_as_it_was(tmp_path: Pa
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        written(before, {}, {"new": broken}, before.sections)
+        replace_file(before, {}, {"new": broken}, before.sections)
     assert (tmp_path / "kept").read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
 def test_what_somebody_else_has_changed_is_not_kept_for_ours(tmp_path: Path) -> None:
     before = _container(tmp_path / "kept")
-    written(Container(tmp_path / "kept"), {}, {"states 1": lambda: (bytes(256),)}, ())
+    replace_file(SectionFile(tmp_path / "kept"), {}, {"states 1": lambda: (bytes(256),)}, ())
     assert before.read("states 1") is None
     with pytest.raises(Unusable, match="somebody else has changed it"):
-        written(before, {}, {}, ["states 1"])
+        replace_file(before, {}, {}, ["states 1"])
     (tmp_path / "kept").unlink()
     with pytest.raises(Unusable, match="somebody else has removed it"):
-        written(before, {}, {}, ["states 1"])
+        replace_file(before, {}, {}, ["states 1"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -140,9 +140,9 @@ def test_what_killed_runs_have_left_is_removed_and_nothing_else(tmp_path: Path) 
     for name in names:
         (tmp_path / name).write_bytes(b"half")
     os.utime(tmp_path / ".kept.unfinished-1-old", (time.time() - 7200,) * 2)
-    tidy(path)
+    remove_stale(path)
     assert {one.name for one in tmp_path.iterdir()} == {".kept.unfinished-1-new", ".kept.other"}
-    make_place(tmp_path / "new" / "folder" / "kept")
+    prepare_folder(tmp_path / "new" / "folder" / "kept")
     assert list((tmp_path / "new" / "folder").iterdir()) == []
 
 
@@ -185,7 +185,7 @@ def test_what_is_about_something_else_is_refused_and_left(tmp_path: Path, monkey
     with pytest.raises(Unusable, match="it belongs to another system than `NetBill`"):
         Checkpoint(path, 1000).open(_netbill(3))
     with monkeypatch.context() as changed:
-        changed.setattr(checkpoints, "program", lambda: "another")
+        changed.setattr(checkpoints, "program_fingerprint", lambda: "another")
         with pytest.raises(Unusable, match="it was written by another build of cplc"):
             Checkpoint(path, 1000).open(_netbill())
         changed.setattr(checkpoints, "__version__", "99.0")
@@ -374,7 +374,7 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
     store.register(one.search)
     ended, slow = threading.Event(), threading.Event()
 
-    def written() -> Iterator[bytes]:
+    def replace_file() -> Iterator[bytes]:
         assert slow.wait(60)
         yield b"all"
 
@@ -383,7 +383,7 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
             store.safepoint()
             time.sleep(0.001)
 
-    store.register(replace(one.search, serialize=written))
+    store.register(replace(one.search, serialize=replace_file))
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
     try:

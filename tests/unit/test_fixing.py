@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.automatic_fixes import repaired
+from cplc.automatic_fixes import fix_text
 from cplc.cli.main import run
 from cplc.compilation import Compilation
 from cplc.diagnostics.core import did_you_mean
@@ -14,7 +14,7 @@ from cplc.source import Source
 
 
 def _repaired(text: str) -> tuple[str, int]:
-    found = repaired(Compilation(Source("p.cpl", text)))
+    found = fix_text(Compilation(Source("p.cpl", text)))
     return found.text, found.count
 
 
@@ -110,6 +110,6 @@ def test_what_a_repair_writes_is_what_its_note_says() -> None:
     compilation = Compilation(Source("p.cpl", text))
     (found,) = compilation.diagnostics
     assert [note.replacement for note in found.notes] == ["does(create goods)"]
-    after = repaired(compilation).text
+    after = fix_text(compilation).text
     assert "property p: EF does(create goods)\n" in after
     assert after.startswith("cpl 2\n")

@@ -15,7 +15,7 @@ from cplc.parameterised import EverySize
 from cplc.parameterised.instances import Sizes
 from cplc.parameterised.view_abstraction_proof import Induction
 from cplc.reductions import projection
-from cplc.semantics.data_independence import Uniformity
+from cplc.semantics.data_independence import UniformityCheck
 
 _DESK = """
 protocol Desk(n: 1..64 = 2, pieces: 1..9 = 3) {
@@ -145,5 +145,5 @@ def test_rules_that_only_many_members_show(monkeypatch: pytest.MonkeyPatch) -> N
     given = f"unless {''.join(f'exists {one} in Guest: ' for one in names)}{several} & {served}"
     asked = ": forall g in Guest: AG (paid[g] & !sent(returned[g]) -> EF given[g])"
     assert _proof(_desk(asked, given)) is None
-    monkeypatch.setattr(Uniformity, "asked_at_once", 0)
+    monkeypatch.setattr(UniformityCheck, "simultaneous_members", 0)
     assert _proof(_desk(asked, given)) is not None

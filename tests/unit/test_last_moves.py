@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cplc.compilation import Compilation
-from cplc.run_replay import replayed_on
+from cplc.run_replay import replay_recorded
 from cplc.simulation.recorded_runs import Recorded, RecordedStep
 from cplc.source import Source
 from cplc.system.model import System
@@ -79,7 +79,7 @@ def test_a_run_of_such_a_system_can_be_taken_again() -> None:
     compilation = compiled()
     start = {"c[1].last@A": "none"}
     steps = tuple(RecordedStep(f"exchange {name}[1]") for name in ("offer", "because", "object"))
-    system, found = replayed_on(compilation, Recorded("talk", start, steps))
+    system, found = replay_recorded(compilation, Recorded("talk", start, steps))
     assert found.misfit is None
     assert found.run is not None
     assert last_moves(system) == {"c[1].last@A"}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cplc.cli import limits
-from cplc.cli.limits import Interrupted, Limits, computed, supervised
+from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.cli.output import write_file
 from cplc.runtime import checkpointing
 from cplc.runtime.limits import TooLarge, _container
@@ -43,7 +43,7 @@ def test_what_is_too_large_is_unknown_and_no_bug() -> None:
         raise TooLarge("all of it takes more than a million cases")
 
     with pytest.raises(Interrupted, match="all of it takes more than a million cases"):
-        computed(work, Limits(), waiting=_nothing)
+        compute_supervised(work, Limits(), waiting=_nothing)
 
 
 def test_everything_is_yielded_in_order_from_another_thread() -> None:
@@ -54,7 +54,7 @@ def test_everything_is_yielded_in_order_from_another_thread() -> None:
             threads.append(threading.current_thread())
             yield number
 
-    assert list(supervised(work(), Limits(), waiting=_nothing)) == list(range(1000))
+    assert list(run_supervised(work(), Limits(), waiting=_nothing)) == list(range(1000))
     assert threading.main_thread() not in threads
 
 
@@ -65,7 +65,7 @@ def test_an_exception_comes_after_what_was_yielded_before() -> None:
 
     seen: list[int] = []
     with pytest.raises(LookupError, match="gone"):
-        seen.extend(supervised(work(), Limits(), waiting=_nothing))
+        seen.extend(run_supervised(work(), Limits(), waiting=_nothing))
     assert seen == [1]
 
 
@@ -75,21 +75,21 @@ def test_memory_that_is_used_up_is_an_interruption() -> None:
         raise MemoryError
 
     with pytest.raises(Interrupted, match="memory is used up"):
-        list(supervised(work(), Limits(), waiting=_nothing))
+        list(run_supervised(work(), Limits(), waiting=_nothing))
 
 
 def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event) -> None:
     seen: list[int] = []
     began = time.monotonic()
     with pytest.raises(Interrupted, match=r"the time limit of 0\.2 s was reached"):
-        seen.extend(supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
+        seen.extend(run_supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
     assert seen == [1]
     assert time.monotonic() - began < 10
 
 
 def test_only_what_is_abandoned_rests(release: threading.Event) -> None:
     with pytest.raises(Interrupted):
-        list(supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
+        list(run_supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
     other = threading.Thread(target=checkpointing.safepoint, daemon=True)
     other.start()
     other.join(20)
@@ -107,7 +107,7 @@ def test_what_is_abandoned_rests() -> None:
         yield 1
 
     with pytest.raises(Interrupted):
-        list(supervised(work(), Limits(seconds=0.2), waiting=_nothing))
+        list(run_supervised(work(), Limits(seconds=0.2), waiting=_nothing))
     time.sleep(0.1)
     before = moments[0]
     time.sleep(0.2)
@@ -132,7 +132,7 @@ def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading
         time.sleep(0.3)
 
     with pytest.raises(Interrupted):
-        list(map(slowly, supervised(work(), Limits(seconds=0.2), waiting=_nothing)))
+        list(map(slowly, run_supervised(work(), Limits(seconds=0.2), waiting=_nothing)))
     assert seen == [1, 2, 3]
 
 
@@ -143,18 +143,18 @@ def test_the_time_limit_stops_work_that_yields_for_ever(release: threading.Event
             time.sleep(0.01)
 
     with pytest.raises(Interrupted, match="time limit"):
-        list(supervised(work(), Limits(seconds=0.2), waiting=_nothing))
+        list(run_supervised(work(), Limits(seconds=0.2), waiting=_nothing))
 
 
 def test_the_memory_limit_stops_work(release: threading.Event) -> None:
     with pytest.raises(Interrupted, match="the memory limit of 1 MB was reached"):
-        list(supervised(_endless(release), Limits(memory=2**20), waiting=_nothing))
+        list(run_supervised(_endless(release), Limits(memory=2**20), waiting=_nothing))
 
 
 def test_there_is_a_memory_limit_by_default(release: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "_memory_in_use", lambda: 2**60)
     with pytest.raises(Interrupted, match="memory limit"):
-        list(supervised(_endless(release), Limits(), waiting=_nothing))
+        list(run_supervised(_endless(release), Limits(), waiting=_nothing))
 
 
 def test_memory_limit_of_each_control_group_counts(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_signals_stop_work(number: signal.Signals, stopped: type[BaseException],
         os.kill(os.getpid(), number)
 
     with pytest.raises(stopped):
-        list(supervised(_endless(release), Limits(), waiting=waiting))
+        list(run_supervised(_endless(release), Limits(), waiting=waiting))
     if number == signal.SIGTERM:
         os.kill(os.getpid(), number)  # the report that follows is not lost
         signal.signal(signal.SIGTERM, before)
@@ -193,7 +193,7 @@ def test_report_after_a_limit_outlasts_a_termination(release: threading.Event) -
     before = signal.getsignal(signal.SIGTERM)
     try:
         with pytest.raises(Interrupted):
-            list(supervised(_endless(release), Limits(seconds=0.001), waiting=_nothing))
+            list(run_supervised(_endless(release), Limits(seconds=0.001), waiting=_nothing))
         assert signal.getsignal(signal.SIGTERM) not in (before, signal.SIG_IGN)
         os.kill(os.getpid(), signal.SIGTERM)
     finally:
@@ -212,7 +212,7 @@ def test_signal_that_the_parent_ignores_does_not_stop_work(release: threading.Ev
             release.set()
 
     try:
-        assert list(supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
+        assert list(run_supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
         assert sent
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
@@ -226,13 +226,13 @@ def test_waiting_is_told_while_there_is_nothing(release: threading.Event) -> Non
         told.append(1)
         release.set()
 
-    assert list(supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
+    assert list(run_supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
     assert told
 
 
 def test_the_stack_of_other_threads_is_left_alone() -> None:
     before = threading.stack_size()
-    assert computed(lambda: 7, Limits(), waiting=_nothing) == 7
+    assert compute_supervised(lambda: 7, Limits(), waiting=_nothing) == 7
     assert threading.stack_size() == before
 
 
@@ -240,12 +240,12 @@ def test_the_stack_is_deep_enough_for_deep_recursion() -> None:
     """Recursion through C needs the stack of the thread, which by default ends after a few thousand calls."""
     code = """
 import sys
-from cplc.cli.limits import Limits, computed
+from cplc.cli.limits import Limits, compute_supervised
 class Deep:
     def __init__(self, depth): self.depth = depth
     def __repr__(self): return repr(Deep(self.depth - 1)) if self.depth else "bottom"
 sys.setrecursionlimit(100_000)
-print(computed(lambda: repr(Deep(19_000)), Limits(), waiting=lambda: None))
+print(compute_supervised(lambda: repr(Deep(19_000)), Limits(), waiting=lambda: None))
 """
     source = str(Path(__file__).parents[2] / "src")
     done = subprocess.run(
@@ -261,13 +261,13 @@ print(computed(lambda: repr(Deep(19_000)), Limits(), waiting=lambda: None))
 
 def test_recursion_is_deeper_in_the_work_only() -> None:
     before = sys.getrecursionlimit()
-    assert computed(sys.getrecursionlimit, Limits(), waiting=_nothing) == max(before, 20_000)
+    assert compute_supervised(sys.getrecursionlimit, Limits(), waiting=_nothing) == max(before, 20_000)
     assert sys.getrecursionlimit() == before
 
 
 def test_without_threads_work_is_done_inline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "emscripten")
-    where = computed(threading.current_thread, Limits(seconds=0.001), waiting=_nothing)
+    where = compute_supervised(threading.current_thread, Limits(seconds=0.001), waiting=_nothing)
     assert where is threading.current_thread()
 
 

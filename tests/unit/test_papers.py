@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.automatic_fixes import repaired
+from cplc.automatic_fixes import fix_text
 from cplc.compilation import Compilation
 from cplc.source import Source
 from cplc.syntax.other_notation import Context, applied, sign, translations
@@ -80,7 +80,7 @@ protocol P {
 )
 def test_delegation_is_repaired_by_the_commitment_of_the_new_debtor(written: str, ours: str) -> None:
     text = _DELEGATION.replace("WRITTEN", written)
-    found = repaired(Compilation(Source("delegation.cpl", text)))
+    found = fix_text(Compilation(Source("delegation.cpl", text)))
     assert found.text == _DELEGATION.replace("WRITTEN", ours)
     assert Compilation(Source("delegation.cpl", found.text)).ok
 

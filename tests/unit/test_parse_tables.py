@@ -22,9 +22,9 @@ _PROTOCOL = "protocol P { role A role B A -> B : m  if true property p: AG (m ->
 
 @pytest.fixture
 def fresh_parsers() -> Iterator[None]:
-    formula_parser._machinery.cache_clear()
+    formula_parser._parser_and_builder.cache_clear()
     yield
-    formula_parser._machinery.cache_clear()
+    formula_parser._parser_and_builder.cache_clear()
 
 
 _WRITTEN_BY = json.loads((_FOLDER / "formula.tables.json").read_text(encoding="utf-8"))["lark"]
@@ -65,7 +65,7 @@ def test_the_grammar_is_read_where_there_are_no_tables(
     (tmp_path / "formula.lark").write_text((_FOLDER / "formula.lark").read_text(encoding="utf-8"), encoding="utf-8")
     if content is not None:
         (tmp_path / "formula.tables.json").write_text(content, encoding="utf-8")
-    formula_parser._machinery.cache_clear()
+    formula_parser._parser_and_builder.cache_clear()
     monkeypatch.setattr(parse_tables, "shipped", lambda folder: tmp_path)
     assert Compilation(Source("p.cpl", _PROTOCOL)).system == expected
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 import pytest
 
-from cplc.cli.limits import Interrupted, Limits, computed
+from cplc.cli.limits import Interrupted, Limits, compute_supervised
 from cplc.cli.output import Progress, be_quiet, with_progress
 from cplc.compilation import Compilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.runtime import limits, progress
-from cplc.runtime.limits import ResourceExhausted, TooLarge, allow, make_room
+from cplc.runtime.limits import ResourceExhausted, TooLarge, require_memory, set_memory_limit
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
 
@@ -23,7 +23,7 @@ def nothing_said() -> Iterator[None]:
     progress.report(None)
     yield
     progress.report(None)
-    allow(None)
+    set_memory_limit(None)
 
 
 def _compilation() -> Compilation:
@@ -64,26 +64,26 @@ def test_a_quiet_command_shows_nothing(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def test_what_is_not_left_is_not_taken() -> None:
-    allow(lambda: 100)
-    make_room(100, "a table")
+    set_memory_limit(lambda: 100)
+    require_memory(100, "a table")
     with pytest.raises(TooLarge, match="a table takes more memory than is left"):
-        make_room(101, "a table")
+        require_memory(101, "a table")
 
 
 def test_a_table_of_states_does_not_double_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cplc.statespace.packing._SMALL", 4)
-    allow(lambda: 1)
+    set_memory_limit(lambda: 1)
     with pytest.raises(TooLarge, match="a table of more than"):
         _ = ExplicitEngine(_compilation().system).reachable
 
 
 def test_supervised_work_knows_what_is_left() -> None:
     def work() -> int:
-        left = limits._left[0]
+        left = limits._bytes_left[0]
         assert left is not None
         return left()
 
-    assert computed(work, Limits(memory=2**40), waiting=lambda: None) > 2**39
+    assert compute_supervised(work, Limits(memory=2**40), waiting=lambda: None) > 2**39
 
 
 def test_an_engine_that_gives_up_is_no_bug() -> None:
@@ -91,4 +91,4 @@ def test_an_engine_that_gives_up_is_no_bug() -> None:
         raise ResourceExhausted("more than 10 reachable states")
 
     with pytest.raises(Interrupted, match="more than 10 reachable states"):
-        computed(work, Limits(), waiting=lambda: None)
+        compute_supervised(work, Limits(), waiting=lambda: None)

@@ -6,7 +6,7 @@ import pytest
 
 from cplc.checking.results import Result, SizeCoverage
 from cplc.cli.exit_codes import Exit
-from cplc.cli.verify_run import Questions, Run
+from cplc.cli.verify_run import Questions, VerifyRun
 from cplc.compilation import Compilation
 from cplc.source import Source
 
@@ -24,7 +24,7 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
     answer: str, code: Exit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compilation = Compilation(Source("p.cpl", TEXT))
-    run = Run("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
+    run = VerifyRun("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
     asked = compilation.declared_questions()
     run.take(Questions(asked))
     run.settle(asked[0].question, answer)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
 
 def test_verified_sizes_are_reported_when_the_run_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
     compilation = Compilation(Source("p.cpl", TEXT))
-    run = Run("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
+    run = VerifyRun("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
     asked = compilation.declared_questions()
     run.take(Questions(asked))
     sizes = SizeCoverage("n", 1, 12, verified=(1, 2, 3))

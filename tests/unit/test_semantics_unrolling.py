@@ -247,7 +247,7 @@ def test_lifecycle_atoms_are_sets_of_states() -> None:
         assert not problems
         assert expr is not None
         resolved = analysis.resolve_formula(expr)
-        assert (resolved.term, resolved.diagnostics, resolved.over_nothing) == (wanted, (), ()), text
+        assert (resolved.term, resolved.diagnostics, resolved.vacuous_quantifiers) == (wanted, (), ()), text
     closed = parse_formula(Source("--formula", "closed(goods[1])"))[0]
     assert closed is not None
     term = analysis.resolve_formula(closed).term

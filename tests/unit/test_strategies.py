@@ -183,7 +183,7 @@ def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch
     def exhausted(*_: object) -> None:
         raise ResourceExhausted("too many")
 
-    monkeypatch.setattr(StrategySearch, "joint", exhausted)
+    monkeypatch.setattr(StrategySearch, "joint_strategy", exhausted)
     (result,) = IsplCompilation(Source("forget.ispl", FORGET), strategies="uniform").verify(
         reading.questions(), "explicit"
     )

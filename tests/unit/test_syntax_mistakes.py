@@ -77,7 +77,7 @@ def _kinds(text: str) -> list[str]:
         ("agent A plays B { believes C: pay 1 | refuse }", "2:46: Expected `(` or a number after `refuse`, found `}`"),
         (
             "agent A plays B { role X }",
-            "2:19: An agent has only `goal`, `value`, `believes` and `chooses`, and these in a `for`",
+            "2:19: An agent can contain only `goal`, `value`, `believes`, `chooses` and `for`",
         ),
         ("goal x", "2:1: This belongs inside an `agent … plays … { … }`"),
         ("analyze A: benefit < 0.8", "2:20: Expected `>=` or `>` after `benefit`, found `<`"),

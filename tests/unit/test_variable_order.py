@@ -19,7 +19,7 @@ from cplc.engines.symbolic.bdd import diagrams
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import BUDGET, Limit
 from cplc.engines.symbolic.representation import Options, race, representation, represented
-from cplc.engines.symbolic.transitions import VARIANTS
+from cplc.engines.symbolic.transitions import MAX_VARIANTS
 from cplc.engines.symbolic.variable_order import variable_order, variable_orders
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom
@@ -114,7 +114,7 @@ def trades(number: int) -> System:
 
 def without_commitments(system: System) -> System:
     """Leave out what no guard reads, as verification does."""
-    cone = ConeOfInfluence(system).needed(Atom(TRUE, "true"))
+    cone = ConeOfInfluence(system).cone(Atom(TRUE, "true"))
     return project_to_cone(system, cone)
 
 
@@ -135,7 +135,7 @@ def test_condition_of_local_conjuncts_built_in_linear_work() -> None:
         engine = SymbolicEngine(without_commitments(trades(number)))
         step, encoding = engine.system.steps[0], engine._encoding
         diagrams = encoding.diagrams
-        encoding._seen.clear()
+        encoding._diagram_of.clear()
         diagrams.collect()
         before = diagrams.nodes()
         encoding.condition(step.guard)
@@ -147,12 +147,12 @@ def test_race_taken_by_first_order_within_budget() -> None:
     system = without_commitments(trades(10))
     orders = variable_orders(system)
     assert len(orders) > 1
-    options = Options(None, None, VARIANTS, BUDGET)
+    options = Options(None, None, MAX_VARIANTS, BUDGET)
     budget = 50 * len(system.variables)
     small = []
     for order in orders:
         with suppress(ResourceExhausted):
-            if represented(system, order, options, budget).sweeps.reaches_within(budget):
+            if represented(system, order, options, budget).fixpoints.reaches_within(budget):
                 small.append(order)
     assert small
     assert small[0] != orders[0]
@@ -162,12 +162,12 @@ def test_race_taken_by_first_order_within_budget() -> None:
 
 def test_race_without_winner_taken_by_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     system = trades(3)
-    options = Options(None, None, VARIANTS, BUDGET)
+    options = Options(None, None, MAX_VARIANTS, BUDGET)
     monkeypatch.setattr("cplc.engines.symbolic.representation.NODES_PER_BIT", (0, 0))
     winner = representation(system, options)
     assert winner.order == variable_orders(system)[0]
     plain = SymbolicEngine(system)
-    assert winner.encoding.count(winner.sweeps.reachable) == plain.count(plain.reachable)
+    assert winner.encoding.count(winner.fixpoints.reachable) == plain.count(plain.reachable)
 
 
 def test_race_decided_alike_in_every_process() -> None:

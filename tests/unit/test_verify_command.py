@@ -10,7 +10,7 @@ import pytest
 from cplc.checking.results import Answer, Question, Remark, Result
 from cplc.cli.exit_codes import Exit
 from cplc.cli.main import run
-from cplc.cli.verify_run import Run
+from cplc.cli.verify_run import VerifyRun
 from cplc.compilation import Compilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import NEVER_CREATED, SYNTAX
@@ -47,7 +47,7 @@ def _exit(
     asks_formula: bool = False,
     interrupted: str | None = None,
 ) -> int:
-    state = Run("m.cpl", {}, "json", "never", strict, "failures", asks_formula)
+    state = VerifyRun("m.cpl", {}, "json", "never", strict, "failures", asks_formula)
     state.diagnostics = diagnostics or []
     state.results = list(results)
     state.interrupted = interrupted

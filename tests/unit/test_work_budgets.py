@@ -10,7 +10,7 @@ from cplc import compile
 from cplc.checking.verify import Verifier
 from cplc.questions import EngineName
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import Budget, charge, limited_by
+from cplc.runtime.work_budget import Budget, charge, use_budget
 
 _MANY = """
 protocol Many {
@@ -34,7 +34,7 @@ def test_charge_without_a_budget_costs_nothing() -> None:
 def test_part_of_a_budget_is_spent_of_the_whole() -> None:
     whole = Budget(100)
     part = whole.part(0.25)
-    with limited_by(part):
+    with use_budget(part):
         for _ in range(4):
             charge(5)
         with pytest.raises(ResourceExhausted):
@@ -56,7 +56,7 @@ def test_engine_charges_its_work_the_same_every_time(engine: EngineName) -> None
     (asked,) = compile(_MANY).declared_questions()
     budgets = [Budget(), Budget()]
     for budget in budgets:
-        with limited_by(budget):
+        with use_budget(budget):
             assert Verifier(asked.system, engine).decide(asked.question) == "holds"
     assert budgets[0].spent == budgets[1].spent >= _LEAST
 
@@ -64,6 +64,6 @@ def test_engine_charges_its_work_the_same_every_time(engine: EngineName) -> None
 @pytest.mark.parametrize("engine", ["symbolic", "explicit", "onthefly", "reduced"])
 def test_engine_gives_up_when_the_budget_is_used_up(engine: EngineName) -> None:
     (asked,) = compile(_MANY).declared_questions()
-    with limited_by(Budget(_LEAST)):
+    with use_budget(Budget(_LEAST)):
         assert Verifier(asked.system, engine).decide(asked.question) == "unknown"
     assert Verifier(asked.system, engine).decide(asked.question) == "holds"

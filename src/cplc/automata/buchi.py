@@ -1,25 +1,24 @@
-"""Tableau expansion of LTL into a generalised Büchi automaton, and the emptiness of its states.
+"""Generalised Büchi automata of LTL formulas by tableau expansion, and emptiness of their states.
 
-A state is a clause: a set of formulas that the rest of the word has to satisfy together. A letter leads from a clause
-to the clauses that remain (Gerth, Peled, Vardi and Wolper 1995). An until that stands in every clause of a run from
-some position on was put off forever; every other run is accepting.
+A state is a clause: a set of formulas that the rest of the word must satisfy. A letter leads from a clause to the
+clauses that remain (Gerth, Peled, Vardi and Wolper 1995). A run is accepting unless some until is contained in all of
+its clauses from some position on, since that until is postponed forever.
 
-Claim: of two successors, one of which contains the other, the larger may be left out. Proof: whatever satisfies the
-larger one satisfies the smaller one. For a word that satisfies a clause, choose at each position a successor that the
-rest of the word satisfies, where each until is put off only if its right side does not hold there. An until that
-stood in all clauses of this run from some position on would never come to its right side, although the rest satisfies
-it.
+Claim: if one successor contains another, the larger one may be dropped. Proof: a word that satisfies the larger one
+satisfies the smaller one. For a word that satisfies a clause, choose at each position a successor that the rest of the
+word satisfies, and postpone an until only where its right side is false. An until in all clauses of this run from some
+position on would never reach its right side, although the rest of the word satisfies it.
 
-Bounds in ticks give more to leave out. `p U<=2 q` implies `p U<=5 q` and `p U q`; `p R<=5 q`, and `p R q` even more,
-implies `p R<=2 q`. What another formula of a clause implies so is left out of the clause, and a clause counts as larger
-than one all of whose formulas it implies. So `G (p -> F<=k q)` needs as many clauses as there are ticks in its bound,
-and not all sets of them.
+Bounds in ticks allow more to be dropped. `p U<=2 q` implies `p U<=5 q` and `p U q`; `p R q` implies `p R<=5 q`, which
+implies `p R<=2 q`. A formula that another formula of the clause implies is dropped from the clause, and a clause counts
+as larger than another if it implies all formulas of the other. So `G (p -> F<=k q)` needs one clause for each tick of
+its bound instead of all sets of them.
 
-Claim: clauses are satisfied by the same words as without. Proof: whatever is left out is implied, so the run that is
-chosen above still exists; where an until comes to its right side, no until of the same two sides is put off, whatever
-its bound. Conversely, an until that is left out is kept by one of the same sides and a smaller bound. Bounds cannot
-become smaller forever, so one of these untils comes to its right side or stands in all clauses of the run from some
-position on, which is then not accepting. A release lasts as long as that of the larger bound.
+Claim: the clauses accept the same words as without this. Proof: whatever is dropped is implied, so the run chosen above
+still exists; where an until reaches its right side, no until of the same two sides is postponed, whatever its bound.
+Conversely, a dropped until is represented by one with the same sides and a smaller bound. Bounds cannot decrease
+forever, so one of these untils reaches its right side or is contained in all clauses of the run from some position on,
+and the run is then not accepting. A release lasts as long as that of the larger bound.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ class TooManyStates(Exception):
 
 def _smallest(clauses: Iterable[Clause]) -> Clauses:
     """Return the clauses that contain no other."""
-    kept: list[Clause] = []
+    minimal: list[Clause] = []
     for clause in sorted(clauses, key=len):
-        if not any(smaller <= clause for smaller in kept):
-            kept.append(clause)
-    return frozenset(kept)
+        if not any(smaller <= clause for smaller in minimal):
+            minimal.append(clause)
+    return frozenset(minimal)
 
 
 _Sides = tuple[type[Ltl], Ltl, Ltl]
@@ -63,7 +62,7 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
     A clause has one formula at most of the same two sides: no clause implies one with more formulas, and of two with
     equally many the weaker comes first.
     """
-    kept: list[tuple[Clause, dict[_Sides, int]]] = []
+    minimal: list[tuple[Clause, dict[_Sides, int]]] = []
     strengths = [(clause, _strengths(clause)) for clause in clauses]
     for clause, strength in sorted(strengths, key=lambda pair: (len(pair[0]), sum(pair[1].values()))):
         if not any(
@@ -72,10 +71,10 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
                 all(sides in strength and strength[sides] >= least for sides, least in weaker.items())
                 and all(isinstance(one, Until | Release) or one in clause for one in rest)
             )
-            for rest, weaker in kept
+            for rest, weaker in minimal
         ):
-            kept.append((clause, strength))
-    return frozenset(clause for clause, _ in kept)
+            minimal.append((clause, strength))
+    return frozenset(clause for clause, _ in minimal)
 
 
 def _strengths(clause: Clause) -> dict[_Sides, int]:
@@ -118,19 +117,19 @@ class FormulaProgression:
         self._formulas: dict[tuple[Ltl, Letter], Clauses] = {}
         self._clauses: dict[tuple[Clause, Letter], Clauses] = {}
 
-    def after(self, clause: Clause, letter: Letter) -> Clauses:
+    def clauses_after(self, clause: Clause, letter: Letter) -> Clauses:
         """Return what may remain of a clause once the letter has been read."""
         key = clause, letter
         if key not in self._clauses:
             remaining = NOTHING_LEFT
             for formula in clause:
-                remaining = self._both(remaining, self.of_formula(formula, letter))
+                remaining = self._both(remaining, self.formula_after(formula, letter))
                 if not remaining:
                     break
             self._clauses[key] = remaining
         return self._clauses[key]
 
-    def of_formula(self, formula: Ltl, letter: Letter) -> Clauses:
+    def formula_after(self, formula: Ltl, letter: Letter) -> Clauses:
         """Return what may remain of a formula once the letter has been read."""
         key = formula, letter
         if key not in self._formulas:
@@ -161,16 +160,16 @@ class FormulaProgression:
             case And(operands):
                 remaining = NOTHING_LEFT
                 for operand in operands:
-                    remaining = self._both(remaining, self.of_formula(operand, letter))
+                    remaining = self._both(remaining, self.formula_after(operand, letter))
                 return remaining
             case Or(operands):
-                return self.minimal(clause for operand in operands for clause in self.of_formula(operand, letter))
+                return self.minimal(clause for operand in operands for clause in self.formula_after(operand, letter))
             case Until(left, right, bound):
-                put_off = self._both(self.of_formula(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
-                return self.minimal((*self.of_formula(right, letter), *put_off))
+                put_off = self._both(self.formula_after(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
+                return self.minimal((*self.formula_after(right, letter), *put_off))
             case Release(left, right, bound):
-                lasting = (*self.of_formula(left, letter), *_later(formula, bound, letter, NOTHING_LEFT))
-                return self._both(self.of_formula(right, letter), self.minimal(lasting))
+                lasting = (*self.formula_after(left, letter), *_later(formula, bound, letter, NOTHING_LEFT))
+                return self._both(self.formula_after(right, letter), self.minimal(lasting))
 
 
 def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_time: Clauses) -> Clauses:
@@ -195,7 +194,7 @@ def graph(
             continue
         if len(successors) >= MAX_CLAUSES:
             raise TooManyStates
-        after = {following for letter in alphabet for following in expansion.after(clause, letter)}
+        after = {following for letter in alphabet for following in expansion.clauses_after(clause, letter)}
         successors[clause] = after
         pending += after.difference(successors)
     return successors

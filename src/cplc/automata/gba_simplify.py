@@ -1,4 +1,4 @@
-"""Automata on infinite paths made smaller; what they accept stays the same."""
+"""Simplification of generalised Büchi automata: smaller automata with the same language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def simplify(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Return an automaton that accepts the same: each way to shrink it may open up another."""
     while True:
         size = _size(arcs)
-        arcs = _without_equals(_without_needless(_with_few_marks(_without_dead_ends(arcs))))
+        arcs = _merge_equal_states(_without_redundant_edges(_with_necessary_marks(_without_dead_ends(arcs))))
         if _size(arcs) == size:
             return arcs
 
@@ -45,10 +45,10 @@ def _inner(arcs: BuchiAutomaton, part: Collection[int]) -> list[Edge]:
 
 def _accepts(inner: Sequence[Edge], marks: int) -> bool:
     """Whether a run may stay among these arcs, all of one component, and be accepted."""
-    seen = 0
+    union = 0
     for arc in inner:
-        seen |= arc.marks
-    return bool(inner) and seen == marks
+        union |= arc.marks
+    return bool(inner) and union == marks
 
 
 def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
@@ -61,19 +61,19 @@ def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
     return _renumbered(arcs, {state: state for state in alive})
 
 
-def _with_few_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
+def _with_necessary_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Number the marks anew, within each component those alone that matter there.
 
     No run leaves a component twice, so marks on an arc between components do not matter. Where a component accepts,
     a mark that comes with another one is not needed, nor one on all of its arcs.
     """
     parts = [(part, _inner(arcs, part)) for part in _components(arcs)]
-    kept = [_needed(inner, arcs.marks) if _accepts(inner, arcs.marks) else [] for _, inner in parts]
+    needed_marks = [_needed(inner, arcs.marks) if _accepts(inner, arcs.marks) else [] for _, inner in parts]
     rejecting = any(inner and not _accepts(inner, arcs.marks) for _, inner in parts)
-    number = max([int(rejecting), *map(len, kept)])
+    number = max([int(rejecting), *map(len, needed_marks)])
     every = (1 << number) - 1
     leaving = list(arcs.leaving)
-    for (part, inner), needed in zip(parts, kept, strict=True):
+    for (part, inner), needed in zip(parts, needed_marks, strict=True):
         rest = every & ~((1 << len(needed)) - 1) if _accepts(inner, arcs.marks) else 0
 
         def anew(arc: Edge, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Edge:
@@ -89,34 +89,34 @@ def _needed(inner: Sequence[Edge], marks: int) -> list[int]:
     """Return the marks that no other mark brings with it on these arcs."""
     masks = {arc.marks for arc in inner}
     every = [mark for mark in range(marks.bit_length()) if marks >> mark & 1]
-    found = [mark for mark in every if any(not mask >> mark & 1 for mask in masks)]
-    for mark in [*found]:
-        others = [other for other in found if other != mark]
-        if any(all(mask >> mark & 1 for mask in masks if mask >> other & 1) for other in others):
-            found = others
-    return found
+    necessary = [mark for mark in every if any(not mask >> mark & 1 for mask in masks)]
+    for mark in [*necessary]:
+        remaining = [other for other in necessary if other != mark]
+        if any(all(mask >> mark & 1 for mask in masks if mask >> other & 1) for other in remaining):
+            necessary = remaining
+    return necessary
 
 
-def _without_needless(arcs: BuchiAutomaton) -> BuchiAutomaton:
+def _without_redundant_edges(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Leave out an arc if others to the same state ask no more and have all of its marks between them.
 
     A run that would take it again and again takes those in turn.
     """
     leaving: list[list[Edge]] = []
     for some in arcs.leaving:
-        kept = [*some]
+        remaining = [*some]
         for arc in sorted(some, key=lambda arc: -arc.literals.bit_count()):
             marks, spared = 0, False
-            for other in kept:
+            for other in remaining:
                 if other is not arc and other.target == arc.target and not other.literals & ~arc.literals:
                     marks, spared = marks | other.marks, True
             if spared and not arc.marks & ~marks:
-                kept = [other for other in kept if other is not arc]
-        leaving.append(kept)
+                remaining = [other for other in remaining if other is not arc]
+        leaving.append(remaining)
     return replace(arcs, leaving=leaving)
 
 
-def _without_equals(arcs: BuchiAutomaton) -> BuchiAutomaton:
+def _merge_equal_states(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Make one state of several whose arcs are the same, one that leads to itself like another that does so.
 
     Marks on the arcs of a state to which no run comes back do not matter.
@@ -152,8 +152,8 @@ def _renumbered(arcs: BuchiAutomaton, same: dict[int, int]) -> BuchiAutomaton:
     initial = tuple(dict.fromkeys(numbered(state) for state in arcs.initial if state in same))
     leaving: list[list[Edge]] = []
     for state in waiting:  # grows
-        kept = (replace(arc, target=numbered(arc.target)) for arc in arcs.leaving[state] if arc.target in same)
-        leaving.append(list(dict.fromkeys(kept)))
+        retained = (replace(arc, target=numbered(arc.target)) for arc in arcs.leaving[state] if arc.target in same)
+        leaving.append(list(dict.fromkeys(retained)))
     return BuchiAutomaton(initial, leaving, arcs.marks)
 
 

@@ -1,8 +1,10 @@
-"""What a path must do from here on, and what that asks of its present state, of its next step and of the rest.
+"""Tableau expansion of LTL formulas with past: literals now, obligations for the next state, pending acceptance.
 
-An obligation is a path formula that must hold, or must not; a number stands for it: even for the formula, odd for its
-negation. Sets of them are bit masks. What the path came by is looked up: besides its obligations a position is given
-the formulas that were true one step before, as far as operators of the past ask for them.
+An obligation is a path formula that must hold, or must not. Obligations are numbered: even for the formula, odd for its
+negation. Sets of obligations are bit masks. Past operators are evaluated by lookup: a state of the automaton also
+stores the formulas that were true one step before, as far as past operators need them.
+
+Reference: Gerth, Peled, Vardi and Wolper, "Simple on-the-fly automatic verification of linear temporal logic", 1995.
 """
 
 from __future__ import annotations
@@ -76,24 +78,24 @@ class Expansion:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._tried = 0
+        self._branches_tried = 0
         self._number: dict[Formula, int] = {}
         self._formulas: list[Formula] = []
-        self._ways: dict[tuple[int, bool], tuple[Disjunct, ...]] = {}
+        self._disjuncts: dict[tuple[int, bool], tuple[Disjunct, ...]] = {}
         self._relevant: dict[int, int] = {}
         self.is_literal = cache(self._is_literal)
-        self._always = cache(self._what_always)
-        self._recurring = cache(self._what_recurs)
-        self._conjuncts = cache(self._all_conjuncts)
-        self._bounded = cache(self._bound)
+        self._invariant_parts = cache(self._compute_invariant_parts)
+        self._recurrence = cache(self._compute_recurrence)
+        self._conjuncts = cache(self._compute_conjuncts)
+        self._bounded = cache(self._compute_bound)
 
     def number(self, formula: Formula, holds: bool = True) -> int:
         while isinstance(formula, Not | Historically):
             formula, holds = formula.operand if isinstance(formula, Not) else Once(Not(formula.operand)), not holds
-        found = self._number.setdefault(formula, 2 * len(self._formulas))
-        if found == 2 * len(self._formulas):
+        number = self._number.setdefault(formula, 2 * len(self._formulas))
+        if number == 2 * len(self._formulas):
             self._formulas.append(formula)
-        return found + (not holds)
+        return number + (not holds)
 
     def formula(self, obligation: int) -> tuple[Formula, bool]:
         return self._formulas[obligation >> 1], obligation & 1 == 0
@@ -104,32 +106,32 @@ class Expansion:
         """Return where a path may begin: one position for each alternative, nothing before it."""
         ways = [Disjunct((self.number(path),))]
         while len(ways) == 1 and len(ways[0].now) == 1 and self._is_boolean(ways[0].now[0]):
-            ways = list(self._ways_of(ways[0].now[0], 0))
+            ways = list(self._disjuncts_of(ways[0].now[0], 0))
         positions = (self._position(way.now, frozenset()) for way in ways)
         return [position for position, _ in filter(None, positions)]
 
     def _position(self, obligations: Iterable[int], before: frozenset[int]) -> tuple[GbaState, int] | None:
         """Return the obligations without those that others imply, and all they imply; None if they contradict."""
-        asked = {part for obligation in obligations for part in self._conjuncts(obligation)}
+        conjuncts = {part for obligation in obligations for part in self._conjuncts(obligation)}
         implied = set[int]()
-        waiting = list(asked)
+        waiting = list(conjuncts)
         while waiting:
-            for part in self._always(waiting.pop()):
+            for part in self._invariant_parts(waiting.pop()):
                 if part not in implied:
                     implied.add(part)
                     waiting.append(part)
-        if any(one ^ 1 in asked or one ^ 1 in implied for one in asked | implied):
+        if any(one ^ 1 in conjuncts or one ^ 1 in implied for one in conjuncts | implied):
             return None
-        kept = self._tightest(asked - implied)
-        mask = _mask(kept)
-        return GbaState(mask, _mask(before) & self.relevant(mask)), _mask(asked | implied)
+        tightest = self._tightest(conjuncts - implied)
+        mask = _mask(tightest)
+        return GbaState(mask, _mask(before) & self.relevant(mask)), _mask(conjuncts | implied)
 
-    def _all_conjuncts(self, obligation: int) -> frozenset[int]:
-        parts = self._always(obligation)
+    def _compute_conjuncts(self, obligation: int) -> frozenset[int]:
+        parts = self._invariant_parts(obligation)
         if len(parts) > 1:
             every = (Globally(formula if holds else Not(formula)) for formula, holds in map(self.formula, parts))
             return frozenset(part for one in every for part in self._conjuncts(self.number(one)))
-        ways = self._ways_of(obligation, 0) if self._is_boolean(obligation) else ()
+        ways = self._disjuncts_of(obligation, 0) if self._is_boolean(obligation) else ()
         if len(ways) != 1:
             return frozenset((obligation,))
         return frozenset(part for conjunct in ways[0].now for part in self._conjuncts(conjunct))
@@ -139,7 +141,7 @@ class Expansion:
         formula, _ = self.formula(obligation)
         return _constant(formula) or (isinstance(formula, And | Or | Implies) and not self.is_literal(obligation))
 
-    def _what_always(self, obligation: int) -> frozenset[int]:
+    def _compute_invariant_parts(self, obligation: int) -> frozenset[int]:
         """Return what is among the obligations at every position from this one on."""
         formula, holds = self.formula(obligation)
         match formula:
@@ -148,13 +150,13 @@ class Expansion:
             case _:
                 return frozenset()
 
-    def _what_recurs(self, obligation: int) -> tuple[int, int] | None:
+    def _compute_recurrence(self, obligation: int) -> tuple[int, int] | None:
         """Return what must hold again and again, the promise of it first, if no later position has a part in it.
 
         ``G F p`` leaves nothing to do after a step but itself, whether or not ``p`` holds: it is one promise, made
         for ever.
         """
-        for promise in self._always(obligation):
+        for promise in self._invariant_parts(obligation):
             formula, holds = self.formula(promise)
             match formula:
                 case Finally(operand, None) | Globally(operand, None) if isinstance(formula, Finally) is holds:
@@ -173,7 +175,7 @@ class Expansion:
                 best[alike] = bound, obligation
         return {obligation for _, obligation in best.values()}
 
-    def _bound(self, obligation: int) -> tuple[int, float]:
+    def _compute_bound(self, obligation: int) -> tuple[int, float]:
         """Return what stands for all that differ in the bound alone, and a number the less the more is asked.
 
         A promise without a bound is of its own kind, since it may be postponed at any time.
@@ -191,16 +193,18 @@ class Expansion:
 
     def relevant(self, mask: int) -> int:
         """Return those formulas whose truth one step before the obligations ask for."""
-        found = 0
+        mask_before = 0
         for obligation in numbers(mask):
             one = obligation & ~1
             if one not in self._relevant:
                 parts = _path_parts(self.formula(one)[0])
-                self._relevant[one] = _mask(looked for part in parts if (looked := self._looked_up(part)) is not None)
-            found |= self._relevant[one]
-        return found
+                self._relevant[one] = _mask(
+                    looked for part in parts if (looked := self._past_operand(part)) is not None
+                )
+            mask_before |= self._relevant[one]
+        return mask_before
 
-    def _looked_up(self, formula: Formula) -> int | None:
+    def _past_operand(self, formula: Formula) -> int | None:
         """Return what must be known of the position before to decide an operator of the past."""
         match formula:
             case Previous(operand):
@@ -214,7 +218,7 @@ class Expansion:
 
     # --- ways to go on
 
-    def moves(self, position: GbaState) -> Iterator[GbaTransition]:
+    def transitions(self, position: GbaState) -> Iterator[GbaTransition]:
         """Yield every way to meet the obligations of a position, many of them better than others.
 
         Whatever will be looked up one step later is decided, one way or the other. Of what recurs, at most one thing
@@ -222,16 +226,16 @@ class Expansion:
         """
         pending: list[_Branch] = [_Branch(list(numbers(position.obligations)), 0, 0, 0, False)]
         while pending:
-            self._tried += 1
-            if self._tried > self._limit:
+            self._branches_tried += 1
+            if self._branches_tried > self._limit:
                 raise ResourceExhausted(f"a formula about paths has more than {self._limit:,} ways to be met")
             branch = pending.pop()
             if not self._close(branch, position.before, pending):
                 continue
-            found = self._position(numbers(branch.after), frozenset(numbers(branch.done)))
-            if found is None:
+            successor = self._position(numbers(branch.after), frozenset(numbers(branch.done)))
+            if successor is None:
                 continue
-            after, implied = found
+            after, implied = successor
             undecided = self.relevant(after.obligations) & ~(branch.done | _negated(branch.done))
             if undecided:
                 one = (undecided & -undecided).bit_length() - 1
@@ -255,10 +259,10 @@ class Expansion:
             branch.done |= 1 << one
             if self.is_literal(one):
                 continue
-            if self._recurring(one):
+            if self._recurrence(one):
                 branch.after |= 1 << one
                 continue
-            ways = self._ways_of(one, before)
+            ways = self._disjuncts_of(one, before)
             if not ways:
                 return False
             pending += [replace(branch, todo=[*branch.todo]).take(way, one) for way in ways[1:]]
@@ -266,12 +270,12 @@ class Expansion:
         return True
 
     def _choices(self, branch: _Branch) -> Iterator[_Branch]:
-        recurring = [found for one in numbers(branch.done) if (found := self._recurring(one))]
+        recurring = [recurrence for one in numbers(branch.done) if (recurrence := self._recurrence(one))]
         promises = _mask(promise for promise, _ in recurring)
         yield replace(branch, todo=[], pending_acceptance=branch.pending_acceptance | promises, chosen=True)
         for promise, goal in recurring:
-            left = branch.pending_acceptance | promises & ~(1 << promise)
-            yield replace(branch, todo=[goal], pending_acceptance=left, chosen=True)
+            pending = branch.pending_acceptance | promises & ~(1 << promise)
+            yield replace(branch, todo=[goal], pending_acceptance=pending, chosen=True)
 
     def _can_be_taken(self, literals: int) -> bool:
         """Whether some step, or idling, is all that the next step must be and nothing that it must not."""
@@ -291,14 +295,14 @@ class Expansion:
         formula, _ = self.formula(obligation)
         return isinstance(formula, Taken) or (is_state_formula(formula) and not _constant(formula))
 
-    def _ways_of(self, obligation: int, before: int) -> tuple[Disjunct, ...]:
+    def _disjuncts_of(self, obligation: int, before: int) -> tuple[Disjunct, ...]:
         formula, holds = self.formula(obligation)
-        looked_up = self._looked_up(formula)
+        looked_up = self._past_operand(formula)
         was = looked_up is not None and before >> looked_up & 1 == 1
-        known = self._ways.get((obligation, was))
-        if known is None:
-            known = self._ways[obligation, was] = tuple(self._expanded(formula, holds, obligation, was))
-        return known
+        disjuncts = self._disjuncts.get((obligation, was))
+        if disjuncts is None:
+            disjuncts = self._disjuncts[obligation, was] = tuple(self._expanded(formula, holds, obligation, was))
+        return disjuncts
 
     def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
         """Yield the ways by the laws of expansion; ``was`` tells what operators of the past look up."""
@@ -396,10 +400,10 @@ def numbers(mask: int) -> Iterator[int]:
 
 
 def _mask(members: Iterable[int]) -> int:
-    found = 0
+    mask = 0
     for member in members:
-        found |= 1 << member
-    return found
+        mask |= 1 << member
+    return mask
 
 
 def _negated(mask: int) -> int:

@@ -1,8 +1,7 @@
-"""The automaton of a path formula: the infinite paths that satisfy it, read state by state and step by step.
+"""Path formulas to generalised Büchi automata with acceptance marks on edges.
 
-It is a generalised Büchi automaton with marks on its edges, made from obligations by the laws of expansion (Gastin
-and Oddoux 2001; Couvreur 1999), and it says no word about any system: what a state decides is a label that the product
-with a system looks up, steps are there by their names.
+The automaton is built by tableau expansion (Couvreur 1999; Gastin and Oddoux 2001). It does not depend on a system:
+state formulas are labels that the product with a system evaluates, and steps occur by their names.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from cplc.runtime.limits import ResourceExhausted
 
 LIMIT = 200_000
 """More ways than this to meet the obligations of a formula are not looked at."""
-_FOR_ONE_STATE = 40
+_STATE_LIMIT_DIVISOR = 40
 """One state of the automaton has no more than this part of the ways: each is compared with each."""
 
 
@@ -77,7 +76,7 @@ def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
     initial = tuple(map(numbered, obligations.start(path)))
     moves: list[list[GbaTransition]] = []
     for position in waiting:  # grows
-        moves.append(_best(obligations.moves(position), obligations, limit // _FOR_ONE_STATE))
+        moves.append(_undominated(obligations.transitions(position), obligations, limit // _STATE_LIMIT_DIVISOR))
         for move in moves[-1]:
             numbered(move.after)
     promises = 0
@@ -87,29 +86,29 @@ def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
         [Edge(number[move.after], move.literals, promises & ~move.pending_acceptance) for move in some]
         for some in moves
     ]
-    return _written(simplify(BuchiAutomaton(initial, arcs, promises)), obligations)
+    return _numbered_automaton(simplify(BuchiAutomaton(initial, arcs, promises)), obligations)
 
 
-def _best(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) -> list[GbaTransition]:
+def _undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) -> list[GbaTransition]:
     """Return the moves without those that some other makes needless.
 
     One does if it asks less of the present and of the step, postpones no more, and leaves no more to do: from there on
     it can follow the other, step for step.
     """
-    kept: dict[GbaTransition, int] = {}
+    best: dict[GbaTransition, int] = {}
     for move in moves:
         relevant = obligations.relevant(move.after.obligations)
-        if any(_spares(other, of_other, move) for other, of_other in kept.items()):
+        if any(_dominates(other, of_other, move) for other, of_other in best.items()):
             continue
-        for worse in [other for other in kept if _spares(move, relevant, other)]:
-            del kept[worse]
-        kept[move] = relevant
-        if len(kept) > limit:
+        for worse in [other for other in best if _dominates(move, relevant, other)]:
+            del best[worse]
+        best[move] = relevant
+        if len(best) > limit:
             raise ResourceExhausted(f"a formula about paths has more than {limit:,} ways to begin")
-    return list(kept)
+    return list(best)
 
 
-def _spares(better: GbaTransition, relevant: int, worse: GbaTransition) -> bool:
+def _dominates(better: GbaTransition, relevant: int, worse: GbaTransition) -> bool:
     return not (
         better.literals & ~worse.literals
         or better.pending_acceptance & ~worse.pending_acceptance
@@ -118,7 +117,7 @@ def _spares(better: GbaTransition, relevant: int, worse: GbaTransition) -> bool:
     )
 
 
-def _written(arcs: BuchiAutomaton, obligations: Expansion) -> Automaton:
+def _numbered_automaton(arcs: BuchiAutomaton, obligations: Expansion) -> Automaton:
     """Return it with formulas for numbers, and marks numbered from 0."""
     mark = {one: index for index, one in enumerate(numbers(arcs.marks))}
 

@@ -21,10 +21,10 @@ _LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "nu
 """Those that read the language, or find verdicts."""
 
 
-def key(reading: Mapping[str, object], question: Question) -> str:
+def result_key(reading: Mapping[str, object], question: Question) -> str:
     """Return the name of a verdict: ``reading`` is all that the system was made from, and how it is verified."""
     span = question.span
-    asked = {
+    question_data = {
         "name": question.name,
         "kind": question.kind,
         "text": question.text,
@@ -33,23 +33,23 @@ def key(reading: Mapping[str, object], question: Question) -> str:
         "title": question.title,
         "place": None if span is None else [span.source.name, span.start, span.end],
     }
-    told = json.dumps([program(), reading, asked], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    document = json.dumps([program_fingerprint(), reading, question_data], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(document.encode()).hexdigest()
 
 
 @cache
-def program() -> str:
+def program_fingerprint() -> str:
     """Return what answers: this program, its libraries, and the Python that they run on.
 
     Raise `OSError` where the program cannot be read.
     """
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for part in (__version__, sys.version, sys.platform, *_versions()):
-        found.update(part.encode() + b"\0")
+        sha256.update(part.encode() + b"\0")
     for path in _files([Path(__file__).parents[1], shipped("grammar"), shipped("stdlib")]):
         content = path.read_bytes()
-        found.update(f"{path.name}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()
+        sha256.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    return sha256.hexdigest()
 
 
 def _versions() -> Iterator[str]:

@@ -15,27 +15,35 @@ from pathlib import Path
 from typing import Final
 
 from cplc import __version__
-from cplc.caching.cache_keys import program
-from cplc.caching.section_file import Container, Parts, Unusable, make_place, opened, tidy, written
+from cplc.caching.cache_keys import program_fingerprint
+from cplc.caching.section_file import (
+    Parts,
+    SectionFile,
+    Unusable,
+    open_verified,
+    prepare_folder,
+    remove_stale,
+    replace_file,
+)
 from cplc.records import dataclass
 from cplc.runtime.checkpointing import Search
-from cplc.runtime.limits import TooLarge, make_room
+from cplc.runtime.limits import TooLarge, require_memory
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
 
 _VERDICT: Final = "verdict "
-_SHARE: Final = 20
+_WRITE_COST_FACTOR: Final = 20
 """Writing takes at most one in so many seconds."""
-_SMALL: Final = 64 * 2**20
+_QUICK_WRITE_BYTES: Final = 64 * 2**20
 """A file of so many bytes is written while somebody waits."""
-_GLANCE: Final = 0.05
+_LIMIT_POLL_SECONDS: Final = 0.05
 """So often it is seen whether a limit is near."""
-_AT_ONCE: Final = 1.0
+_MIN_RESULT_INTERVAL_SECONDS: Final = 1.0
 """So many seconds after the file was written last an answer is worth writing it again."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class CheckpointContent:
     """What is in the file, for people."""
 
     answers: int
@@ -63,7 +71,7 @@ class Checkpoint:
         self._met: set[str | None] = {None}
         self._effort = 0.0
         """So many seconds it took to write the file last."""
-        self._file = Container(path)
+        self._file = SectionFile(path)
         self._about: Mapping[str, object] = {}
         self._answers: dict[str, bytes] = {}
         """Those of this run."""
@@ -83,17 +91,22 @@ class Checkpoint:
         self._next = time.monotonic() + every
         self._glance = 0.0
 
-    def open(self, system: System) -> Kept | None:
+    def open(self, system: System) -> CheckpointContent | None:
         """Read what an earlier run has left, if there is anything. Raise `Unusable` if that is not about this.
 
         A place that cannot be read, or written, is better known before the work than after it: raise `OSError` then.
         """
-        make_place(self.path)
-        tidy(self.path)
-        own = {"version": __version__, "program": program(), "system": fingerprint(system), "protocol": system.name}
+        prepare_folder(self.path)
+        remove_stale(self.path)
+        own = {
+            "version": __version__,
+            "program": program_fingerprint(),
+            "system": fingerprint(system),
+            "protocol": system.name,
+        }
         self._about = dict(own)
         with suppress(FileNotFoundError):
-            self._file = opened(self.path)
+            self._file = open_verified(self.path)
             about = self._file.about
             if about.get("kind") == "monitor":
                 raise Unusable("it is the state of a monitor, not a checkpoint")
@@ -109,10 +122,12 @@ class Checkpoint:
             return self._kept()
         return None
 
-    def _kept(self) -> Kept:
+    def _kept(self) -> CheckpointContent:
         answers = len(self._verdicts())
-        said = self._file.about.get("searches")
-        return Kept(answers, tuple(str(one) for one in said.values()) if isinstance(said, dict) else ())
+        descriptions = self._file.about.get("searches")
+        return CheckpointContent(
+            answers, tuple(str(one) for one in descriptions.values()) if isinstance(descriptions, dict) else ()
+        )
 
     # --- answers
 
@@ -121,7 +136,9 @@ class Checkpoint:
 
     def put(self, key: str, content: bytes) -> None:
         self._answers[key] = content
-        if self.last is None or time.monotonic() - self.last > max(_AT_ONCE, _SHARE * self._effort):
+        if self.last is None or time.monotonic() - self.last > max(
+            _MIN_RESULT_INTERVAL_SECONDS, _WRITE_COST_FACTOR * self._effort
+        ):
             self._try_to_write()
 
     def trim(self) -> None:
@@ -133,7 +150,7 @@ class Checkpoint:
         section = self._file.sections.get(name)
         if section is None or name in self._useless:
             return None
-        make_room(2 * section.size, "what was found before")
+        require_memory(2 * section.size, "what was found before")
         with suppress(OSError):  # somebody has removed it
             return self._file.read(name)
         return None
@@ -154,7 +171,7 @@ class Checkpoint:
     def safepoint(self) -> None:
         now, limit = time.monotonic(), None
         if now > self._glance:
-            self._glance = now + _GLANCE
+            self._glance = now + _LIMIT_POLL_SECONDS
             limit = self._limit(self._effort)
         if self._wanted.is_set() or now > self._next or limit not in self._met:
             self._met.add(limit)
@@ -171,7 +188,7 @@ class Checkpoint:
             self._searches.clear()
         self._try_to_write()
 
-    def stopped(self, patience: float, most: float, slow: Callable[[], None] = lambda: None) -> Kept:
+    def stopped(self, patience: float, most: float, slow: Callable[[], None] = lambda: None) -> CheckpointContent:
         """Let the work write what it has found, then write at least the answers; return what is in the file.
 
         There are so many seconds for it to begin with that, and so many until it must be done; ``slow`` is called in
@@ -183,19 +200,19 @@ class Checkpoint:
             slow()
             self._done.wait(most - patience)
         self._is_over = True
-        if self._lock.acquire(timeout=_GLANCE):  # and it is not given back: nobody writes any more
+        if self._lock.acquire(timeout=_LIMIT_POLL_SECONDS):  # and it is not given back: nobody writes any more
             self._write_answers()
-        tidy(self.path)
+        remove_stale(self.path)
         return self._kept()
 
     def _write_answers(self) -> None:
-        is_quick = sum(section.size for section in self._file.sections.values()) < _SMALL
+        is_quick = sum(section.size for section in self._file.sections.values()) < _QUICK_WRITE_BYTES
         if not is_quick or all(_VERDICT + key in self._file.sections for key in self._answers.copy()):
             return
         try:
             self._replace({})
         except (OSError, Unusable) as problem:
-            self.problem = _why(problem)
+            self.problem = _reason(problem)
 
     # --- the file
 
@@ -209,11 +226,11 @@ class Checkpoint:
                 self._write(self._searches)
             except (TooLarge, MemoryError) as problem:
                 self._write({})
-                self.problem = _why(problem)
+                self.problem = _reason(problem)
         except (OSError, Unusable) as problem:
             self._next = time.monotonic() + self._every
             if not self._is_over:
-                self.problem = _why(problem)
+                self.problem = _reason(problem)
 
     def _write(self, searches: Mapping[str, Search]) -> None:
         """Write what is new, and keep what is not."""
@@ -222,12 +239,12 @@ class Checkpoint:
             try:
                 self._replace(searches)
             except Unusable:  # what was kept in it is lost, and nothing else
-                self._file, self._far = Container(self.path), {}
+                self._file, self._far = SectionFile(self.path), {}
                 self._replace(searches)
         now = time.monotonic()
         self.problem = None
         self.last, self._effort = now, now - began
-        self._next = now + max(self._every, _SHARE * self._effort)
+        self._next = now + max(self._every, _WRITE_COST_FACTOR * self._effort)
 
     def _replace(self, searches: Mapping[str, Search]) -> None:
         far = {name: search.progress() for name, search in searches.items()}
@@ -238,17 +255,17 @@ class Checkpoint:
         ]
         new: dict[str, Parts] = {_VERDICT + key: _single(content) for key, content in self._answers.copy().items()}
         new |= {search.name: search.serialize for search in changed}
-        kept = [name for name in self._file.sections if name not in new and name not in self._useless]
+        retained = [name for name in self._file.sections if name not in new and name not in self._useless]
         before = self._file.about.get("searches")
-        known = before if isinstance(before, dict) else {}
-        said = {name: str(known[name]) for name in kept if name in known}
-        said |= {search.name: search.describe() for search in changed}
-        self._file = written(self._file, {**self._about, "searches": said}, new, kept)
+        old_descriptions = before if isinstance(before, dict) else {}
+        descriptions = {name: str(old_descriptions[name]) for name in retained if name in old_descriptions}
+        descriptions |= {search.name: search.describe() for search in changed}
+        self._file = replace_file(self._file, {**self._about, "searches": descriptions}, new, retained)
         self._far |= far
         self._useless -= new.keys()
 
 
-def _why(problem: Exception) -> str:
+def _reason(problem: Exception) -> str:
     match problem:
         case OSError(strerror=str(text)):
             return text

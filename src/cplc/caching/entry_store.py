@@ -18,17 +18,17 @@ from pathlib import Path
 from cplc.records import dataclass
 from cplc.runtime.file_access import open_regular
 
-_ENDING = ".verdict"
+_SUFFIX = ".verdict"
 _UNFINISHED = ".unfinished-"
 _HEADER = b"cplc verdict 1\n"
-_DIGEST = 32
-LARGEST_ENTRY = 32 * 2**20
-MOST = 256 * 2**20
-_ABANDONED = 3600
+_DIGEST_BYTES = 32
+MAX_ENTRY_BYTES = 32 * 2**20
+MAX_TOTAL_BYTES = 256 * 2**20
+_ABANDONED_SECONDS = 3600
 """After so many seconds nobody writes an unfinished entry any more."""
 
 
-def folder() -> Path | None:
+def cache_folder() -> Path | None:
     """Return where verdicts are kept: where the user says so, or where the system keeps such things."""
     with suppress(RuntimeError):  # nobody's home
         if chosen := os.environ.get("CPLC_CACHE_DIR"):
@@ -44,9 +44,9 @@ def folder() -> Path | None:
 
 
 @dataclass(frozen=True)
-class Store:
+class EntryStore:
     folder: Path
-    most: int = MOST
+    most: int = MAX_TOTAL_BYTES
     """In bytes, all entries together."""
 
     def get(self, key: str) -> bytes | None:
@@ -56,11 +56,11 @@ class Store:
             with os.fdopen(open_regular(path), "rb") as stream:
                 if not _is_ours(stream.fileno()):
                     return None
-                data = stream.read(LARGEST_ENTRY + len(_HEADER) + _DIGEST + 1)
+                data = stream.read(MAX_ENTRY_BYTES + len(_HEADER) + _DIGEST_BYTES + 1)
         except OSError:
             return None
-        header, digest = data[: len(_HEADER)], data[len(_HEADER) : len(_HEADER) + _DIGEST]
-        content = data[len(_HEADER) + _DIGEST :]
+        header, digest = data[: len(_HEADER)], data[len(_HEADER) : len(_HEADER) + _DIGEST_BYTES]
+        content = data[len(_HEADER) + _DIGEST_BYTES :]
         if header != _HEADER or digest != _digest(key, content):
             return None
         with suppress(OSError):
@@ -69,7 +69,7 @@ class Store:
 
     def put(self, key: str, content: bytes) -> None:
         """Keep the entry, if that is possible."""
-        if len(content) > LARGEST_ENTRY:
+        if len(content) > MAX_ENTRY_BYTES:
             return
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,11 +88,11 @@ class Store:
         now = time.time()
         for path in self._files(_UNFINISHED, ""):
             with suppress(OSError):
-                if now - path.stat().st_mtime > _ABANDONED:
+                if now - path.stat().st_mtime > _ABANDONED_SECONDS:
                     path.unlink()
-        known = sorted(self._known(), reverse=True)
+        entries = sorted(self._known(), reverse=True)
         size = 0
-        for _, length, path in known:
+        for _, length, path in entries:
             size += length
             if size > self.most:
                 with suppress(OSError):
@@ -106,21 +106,21 @@ class Store:
     def clear(self) -> int:
         """Remove every entry, and nothing else; return how many there were."""
         count = 0
-        for path in [*self._files("", _ENDING), *self._files(_UNFINISHED, "")]:
+        for path in [*self._files("", _SUFFIX), *self._files(_UNFINISHED, "")]:
             with suppress(FileNotFoundError):  # somebody else was quicker
                 path.unlink()
-                count += path.name.endswith(_ENDING)
+                count += path.name.endswith(_SUFFIX)
         return count
 
     def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{_ENDING}"
+        return self.folder / f"{key}{_SUFFIX}"
 
     def _known(self) -> Iterator[tuple[int, int, Path]]:
         """Yield when each entry was last used, and its size."""
-        for path in self._files("", _ENDING):
+        for path in self._files("", _SUFFIX):
             with suppress(OSError):
-                found = path.stat()
-                yield found.st_mtime_ns, found.st_size, path
+                status = path.stat()
+                yield status.st_mtime_ns, status.st_size, path
 
     def _files(self, beginning: str, ending: str) -> list[Path]:
         try:

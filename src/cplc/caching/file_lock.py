@@ -20,7 +20,7 @@ class InUse(Exception):
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
+def exclusive_lock(path: Path) -> Iterator[None]:
     """Hold the lock of the file at this path. Raise `InUse` at once if it is held, `OSError` if it cannot be made."""
     beside = path.with_name(f".{path.name}.lock")
     handle = _acquired(beside)

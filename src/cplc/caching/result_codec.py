@@ -12,7 +12,7 @@ from typing import Final
 from cplc.checking.results import Question, Result
 from cplc.system.model import System
 
-_LARGEST: Final = 512 * 2**20
+_MAX_BYTES: Final = 512 * 2**20
 _MODULES: Final = ("cplc.logic.", "cplc.system.", "cplc.checking.", "cplc.source")
 _QUESTION: Final = "question"
 _SYSTEM: Final = "system"
@@ -38,22 +38,22 @@ class _Reader(pickle.Unpickler):
         self._known = {_QUESTION: question, _SYSTEM: system, _OWN_SYSTEM: question.system}
 
     def persistent_load(self, name: object) -> object:
-        known = self._known.get(str(name))
-        if known is None:
+        target = self._known.get(str(name))
+        if target is None:
             raise pickle.UnpicklingError(f"nothing is called {name}")
-        return known
+        return target
 
     def find_class(self, module: str, name: str) -> object:
         if (module, name) == ("fractions", "Fraction"):
             return super().find_class(module, name)
         if module.startswith(_MODULES) and module in sys.modules and "." not in name:
-            found = getattr(sys.modules[module], name, None)
-            if isinstance(found, type) and is_dataclass(found):
-                return found
+            candidate = getattr(sys.modules[module], name, None)
+            if isinstance(candidate, type) and is_dataclass(candidate):
+                return candidate
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a result")
 
 
-def written(result: Result, system: System) -> bytes | None:
+def encode_result(result: Result, system: System) -> bytes | None:
     """Return the result of a question to this system; None if it cannot be kept."""
     stream = io.BytesIO()
     try:
@@ -63,10 +63,10 @@ def written(result: Result, system: System) -> bytes | None:
     return zlib.compress(stream.getvalue(), 1)
 
 
-def read(content: bytes, question: Question, system: System) -> Result | None:
+def decode_result(content: bytes, question: Question, system: System) -> Result | None:
     """Return the result again, as an answer to this very question; None if that is not what was written."""
     try:
-        whole = zlib.decompressobj().decompress(content, _LARGEST)
+        whole = zlib.decompressobj().decompress(content, _MAX_BYTES)
         result = _Reader(io.BytesIO(whole), question, system).load()
     except Exception:  # whatever is in it, it is not worth a run
         return None

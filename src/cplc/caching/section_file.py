@@ -30,9 +30,9 @@ _MAGIC: Final = b"cplc checkpoint "
 _VERSION: Final = b"1\n"
 _HEAD: Final = struct.Struct("<Q32s")
 _BEGIN: Final = len(_MAGIC) + len(_VERSION) + _HEAD.size
-_LARGEST_TABLE: Final = 32 * 2**20
-_PIECE: Final = 1 << 20
-_ABANDONED: Final = 3600
+_MAX_TABLE_BYTES: Final = 32 * 2**20
+_CHUNK_BYTES: Final = 1 << 20
+_ABANDONED_SECONDS: Final = 3600
 """After so many seconds nobody writes an unfinished file any more."""
 
 
@@ -48,7 +48,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Container:
+class SectionFile:
     """A file that was whole when it was opened, or written."""
 
     path: Path
@@ -69,13 +69,13 @@ class Container:
         section = self.sections[name]
         with os.fdopen(open_regular(self.path), "rb") as stream:
             stream.seek(section.begin)
-            left = section.size
-            while left and (piece := stream.read(min(_PIECE, left))):
-                left -= len(piece)
+            remaining = section.size
+            while remaining and (piece := stream.read(min(_CHUNK_BYTES, remaining))):
+                remaining -= len(piece)
                 yield piece
 
 
-def opened(path: Path, what: str = "checkpoint") -> Container:
+def open_verified(path: Path, what: str = "checkpoint") -> SectionFile:
     """Return the file, once every byte of it was looked at. Raise `Unusable`, or `OSError` where there is none.
 
     ``what`` it should be is said of a file that is something else.
@@ -94,7 +94,7 @@ def opened(path: Path, what: str = "checkpoint") -> Container:
         if len(head) < _BEGIN:
             raise Unusable("it is damaged: its end is missing")
         begin, digest = _HEAD.unpack(head[len(_MAGIC) + len(_VERSION) :])
-        if not _BEGIN <= begin <= size or size - begin > _LARGEST_TABLE:
+        if not _BEGIN <= begin <= size or size - begin > _MAX_TABLE_BYTES:
             raise Unusable("it is damaged: its end is missing")
         stream.seek(begin)
         table = stream.read(size - begin)
@@ -111,15 +111,17 @@ def opened(path: Path, what: str = "checkpoint") -> Container:
             at += section.size
         if at != begin:
             raise Unusable("it is damaged: there is more in it than was written")
-    return Container(path, about, sections)
+    return SectionFile(path, about, sections)
 
 
 def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
     try:
         match json.loads(table):
             case {"about": dict(about), "sections": dict(sections)}:
-                found = {name: Section(int(where[0]), int(where[1]), str(where[2])) for name, where in sections.items()}
-                return about, found
+                table_sections = {
+                    name: Section(int(where[0]), int(where[1]), str(where[2])) for name, where in sections.items()
+                }
+                return about, table_sections
             case _:
                 pass
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
@@ -128,28 +130,30 @@ def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
 
 
 def _digest(stream: IO[bytes], size: int) -> str:
-    found, left = sha256(), size
-    while left and (piece := stream.read(min(_PIECE, left))):
-        found.update(piece)
-        left -= len(piece)
-    return found.hexdigest()
+    hasher, remaining = sha256(), size
+    while remaining and (piece := stream.read(min(_CHUNK_BYTES, remaining))):
+        hasher.update(piece)
+        remaining -= len(piece)
+    return hasher.hexdigest()
 
 
-def written(before: Container, about: Mapping[str, object], new: Mapping[str, Parts], kept: Iterable[str]) -> Container:
+def replace_file(
+    before: SectionFile, about: Mapping[str, object], new: Mapping[str, Parts], retained: Iterable[str]
+) -> SectionFile:
     """Put a new file in the place of the one before it, with new sections and those of the old ones that are kept.
 
     Whoever is killed here leaves one of the two, and all of it. Raise `OSError` where that cannot be written, and
     `Unusable` where the old one has changed meanwhile.
     """
     path = before.path
-    handle, name = _beside(path)
+    handle, name = _create_temporary(path)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(bytes(_BEGIN))
-            sections = {name: _copied(stream, parts()) for name, parts in new.items()}
-            for one in kept:
+            sections = {name: _copy_section(stream, parts()) for name, parts in new.items()}
+            for one in retained:
                 try:
-                    sections[one] = _copied(stream, before.pieces(one))
+                    sections[one] = _copy_section(stream, before.pieces(one))
                 except FileNotFoundError:
                     raise Unusable("somebody else has removed it") from None
                 if sections[one].digest != before.sections[one].digest:
@@ -168,7 +172,7 @@ def written(before: Container, about: Mapping[str, object], new: Mapping[str, Pa
             os.unlink(name)
         raise
     _sync_folder(path)
-    return Container(path, about, sections)
+    return SectionFile(path, about, sections)
 
 
 def _sync_folder(path: Path) -> None:
@@ -181,49 +185,49 @@ def _sync_folder(path: Path) -> None:
             os.close(folder)
 
 
-def _copied(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
-    begin, found = stream.tell(), sha256()
+def _copy_section(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
+    begin, hasher = stream.tell(), sha256()
     for part in parts:
-        found.update(part)
+        hasher.update(part)
         stream.write(part)
-    return Section(begin, stream.tell() - begin, found.hexdigest())
+    return Section(begin, stream.tell() - begin, hasher.hexdigest())
 
 
-def make_place(path: Path) -> None:
+def prepare_folder(path: Path) -> None:
     """Make the folder for a file, if there is none. Raise `OSError` where nothing can be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = _beside(path)
+    handle, name = _create_temporary(path)
     os.close(handle)
     os.unlink(name)
 
 
-def _beside(path: Path) -> tuple[int, str]:
-    return tempfile.mkstemp(dir=path.parent, prefix=_own(path))
+def _create_temporary(path: Path) -> tuple[int, str]:
+    return tempfile.mkstemp(dir=path.parent, prefix=_process_prefix(path))
 
 
-def _beginning(path: Path) -> str:
+def _temporary_prefix(path: Path) -> str:
     return f".{path.name}.unfinished-"
 
 
-def _own(path: Path) -> str:
-    return f"{_beginning(path)}{os.getpid()}-"
+def _process_prefix(path: Path) -> str:
+    return f"{_temporary_prefix(path)}{os.getpid()}-"
 
 
 def remove_unfinished(path: Path) -> None:
     """Remove what is half-written beside the file, by whomever: only for the holder of its lock."""
     with suppress(OSError):
         for entry in os.scandir(path.parent):
-            if entry.name.startswith(_beginning(path)):
+            if entry.name.startswith(_temporary_prefix(path)):
                 with suppress(OSError):
                     os.unlink(entry.path)
 
 
-def tidy(path: Path) -> None:
+def remove_stale(path: Path) -> None:
     """Remove what is half-written beside the file: by this process, or by others that must have been killed."""
     with suppress(OSError):
         for entry in os.scandir(path.parent):
-            if entry.name.startswith(_beginning(path)):
+            if entry.name.startswith(_temporary_prefix(path)):
                 with suppress(OSError):
-                    is_old = time.time() - entry.stat().st_mtime > _ABANDONED
-                    if is_old or entry.name.startswith(_own(path)):
+                    is_old = time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS
+                    if is_old or entry.name.startswith(_process_prefix(path)):
                         os.unlink(entry.path)

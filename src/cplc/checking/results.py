@@ -41,7 +41,7 @@ class Question:
     span: Span | None = field(default=None, compare=False, repr=False)
     system: System | None = field(default=None, compare=False, repr=False)
     """The system with something observed in it that only this question needs; None for the system as it is."""
-    over_nothing: tuple[str, ...] = ()
+    vacuous_quantifiers: tuple[str, ...] = ()
     """Quantifiers that have no instance, where the formula is true for want of one."""
     constant_implications: tuple[str, ...] = ()
     """What there is to say of implications that a constant in the text makes true, so that the formula lacks them."""

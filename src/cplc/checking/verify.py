@@ -370,7 +370,7 @@ class _ResultBuilder:
             return ()
         silent = tuple(
             Remark("over-nothing", f"there is nothing that `{quantifier}` ranges over")
-            for quantifier in self.question.over_nothing
+            for quantifier in self.question.vacuous_quantifiers
         )
         constant = tuple(Remark("vacuous-implication", text) for text in self.question.constant_implications)
         considered = self._considered

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli.analyze_run import Analyzing, Event, Finding, Guess, Pair
+from cplc.cli.analyze_run import AnalyzeRun, EstimateFinding, Event, Finding, FindingPair
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, followed
+from cplc.cli.load import Channels, compile_protocol, consume_events
 from cplc.cli.options import colour_option, definition, files, model_options, report_format_option, resource_options
 from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
     from cplc.decision.statistical import Scheduler
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
 
 
 @click.command(
@@ -134,33 +134,33 @@ def command(
 
     def work() -> Iterator[Event]:
         from cplc.decision.statistical import Sampling
-        from cplc.participant_analysis import Options, analysed, estimated
+        from cplc.participant_analysis import AnalysisOptions, analyse_participant, estimate_participant
 
-        asked = yield from _asked(file, definitions, channels, protocol, agents)
+        bound_participants = yield from _asked(file, definitions, channels, protocol, agents)
         beside = None
-        if asked and other is not None:
-            names = [one.participant.name for one in asked]
+        if bound_participants and other is not None:
+            names = [one.participant.name for one in bound_participants]
             beside = yield from _asked(other, other_definitions, channels, None, names)
-        if not asked or (other is not None and not beside):
+        if not bound_participants or (other is not None and not beside):
             return
-        yield [one.participant.name for one in asked]
-        options = Options(exact, fairness == "on", reduction == "on")
-        for one in asked:
+        yield [one.participant.name for one in bound_participants]
+        options = AnalysisOptions(exact, fairness == "on", reduction == "on")
+        for one in bound_participants:
             began = perf_counter()
             if runs is not None:
-                guess = estimated(one, Sampling(runs, seed, scheduler, confidence))
-                yield Guess(one, guess, perf_counter() - began)
+                guess = estimate_participant(one, Sampling(runs, seed, scheduler, confidence))
+                yield EstimateFinding(one, guess, perf_counter() - began)
                 continue
-            found = Finding(one, analysed(one, options), perf_counter() - began)
+            finding = Finding(one, analyse_participant(one, options), perf_counter() - began)
             if beside is None:
-                yield found
+                yield finding
             else:
                 again = next(it for it in beside if it.participant.name == one.participant.name)
-                yield Pair(found, Finding(again, analysed(again, options)))
+                yield FindingPair(finding, Finding(again, analyse_participant(again, options)))
 
     labels = _labels(file, definitions, other or "", other_definitions)
-    run = Analyzing(file, dict(definitions), form, colour, labels)
-    run.interrupted = followed(work(), Limits(timeout, memory), run.doing, run.take)
+    run = AnalyzeRun(file, dict(definitions), form, colour, labels)
+    run.interrupted = consume_events(work(), Limits(timeout, memory), run.doing, run.take)
     if charts is not None:
         run.write_charts(charts)
     run.finish()
@@ -173,9 +173,9 @@ def _asked(
     channels: Channels,
     protocol: str | None,
     agents: Sequence[str],
-) -> Generator[Event, None, tuple[AskedParticipant, ...]]:
+) -> Generator[Event, None, tuple[ParticipantQuery, ...]]:
     """Yield what is to be said of the file; return the participants, none if it is wrong."""
-    compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+    compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
     yield diagnostics
     if compilation is None:
         return ()
@@ -183,25 +183,25 @@ def _asked(
     from cplc.participant_analysis import participants
 
     try:
-        asked = participants(compilation, agents)
+        bound_participants = participants(compilation, agents)
     except UnknownQuestion as problem:
         raise click.UsageError(_unknown(problem.name, problem.known, file)) from None
-    if not asked:
+    if not bound_participants:
         raise click.UsageError(f"`{file}` declares no agent to analyze")
-    return asked
+    return bound_participants
 
 
 def _labels(
-    file: str, definitions: Sequence[tuple[str, str]], other: str, others: Sequence[tuple[str, str]]
+    file: str, definitions: Sequence[tuple[str, str]], other: str, other_definitions: Sequence[tuple[str, str]]
 ) -> tuple[str, str]:
     """Return what the two protocols are called: their files, with what they were given if that is the same file."""
     if file != other:
         return file, other
-    given = [" ".join(f"{name}={value}" for name, value in each) for each in (definitions, others)]
+    given = [" ".join(f"{name}={value}" for name, value in each) for each in (definitions, other_definitions)]
     return given[0] or "by default", given[1] or "by default"
 
 
-def _unknown(name: str, known: Sequence[str], file: str) -> str:
-    hints = [note.message for note in did_you_mean(name, known)]
-    there_are = f"there are {', '.join(sorted(known))}" if known else "there is none"
+def _unknown(name: str, agents: Sequence[str], file: str) -> str:
+    hints = [note.message for note in did_you_mean(name, agents)]
+    there_are = f"there are {', '.join(sorted(agents))}" if agents else "there is none"
     return f"no agent of `{file}` is called `{name}`; {(hints or [there_are])[0]}"

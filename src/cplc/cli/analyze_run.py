@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.decision.results import Analysis
     from cplc.decision.statistical import Estimate
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
     from cplc.report.analysis import Judged
     from cplc.report.comparison import Side
     from cplc.report.decision_page import Section
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Finding:
     """What was found out about one participant."""
 
-    asked: AskedParticipant
+    asked: ParticipantQuery
     analysis: Analysis
     seconds: float = 0.0
 
@@ -56,10 +56,10 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Guess:
+class EstimateFinding:
     """What runs by chance say of one participant."""
 
-    asked: AskedParticipant
+    asked: ParticipantQuery
     estimate: Estimate
     seconds: float = 0.0
 
@@ -71,18 +71,18 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Pair:
+class FindingPair:
     """The same participant in two protocols."""
 
     first: Finding
     second: Finding
 
 
-Event = tuple[Diagnostic, ...] | list[str] | Finding | Guess | Pair
+Event = tuple[Diagnostic, ...] | list[str] | Finding | EstimateFinding | FindingPair
 
 
 @dataclass
-class Analyzing:
+class AnalyzeRun:
     """What is known so far. Only the main thread touches it."""
 
     file: str
@@ -93,14 +93,14 @@ class Analyzing:
     """What the two protocols are called that are compared."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    found: list[Finding | Guess | Pair] = field(default_factory=list)
+    found: list[Finding | EstimateFinding | FindingPair] = field(default_factory=list)
     interrupted: str | None = None
 
     def doing(self) -> str:
         """Say what is being worked on."""
-        left = self.names[len(self.found) :]
+        remaining = self.names[len(self.found) :]
         which = f" ({len(self.found) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
-        return f"analyzing {left[0]}{which}" if left else "compiling"
+        return f"analyzing {remaining[0]}{which}" if remaining else "compiling"
 
     def take(self, event: Event) -> None:
         """Say what is new."""
@@ -115,7 +115,7 @@ class Analyzing:
                 if text := self._text(event):
                     output.write(f"{text}\n")
 
-    def _text(self, event: Finding | Guess | Pair) -> str:
+    def _text(self, event: Finding | EstimateFinding | FindingPair) -> str:
         from cplc.report.analysis import analysis_concise, analysis_text
         from cplc.report.comparison import comparison_text
         from cplc.report.estimate import estimate_concise, estimate_text
@@ -130,11 +130,11 @@ class Analyzing:
                 return analysis_concise(asked.participant, analysis, event.judged())
             case Finding(asked, analysis):
                 return analysis_text(asked.system, asked.participant, analysis, event.judged(), paint)
-            case Guess(asked, estimate) if brief:
+            case EstimateFinding(asked, estimate) if brief:
                 return estimate_concise(asked.participant, estimate, event.asking())
-            case Guess(asked, estimate):
+            case EstimateFinding(asked, estimate):
                 return estimate_text(asked.participant, estimate, event.asking(), paint)
-            case Pair(first, second):
+            case FindingPair(first, second):
                 return comparison_text(first.side(self.labels[0]), second.side(self.labels[1]), paint)
 
     def _analyses(self) -> Iterator[Finding]:
@@ -142,10 +142,10 @@ class Analyzing:
             match event:
                 case Finding():
                     yield event
-                case Pair(first, second):
+                case FindingPair(first, second):
                     yield first
                     yield second
-                case Guess():
+                case EstimateFinding():
                     pass
 
     @property
@@ -158,7 +158,7 @@ class Analyzing:
         if any(verdict != "unknown" and (verdict == "holds") != expected for verdict, expected in verdicts):
             return Exit.UNEXPECTED
         unsolved = any(figure.unsolved for one in self._analyses() for figure in one.analysis.figures)
-        guessed = any(isinstance(one, Guess) and one.asked.thresholds for one in self.found)
+        guessed = any(isinstance(one, EstimateFinding) and one.asked.thresholds for one in self.found)
         if self.interrupted or unsolved or guessed or any(verdict == "unknown" for verdict, _ in verdicts):
             return Exit.UNKNOWN
         return Exit.EXPECTED
@@ -190,12 +190,12 @@ class Analyzing:
                 if isinstance(one, Finding)
             ],
         }
-        guesses = [one for one in self.found if isinstance(one, Guess)]
+        guesses = [one for one in self.found if isinstance(one, EstimateFinding)]
         if guesses:
             document["estimates"] = [
                 estimate_data(one.asked.participant, one.estimate, one.asking()) for one in guesses
             ]
-        pairs = [one for one in self.found if isinstance(one, Pair)]
+        pairs = [one for one in self.found if isinstance(one, FindingPair)]
         if pairs:
             first, second = self.labels
             document["compared"] = {"first": first, "second": second}
@@ -207,21 +207,23 @@ class Analyzing:
 
         assert self.form in WHOLE
         results = [(result, _standing(result)) for one in self.found for result in results_of(one)]
-        found = in_order(self.diagnostics)
-        output.write(document(self.form, Outcome("analyze", self.file, __version__, found, results, self.interrupted)))
+        diagnostics = in_order(self.diagnostics)
+        output.write(
+            document(self.form, Outcome("analyze", self.file, __version__, diagnostics, results, self.interrupted))
+        )
 
     def _write_page(self) -> None:
         from cplc.report.decision_page import decision_page
 
-        sections = [section(event) for event in self.found if not isinstance(event, Pair)]
-        found = in_order(self.diagnostics)
-        output.write(decision_page(self.file, __version__, found, sections, self.interrupted))
+        sections = [section(event) for event in self.found if not isinstance(event, FindingPair)]
+        diagnostics = in_order(self.diagnostics)
+        output.write(decision_page(self.file, __version__, diagnostics, sections, self.interrupted))
 
     def write_charts(self, folder: Path) -> None:
         """Write each drawing into the folder; say of whom there is nothing to draw."""
         texts: dict[Path, str] = {}
         for event in self.found:
-            if isinstance(event, Pair):
+            if isinstance(event, FindingPair):
                 continue
             drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in drawings_of(event)}
             if not drawn:
@@ -233,20 +235,20 @@ class Analyzing:
             raise click.UsageError(f"cannot write into `{folder}`: {problem.strerror or problem}") from None
 
 
-def section(event: Finding | Guess) -> Section:
+def section(event: Finding | EstimateFinding) -> Section:
     """Return what a page shows of one participant."""
     from cplc.report.decision_page import Section
 
     return Section(
         event.asked.participant.name,
-        isinstance(event, Guess),
+        isinstance(event, EstimateFinding),
         plain_text(event),
         tuple(svg for _, svg in drawings_of(event)),
         tuple((result, _standing(result)) for result in results_of(event)),
     )
 
 
-def plain_text(event: Finding | Guess) -> str:
+def plain_text(event: Finding | EstimateFinding) -> str:
     """Return what was found out, as it is written into a file."""
     from cplc.report.analysis import analysis_text
     from cplc.report.estimate import estimate_text
@@ -254,11 +256,11 @@ def plain_text(event: Finding | Guess) -> str:
     match event:
         case Finding(asked, analysis):
             return analysis_text(asked.system, asked.participant, analysis, event.judged())
-        case Guess(asked, estimate):
+        case EstimateFinding(asked, estimate):
             return estimate_text(asked.participant, estimate, event.asking())
 
 
-def drawings_of(event: Finding | Guess) -> Iterator[tuple[str, str]]:
+def drawings_of(event: Finding | EstimateFinding) -> Iterator[tuple[str, str]]:
     """Yield the drawings of it with their names."""
     from cplc.participant_analysis import limit
     from cplc.report.analysis_drawings import drawings, estimate_drawings
@@ -266,23 +268,23 @@ def drawings_of(event: Finding | Guess) -> Iterator[tuple[str, str]]:
     match event:
         case Finding(asked, analysis):
             return drawings(asked.participant, analysis, [limit(one) for one in asked.thresholds])
-        case Guess(asked, estimate):
+        case EstimateFinding(asked, estimate):
             return estimate_drawings(asked.participant, estimate)
 
 
-def results_of(event: Finding | Guess | Pair) -> Iterator[Result]:
+def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Result]:
     """Yield what is asked as the verdicts that other formats know."""
     from cplc.compilation import BoundQuestion
-    from cplc.participant_analysis import guessed_result, limit, threshold_question, threshold_result
+    from cplc.participant_analysis import estimated_result, limit, threshold_question, threshold_result
 
-    if isinstance(event, Pair):
+    if isinstance(event, FindingPair):
         return
-    asked = event.asked
-    for number, threshold in enumerate(asked.thresholds):
+    bound_participant = event.asked
+    for number, threshold in enumerate(bound_participant.thresholds):
         seconds = 0.0 if number else event.seconds  # once for all that is asked of one participant
-        question = BoundQuestion(threshold_question(threshold, asked.participant), asked.system)
-        if isinstance(event, Guess):
-            yield guessed_result(question, event.estimate, threshold.aspect, seconds)
+        question = BoundQuestion(threshold_question(threshold, bound_participant.participant), bound_participant.system)
+        if isinstance(event, EstimateFinding):
+            yield estimated_result(question, event.estimate, threshold.aspect, seconds)
         else:
             figure = event.analysis.figure(threshold.aspect)
             yield threshold_result(question, figure, event.analysis.verdict(limit(threshold)), seconds)

@@ -9,35 +9,35 @@ from typing import TYPE_CHECKING
 
 from cplc.cli import output
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, finished
+from cplc.cli.load import Channels, run_to_completion
 from cplc.runtime.file_access import MAX_BYTES, read_bytes
 
 if TYPE_CHECKING:
-    from cplc.automatic_fixes import Repaired
+    from cplc.automatic_fixes import FixedText
 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def fixed(
+def fix_file(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
-) -> Repaired | str | None:
+) -> FixedText | str | None:
     """Repair what can only be meant in one way; return that, None where nothing is repaired, or why it was stopped.
 
     With ``diff`` nothing is written but what would change. Models in ISPL and standard input are left as they are.
     """
-    from cplc.automatic_fixes import repaired
+    from cplc.automatic_fixes import fix_text
     from cplc.compilation import Compilation, is_ispl, load
 
-    def work() -> tuple[str, Repaired] | None:
+    def work() -> tuple[str, FixedText] | None:
         loaded = None if is_ispl(file) or file == "-" else load(file, dict(definitions), channels)
         if not isinstance(loaded, Compilation):
             return None
-        return loaded.source.text, repaired(replace(loaded, protocol=protocol))
+        return loaded.source.text, fix_text(replace(loaded, protocol=protocol))
 
-    found = finished(work, Limits(), f"repairing {file}")
-    if found is None or isinstance(found, str):
-        return found
-    before, after = found
+    outcome = run_to_completion(work, Limits(), f"repairing {file}")
+    if outcome is None or isinstance(outcome, str):
+        return outcome
+    before, after = outcome
     if diff:
         output.write_exactly(output.difference(file, before, after.text))
     elif after.count:

@@ -10,8 +10,8 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, followed
-from cplc.cli.log_replay import Observed, log_options, mapping_of, observe, tell_what_is_left_out
+from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
+from cplc.cli.log_replay import Observed, log_options, mapping_of, replay_logs, report_skipped
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
@@ -20,7 +20,7 @@ from cplc.diagnostics.render import in_order
 if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logs.records import Format
-    from cplc.mining.belief_estimation import Estimates
+    from cplc.mining.belief_estimation import BeliefEstimates
 
 
 @click.command(
@@ -77,26 +77,26 @@ def command(
     """Estimate from LOG the beliefs of an agent about the others in the protocol of FILE."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
-    estimates: Estimates | None = None
+    estimates: BeliefEstimates | None = None
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Estimates]:
-        from cplc.mining.belief_estimation import estimated
+    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | BeliefEstimates]:
+        from cplc.mining.belief_estimation import estimate_beliefs
 
-        compilation, found = compilation_of(file, definitions, channels, protocol)
-        yield found
+        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+        yield diagnostics
         if compilation is None:
             return
-        roles = _roles(compilation, agent)
+        roles = _observed_roles(compilation, agent)
         meant, problems = mapping_of(mapping, compilation)
         yield problems
         if problems:
             return
-        for now in observe(compilation, logs, log_form, meant, tick):
+        for now in replay_logs(compilation, logs, log_form, meant, tick):
             yield now
         yield now.diagnostics
-        yield estimated(now.choices, roles, confidence)
+        yield estimate_beliefs(now.choices, roles, confidence)
 
-    def take(event: tuple[Diagnostic, ...] | Observed | Estimates) -> None:
+    def take(event: tuple[Diagnostic, ...] | Observed | BeliefEstimates) -> None:
         nonlocal observed, estimates
         if isinstance(event, tuple):
             diagnostics.extend(event)
@@ -109,7 +109,7 @@ def command(
     def doing() -> str:
         return f"event {observed.events if observed else 0:,}"
 
-    interrupted = followed(work(), Limits(timeout, memory), doing, take)
+    interrupted = consume_events(work(), Limits(timeout, memory), doing, take)
     code = exit_for(diagnostics, strict=False)
     if interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
@@ -122,7 +122,7 @@ def command(
     return code
 
 
-def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
+def _observed_roles(compilation: Compilation, agent: str) -> frozenset[str]:
     """Return the roles that somebody plays."""
     model = compilation.model
     for participant in model.participants:
@@ -131,17 +131,17 @@ def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
     families = {one.family for one in compilation.system.agents}
     roles = frozenset(one.name for one in compilation.system.agents if agent in (one.name, one.family))
     if not roles:
-        known = [*(one.name for one in model.participants), *families, *compilation.system.agent]
-        hints = [note.message for note in did_you_mean(agent, known)]
-        listed = f"there are {', '.join(dict.fromkeys(known[:12]))}"
+        candidates = [*(one.name for one in model.participants), *families, *compilation.system.agent]
+        hints = [note.message for note in did_you_mean(agent, candidates)]
+        listed = f"there are {', '.join(dict.fromkeys(candidates[:12]))}"
         raise click.UsageError(f"no participant or role is called `{agent}`; {(hints or [listed])[0]}")
     return roles
 
 
-def _write_text(estimates: Estimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
+def _write_text(estimates: BeliefEstimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
     from cplc.mining.mining_report import beliefs_text
 
-    tell_what_is_left_out(observed)
+    report_skipped(observed)
     cases = observed.monitor.totals.cases
     how = "relative frequencies" if points else f"Clopper-Pearson bounds, confidence {confidence:.10g}"
     output.write(f"// beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
@@ -155,7 +155,7 @@ def _write_document(
     confidence: float,
     diagnostics: Sequence[Diagnostic],
     observed: Observed | None,
-    estimates: Estimates | None,
+    estimates: BeliefEstimates | None,
     interrupted: str | None,
     code: Exit,
 ) -> None:

@@ -10,7 +10,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, compilation_of, finished
+from cplc.cli.load import STANDARD_INPUT, Channels, compile_protocol, run_to_completion
 from cplc.cli.options import colour_option, files, format_option, reading_options, resource_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
@@ -84,10 +84,10 @@ def command(
         from cplc.compatibility.compare import compare
         from cplc.compatibility.matching import Match
 
-        before, found = compilation_of(old, definitions, channels, protocol)
-        after, more = compilation_of(new, definitions, channels, protocol)
+        before, diagnostics = compile_protocol(old, definitions, channels, protocol)
+        after, more = compile_protocol(new, definitions, channels, protocol)
         if before is None or after is None:
-            return None, (*found, *more)
+            return None, (*diagnostics, *more)
         # What there is to warn of is said by `check`; only what keeps the two from being compared matters here.
         match = Match(before.system, after.system, dict(renames))
         _refuse(match.unused(), f"`{new}` has nothing called")
@@ -99,7 +99,7 @@ def command(
             )
         return compare(match), ()
 
-    outcome = finished(work, Limits(timeout, memory), "comparing")
+    outcome = run_to_completion(work, Limits(timeout, memory), "comparing")
     comparison, diagnostics, reason = (None, (), outcome) if isinstance(outcome, str) else (*outcome, None)
     output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
     code = _exit(comparison, both=both, interrupted=reason)

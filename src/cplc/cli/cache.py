@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from cplc.caching.entry_store import MOST, Store, folder
+from cplc.caching.entry_store import MAX_TOTAL_BYTES, EntryStore, cache_folder
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 
@@ -25,17 +25,17 @@ Examples:
 @click.argument("action", type=click.Choice(["stats", "path", "clear"]))
 def command(action: Literal["stats", "path", "clear"]) -> Exit:
     """Show where results of earlier runs are cached (`path`), count them (`stats`), or remove them (`clear`)."""
-    place = folder()
+    place = cache_folder()
     if place is None:
         output.write("results are not cached: no cache directory was found; set CPLC_CACHE_DIR\n", err=True)
         return Exit.EXPECTED
-    store = Store(place)
+    store = EntryStore(place)
     match action:
         case "path":
             output.write(f"{place}\n")
         case "stats":
             number, size = store.count()
-            output.write(f"{place}: {_verdicts(number)}, {size / 2**20:.1f} of {MOST // 2**20} MB\n")
+            output.write(f"{place}: {_verdicts(number)}, {size / 2**20:.1f} of {MAX_TOTAL_BYTES // 2**20} MB\n")
         case "clear":
             output.write(f"{place}: {_verdicts(store.clear())} removed\n")
     return Exit.EXPECTED

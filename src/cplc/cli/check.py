@@ -8,15 +8,15 @@ import click
 
 from cplc import __version__
 from cplc.cli import output
-from cplc.cli.apply_fixes import fixed
+from cplc.cli.apply_fixes import fix_file
 from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, diagnostics_of, exit_for, files_in, finished, worst
+from cplc.cli.load import STANDARD_INPUT, Channels, combined_exit, diagnostics_of, exit_for, files_in, run_to_completion
 from cplc.cli.options import colour_option, files, reading_options, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.output_formats import document
-from cplc.cli.watch import watch_option, watched
+from cplc.cli.watch import run_and_watch, watch_option
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
@@ -63,7 +63,7 @@ def command(
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")
     if watch:
-        return watched(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
+        return run_and_watch(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
     named = files_in(paths or ["."], ".cpl", ".ispl")
     if not named:
         output.write("no .cpl or .ispl file found: nothing was checked\n", err=True)
@@ -80,7 +80,7 @@ def command(
             continue
         if isinstance(one, str):
             output.write(f"{one}\n", err=True)
-            return worst((Exit.UNKNOWN, *(known.code for known in checked)))
+            return combined_exit((Exit.UNKNOWN, *(result.code for result in checked)))
         checked.append(one)
         if diff:  # standard output is a patch
             shown: AnyFormat = "concise" if form == "concise" else "text"
@@ -89,7 +89,7 @@ def command(
             output.write_diagnostics(one.diagnostics, form=form, colour=colour, err=False)
             if form == "text" and not one.diagnostics:
                 output.write(f"{printable(file)}: {summary(one.diagnostics)}\n")
-    code = worst(one.code for one in checked)
+    code = combined_exit(one.code for one in checked)
     if not diff:
         _write_whole(checked, dict(definitions), code, form)
     return code
@@ -116,19 +116,19 @@ def _checked(
     repairs = 0
     remarks: tuple[Diagnostic, ...] = ()
     if fix or diff:
-        repaired = fixed(file, definitions, channels, protocol, diff=diff)
+        repaired = fix_file(file, definitions, channels, protocol, diff=diff)
         if isinstance(repaired, str):
             return repaired
         if repaired is not None:
             repairs, remarks = repaired.count, () if diff else repaired.remarks
         if repairs and not diff:
             output.write(f"{printable(file)}: {repairs} repaired\n", err=True)
-    found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
-    if isinstance(found, str):
-        return found
+    outcome = run_to_completion(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
+    if isinstance(outcome, str):
+        return outcome
     would_change = Exit.UNEXPECTED if diff and repairs else Exit.EXPECTED
-    found = (*remarks, *found)
-    return _Checked(file, found, worst((exit_for(found, strict=strict), would_change)))
+    outcome = (*remarks, *outcome)
+    return _Checked(file, outcome, combined_exit((exit_for(outcome, strict=strict), would_change)))
 
 
 def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:

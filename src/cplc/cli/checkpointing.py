@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from cplc.cli.limits import Guards, Interrupted, Limits, Terminated
+from cplc.cli.limits import Interrupted, LimitMonitor, Limits, Terminated
 from cplc.cli.options import duration
 from cplc.runtime import checkpointing
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_EVERY: Final = 30.0
-_PATIENCE: Final = 0.15
+_DEFAULT_INTERVAL_SECONDS: Final = 30.0
+_LIMIT_GRACE_SECONDS: Final = 0.15
 """So many seconds a run that has reached a limit waits for what is written meanwhile,"""
-_LESS: Final = 0.02
+_LIMIT_GRACE_SHARE: Final = 0.02
 """but no more than this part of the time that it had."""
-_MORE_PATIENCE: Final = 1.0
+_SAFEPOINT_GRACE_SECONDS: Final = 1.0
 """So many seconds one that somebody stops waits for a good moment to write what was found,"""
-_MOST_PATIENCE: Final = 60.0
+_WRITE_GRACE_SECONDS: Final = 60.0
 """and so many until it is written, unless that is stopped as well."""
-_MARGIN: Final = 0.05
+_TIME_MARGIN_SHARE: Final = 0.05
 """This part of the time that there is belongs to writing what was found."""
-_LONGEST_MARGIN: Final = 5.0
-_FULL: Final = 0.85
+_MAX_TIME_MARGIN_SECONDS: Final = 5.0
+_MEMORY_SAVE_SHARE: Final = 0.85
 """When this part of the memory is taken, what was found is written, while there is room to do it."""
 
 
@@ -58,7 +58,7 @@ def checkpointing_for(path: Path | None, every: float | None, limits: Limits) ->
         if every is not None:
             raise click.UsageError("--checkpoint-every requires --checkpoint")
         return None
-    return Checkpointing(path, _EVERY if every is None else every, limits)
+    return Checkpointing(path, _DEFAULT_INTERVAL_SECONDS if every is None else every, limits)
 
 
 class Checkpointing:
@@ -67,7 +67,7 @@ class Checkpointing:
     def __init__(self, path: Path, every: float, limits: Limits) -> None:
         self.path = path
         self._every = every
-        self._guards = Guards(limits)
+        self._guards = LimitMonitor(limits)
         self._seconds = limits.seconds
         self._store: Checkpoint | None = None
 
@@ -78,7 +78,7 @@ class Checkpointing:
 
         store = Checkpoint(self.path, self._every, self._limit)
         try:
-            kept = store.open(system)
+            content = store.open(system)
         except Unusable as problem:
             raise click.UsageError(
                 f"`{self.path}` cannot be resumed from: {problem}. "
@@ -88,15 +88,15 @@ class Checkpointing:
             raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
         checkpointing.set_store(store)
-        return store, None if kept is None else f"resuming from {self.path}: {kept.text()}\n"
+        return store, None if content is None else f"resuming from {self.path}: {content.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
         """Return the limit that is so near that what takes so many seconds should be done now."""
         if self._seconds is not None:
-            margin = min(_LONGEST_MARGIN, self._seconds * _MARGIN)
+            margin = min(_MAX_TIME_MARGIN_SECONDS, self._seconds * _TIME_MARGIN_SHARE)
             if self._guards.seconds_left() < max(margin, 2 * effort):
                 return "time"
-        return "memory" if self._guards.share() > _FULL else None
+        return "memory" if self._guards.share() > _MEMORY_SAVE_SHARE else None
 
     def doing(self) -> str:
         """Return what to say of it while the work goes on."""
@@ -120,16 +120,22 @@ class Checkpointing:
             return None
         try:
             if isinstance(stop, KeyboardInterrupt | Terminated):
-                kept = store.stopped(
-                    _MORE_PATIENCE, _MOST_PATIENCE, lambda: tell(f"writing {self.path}; Ctrl-C stops this too\n")
+                content = store.stopped(
+                    _SAFEPOINT_GRACE_SECONDS,
+                    _WRITE_GRACE_SECONDS,
+                    lambda: tell(f"writing {self.path}; Ctrl-C stops this too\n"),
                 )
             else:
-                patience = _PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS)
-                kept = store.stopped(patience, patience)
+                patience = (
+                    _LIMIT_GRACE_SECONDS
+                    if self._seconds is None
+                    else min(_LIMIT_GRACE_SECONDS, self._seconds * _LIMIT_GRACE_SHARE)
+                )
+                content = store.stopped(patience, patience)
         except KeyboardInterrupt:
-            kept = store.stopped(0, 0)
+            content = store.stopped(0, 0)
         checkpointing.set_store(None)
-        return self.problem or f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
+        return self.problem or f"kept in {self.path}: {content.text()}; the same command goes on from there\n"
 
     @property
     def problem(self) -> str | None:

@@ -10,8 +10,8 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, followed, questions_of
-from cplc.cli.log_coverage import Wish, cover
+from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for, questions_of
+from cplc.cli.log_coverage import LogCoverageRequest, run_log_coverage
 from cplc.cli.log_replay import log_options
 from cplc.cli.options import colour_option, format_option, limit_options, model_options
 from cplc.cli.output import Colour, Format
@@ -84,16 +84,18 @@ def command(
     if logs:
         if properties or show_all or form == "concise":
             raise click.UsageError("--log cannot be combined with --property, --all or --format concise")
-        wish = Wish(file, definitions, channels, protocol, logs, log_form, mapping, tick, at_least, form, colour)
-        return cover(wish, Limits(timeout, memory))
+        wish = LogCoverageRequest(
+            file, definitions, channels, protocol, logs, log_form, mapping, tick, at_least, form, colour
+        )
+        return run_log_coverage(wish, Limits(timeout, memory))
     if mapping is not None or log_form is not None or tick is not None:
         raise click.UsageError("--mapping, --log-format and --tick require --log")
     diagnostics: list[Diagnostic] = []
     outcomes: list[Outcome] = []
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Outcome]:
-        compilation, found = compilation_of(file, definitions, channels, protocol)
-        yield found
+        compilation, problems = compile_protocol(file, definitions, channels, protocol)
+        yield problems
         if compilation:
             questions_of(compilation, properties)  # unknown names are wrong before anything is verified
             yield from compilation.coverage(properties, engine)
@@ -110,7 +112,7 @@ def command(
     def doing() -> str:
         return f"verifying mutant {len(outcomes) + 1}"
 
-    interrupted = followed(work(), Limits(timeout, memory), doing, take)
+    interrupted = consume_events(work(), Limits(timeout, memory), doing, take)
     code = _exit(diagnostics, outcomes, at_least, interrupted)
     _finish(file, dict(definitions), diagnostics, outcomes, form, interrupted, code)
     return code

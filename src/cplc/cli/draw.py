@@ -11,7 +11,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, finished
+from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
@@ -100,11 +100,11 @@ def command(
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
         drawn = None if compilation is None else _drawn(compilation, what, name, recorded, target)
         return drawn, diagnostics
 
-    outcome = finished(work, Limits(timeout, memory), "drawing")
+    outcome = run_to_completion(work, Limits(timeout, memory), "drawing")
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
@@ -118,9 +118,9 @@ def command(
 
 
 def _recorded(record: str, file: str, name: str | None) -> Recorded:
-    from cplc.cli.replay import chosen, record_in
+    from cplc.cli.replay import read_record, selected_runs
 
-    runs = chosen(record_in(record, file, (), None, None).recording, name)
+    runs = selected_runs(read_record(record, file, (), None, None).recording, name)
     if len(runs) > 1:
         names = ", ".join(f"`{one.name}`" for one in runs[:12])
         raise click.UsageError(f"`{record}` has {len(runs)} runs; choose one with --run-name: {names}")
@@ -143,8 +143,8 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
             agent = system.agent[_named(name, "role", system.agent)]
             return _graph(protocol_diagrams.local_state_graph(system, agent, f"{title}: {agent.name}"), target)
         case "commitment":
-            kept: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
-            one = kept[_named(name, "commitment or claim", kept)]
+            commitments: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
+            one = commitments[_named(name, "commitment or claim", commitments)]
             return _graph(protocol_diagrams.lifecycle_graph(system, one, f"{title}: {one.name}"), target)
         case "owes":
             state = None
@@ -167,9 +167,9 @@ def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) 
 
 def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     """Return the run, if the protocol can take it: what it cannot do is not drawn as if it could."""
-    from cplc.run_replay import replayed_on
+    from cplc.run_replay import replay_recorded
 
-    system, again = replayed_on(compilation, recorded)
+    system, again = replay_recorded(compilation, recorded)
     if again.run is None or again.misfit is not None:
         at = again.misfit.at if again.misfit else 0
         message = again.misfit.message if again.misfit else ""
@@ -179,19 +179,19 @@ def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     return system, again.run
 
 
-def _named(name: str | None, what: str, known: Iterable[str]) -> str:
+def _named(name: str | None, what: str, candidates: Iterable[str]) -> str:
     """Return what is meant: the only one there is, one of this name, or the first of this family."""
-    names = list(known)
+    names = list(candidates)
     if name is None and len(names) == 1:
         return names[0]
     listed = f"there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else "there is none"
     if name is None:
         raise click.UsageError(f"choose a {what} with --name; {listed}")
-    found = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
-    if not found:
+    matches = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
+    if not matches:
         hints = [note.message for note in did_you_mean(name, names)]
         raise click.UsageError(f"no {what} is called `{name}`; {(hints or [listed])[0]}")
-    return found[0]
+    return matches[0]
 
 
 def _graph(graph: Graph, target: Target) -> str:

@@ -12,7 +12,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, exit_for, finished, questions_of, reading_of
+from cplc.cli.load import Channels, compile_file, exit_for, questions_of, run_to_completion
 from cplc.cli.options import colour_option, model_options, names
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
@@ -91,7 +91,7 @@ def command(
     from cplc.compilation import IsplCompilation
 
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = reading_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
         if compilation is None:
             return None, diagnostics
         if isinstance(compilation, IsplCompilation):
@@ -106,16 +106,16 @@ def command(
         if agent is not None:
             return _decision(compilation, agent), diagnostics
         if formula is None:
-            asked = questions_of(compilation, properties) if properties else compilation.declared_questions()
+            questions = questions_of(compilation, properties) if properties else compilation.declared_questions()
         else:
             question = compilation.formula_question(formula, assuming or ())
             if isinstance(question, tuple):
                 return None, (*diagnostics, *question)
-            asked = (question,)
-        return compilation.export(target, asked, states=states), diagnostics
+            questions = (question,)
+        return compilation.export(target, questions, states=states), diagnostics
 
     try:
-        outcome = finished(work, Limits(), "exporting")
+        outcome = run_to_completion(work, Limits(), "exporting")
     except CannotExport as problem:
         outcome = str(problem)
     if isinstance(outcome, str):
@@ -140,11 +140,11 @@ def _decision(compilation: Compilation, agent: str) -> Export:
     from cplc.participant_analysis import participants
 
     try:
-        asked = participants(compilation, (agent,))
+        bound_participants = participants(compilation, (agent,))
     except UnknownQuestion as problem:
         raise click.UsageError(f"no agent is called `{problem.name}`") from None
-    request = replace(compilation.to_be_exported(()), system=asked[0].system)
-    return prism_mdp.export(request, asked[0].participant)
+    request = replace(compilation.to_be_exported(()), system=bound_participants[0].system)
+    return prism_mdp.export(request, bound_participants[0].participant)
 
 
 def _check_place(path: Path, file: str, *, force: bool) -> None:

@@ -12,7 +12,7 @@ from cplc.cli import output
 from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, files_in, finished
+from cplc.cli.load import STANDARD_INPUT, files_in, run_to_completion
 from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
@@ -94,7 +94,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
     source = Source("<stdin>" if name == STANDARD_INPUT else name, text)
-    formatted = finished(lambda: format_source(source), Limits(), f"formatting {source.name}")
+    formatted = run_to_completion(lambda: format_source(source), Limits(), f"formatting {source.name}")
     return formatted if isinstance(formatted, str) else (text, formatted)
 
 

@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final, TypeVar
 
-from cplc.cli.limits import Interrupted, Limits, guards
-from cplc.cli.signals import REQUESTS_TO_END, handling, outlast_terminations
+from cplc.cli.limits import Interrupted, Limits, limit_monitor
+from cplc.cli.signals import REQUESTS_TO_END, handle_signals, ignore_terminations
 
 Item = TypeVar("Item")
 
-STOPPED: Final = "the run was interrupted"
+INTERRUPTED: Final = "the run was interrupted"
 
 
-class Stop:
+class StopRequest:
     """Lets a request to end come only between two events, or while nothing is done but waiting for the next."""
 
     def __init__(self, limits: Limits) -> None:
-        self._reached = guards(limits)
+        self._reached = limit_monitor(limits)
         self._reason: str | None = None
         self._is_waiting = False
 
@@ -44,11 +44,11 @@ class Stop:
         """Ask whether there may be more; nobody interrupts what is done meanwhile."""
         self._is_waiting = False
         self.look()
-        found = more()
+        answer = more()
         if self._reason is not None:
             raise Interrupted(self._reason)
         self._is_waiting = True
-        return found
+        return answer
 
     def look(self) -> None:
         """See whether a limit is reached."""
@@ -58,28 +58,28 @@ class Stop:
 
 
 @contextmanager
-def stopping(limits: Limits) -> Iterator[Stop]:
+def graceful_stop(limits: Limits) -> Iterator[StopRequest]:
     """Let Ctrl-C, a polite request to end and the time limit end the reading where it can be gone on later."""
-    stop = Stop(limits)
+    stop = StopRequest(limits)
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
     def requested(number: int, frame: FrameType | None) -> None:
         if number != signal.SIGINT:
-            outlast_terminations()
-        stop.request(STOPPED if number == signal.SIGINT else "the run was terminated")
+            ignore_terminations()
+        stop.request(INTERRUPTED if number == signal.SIGINT else "the run was terminated")
 
-    with handling(requested, REQUESTS_TO_END), _alarm(stop, limits.seconds):
+    with handle_signals(requested, REQUESTS_TO_END), _alarm(stop, limits.seconds):
         try:
             yield stop
         except Interrupted:
-            outlast_terminations()
+            ignore_terminations()
             raise
 
 
 @contextmanager
-def _alarm(stop: Stop, seconds: float | None) -> Iterator[None]:
+def _alarm(stop: StopRequest, seconds: float | None) -> Iterator[None]:
     if seconds is None or not hasattr(signal, "SIGALRM"):
         yield
         return

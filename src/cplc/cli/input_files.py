@@ -27,69 +27,73 @@ _CHUNK = 2**20
 
 def digest(path: str) -> str | None:
     """Return the digest of a regular file as it is now."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     try:
         with os.fdopen(open_regular(path), "rb") as stream:
-            found.update(stream.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK))
+            sha256.update(stream.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK))
             while chunk := stream.read(_CHUNK):
-                found.update(chunk)
+                sha256.update(chunk)
     except (OSError, ValueError):
         return None
-    return found.hexdigest()
+    return sha256.hexdigest()
 
 
-def contents(reading: Compilation | IsplCompilation) -> Contents:
+def input_digests(reading: Compilation | IsplCompilation) -> Contents:
     """Return what was read for it: the file, all that it imports, and the settings."""
     from cplc.compilation import Compilation
-    from cplc.settings import settings_places
+    from cplc.settings import settings_paths
 
-    found: Contents = {}
+    digests: Contents = {}
     if isinstance(reading, Compilation):
         for file in reading.index.files:
             source = file.span.source
             folder = (reading.path if source is reading.source else Path(source.name)) or Path()
-            wanted = (imported.target for imported in file.imports if imported.is_path)
-            found |= {os.path.normpath(folder.parent / target): None for target in wanted}
-        found |= {
+            targets = (imported.target for imported in file.imports if imported.is_path)
+            digests |= {os.path.normpath(folder.parent / target): None for target in targets}
+        digests |= {
             os.path.normpath(file.span.source.name): _digest(file.span.source.text) for file in reading.index.files
         }
-    found[os.path.normpath(reading.source.name)] = _digest(reading.source.text)
+    digests[os.path.normpath(reading.source.name)] = _digest(reading.source.text)
     if reading.path is not None:
-        found |= {str(place): digest(str(place)) for place in settings_places(reading.path.parent)}
-    return found
+        digests |= {str(place): digest(str(place)) for place in settings_paths(reading.path.parent)}
+    return digests
 
 
-def description(reading: Compilation | IsplCompilation) -> dict[str, object]:
+def input_description(reading: Compilation | IsplCompilation) -> dict[str, object]:
     """Return all that the system was made from."""
     from cplc.compilation import Compilation
 
-    told: dict[str, object] = {"files": contents(reading), "name": reading.source.name, "by": reading.strategies}
+    document: dict[str, object] = {
+        "files": input_digests(reading),
+        "name": reading.source.name,
+        "by": reading.strategies,
+    }
     if isinstance(reading, Compilation):
-        told |= {
+        document |= {
             "parameters": dict(reading.parameters),
             "channels": reading.channels,
             "protocol": reading.protocol,
         }
-    return told
+    return document
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def tell(reading: Compilation | IsplCompilation) -> None:
+def report_files_read(reading: Compilation | IsplCompilation) -> None:
     """Say what was read, if somebody is watching."""
     place = os.environ.get(FILES_READ)
     if place:
-        told = dict(told_in(place)) | contents(reading)
-        output.write_file(Path(place), json.dumps(told))
+        digests = dict(files_read(place)) | input_digests(reading)
+        output.write_file(Path(place), json.dumps(digests))
 
 
-def told_in(place: str) -> Iterator[tuple[str, str | None]]:
+def files_read(place: str) -> Iterator[tuple[str, str | None]]:
     """Yield what was said there; nothing before anything was."""
     try:
-        told = json.loads(Path(place).read_text(encoding="utf-8"))
+        document = json.loads(Path(place).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
-    if isinstance(told, dict):
-        yield from told.items()
+    if isinstance(document, dict):
+        yield from document.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, asked_of, compilation_of, exit_for, finished
+from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion, selected_questions
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.diagnostics.core import Diagnostic, did_you_mean
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cplc.system.model import System
     from cplc.system.trace import Run
 
-_SHOWN: Final = 40
+_MAX_CHOICES_SHOWN: Final = 40
 _HELP: Final = """\
   NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
   (an empty line)    take the next step of a run that was undone or recorded
@@ -45,13 +45,13 @@ _HELP: Final = """\
   save FILE          save the run for `cplc replay`
   quit               end; so does the end of the input
 """
-_WORDS: Final = (
+_COMMAND_NAMES: Final = (
     "random", "undo", "redo", "jump", "list", "all", "view", "views", "commitments", "state", "properties", "run",
     "start", "save", "help", "quit", "exit",
 )  # fmt: skip
 
 
-def play(
+def run_interactive(
     file: str,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
@@ -64,12 +64,12 @@ def play(
     """Let somebody choose each step of a run."""
 
     def work() -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
         if compilation is not None:
             _ = compilation.system
         return compilation, diagnostics
 
-    outcome = finished(work, limits, "compiling")
+    outcome = run_to_completion(work, limits, "compiling")
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
@@ -82,11 +82,11 @@ def play(
 
     dice = RandomSource(seed)
     output.write(f"{printable(file)}: seed {seed}; `help` lists the commands\n")
-    _Play(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
+    _InteractiveRun(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
     return Exit.EXPECTED
 
 
-def go_through(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
+def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
     """Let somebody go through a recorded run, as far as it fits, and leave it where they like."""
     from cplc.simulation.interactive_session import ChoiceTable, Session
     from cplc.simulation.rng import RandomSource
@@ -97,14 +97,14 @@ def go_through(compilation: Compilation, system: System, replayed: Replayed, *, 
         output.write(
             f"a run of {len(whole.moves)} steps; an empty line takes the next step, `help` lists the commands\n"
         )
-        _Play(compilation, system, Session(ChoiceTable(system), whole), RandomSource(0), colour).loop()
+        _InteractiveRun(compilation, system, Session(ChoiceTable(system), whole), RandomSource(0), colour).loop()
     if replayed.misfit is not None:
         at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
         output.write(f"the record does not fit {at}: {replayed.misfit.message}\n")
         output.write("".join(f"  {reason}\n" for reason in replayed.misfit.reasons))
 
 
-class _Play:
+class _InteractiveRun:
     """The conversation. What is asked changes nothing; what is done makes another session."""
 
     def __init__(
@@ -125,7 +125,7 @@ class _Play:
         self._run_verdicts: dict[int, RunVerdicts] = {}
 
     def loop(self) -> None:
-        self._show(_SHOWN)
+        self._show(_MAX_CHOICES_SHOWN)
         for line in _lines():
             word, _, rest = line.partition(" ")
             if word in ("quit", "exit", "q"):
@@ -133,7 +133,7 @@ class _Play:
             self._answer(line, word, rest.strip())
 
     def _answer(self, line: str, word: str, rest: str) -> None:
-        known: dict[str, Callable[[], None]] = {
+        actions: dict[str, Callable[[], None]] = {
             "": lambda: self._go(self._session.at + 1),
             "help": lambda: output.write(_HELP),
             "?": lambda: output.write(_HELP),
@@ -141,7 +141,7 @@ class _Play:
             "undo": lambda: self._counted(rest, lambda count: self._go(self._session.at - count)),
             "redo": lambda: self._counted(rest, lambda count: self._go(self._session.at + count)),
             "jump": lambda: self._jump(rest),
-            "list": lambda: self._show(_SHOWN),
+            "list": lambda: self._show(_MAX_CHOICES_SHOWN),
             "all": lambda: self._show(len(self._session.choices)),
             "view": lambda: self._view(rest),
             "views": lambda: self._view(""),
@@ -153,7 +153,7 @@ class _Play:
             "save": lambda: self._save(rest),
         }
         # A message may be called like a command; then its step has a number, and a longer name.
-        (known.get(word) or (lambda: self._step(line)))()
+        (actions.get(word) or (lambda: self._step(line)))()
 
     # --- going on
 
@@ -183,7 +183,7 @@ class _Play:
         if target.at == self._session.at + 1:
             self._tell(target)
         self._session = target
-        self._show(_SHOWN)
+        self._show(_MAX_CHOICES_SHOWN)
 
     def _tell(self, target: Session) -> None:
         """Say what the last step has done."""
@@ -202,11 +202,11 @@ class _Play:
                 return
             self._take(session.choices[number - 1])
             return
-        found = session.named(text)
-        if len(found) == 1:
-            self._take(found[0])
-        elif found:
-            numbers = [str(n) for n, choice in enumerate(session.choices, 1) if choice in found]
+        matches = session.named(text)
+        if len(matches) == 1:
+            self._take(matches[0])
+        elif matches:
+            numbers = [str(n) for n, choice in enumerate(session.choices, 1) if choice in matches]
             self._say(f"`{text}` is ambiguous: type one of the numbers {', '.join(numbers)}")
         else:
             self._say(self._unknown(text))
@@ -218,14 +218,14 @@ class _Play:
         about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
         if about and not any(holds(step.guard, self._session.state) for step in about):
             return f"`{text}` is not enabled here"
-        known = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_WORDS]
-        hints = [note.message for note in did_you_mean(text, known)]
+        candidates = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_COMMAND_NAMES]
+        hints = [note.message for note in did_you_mean(text, candidates)]
         return f"`{text}` is neither a step nor a command; {hints[0] if hints else '`help` lists the commands'}"
 
     def _take(self, choice: Choice) -> None:
         self._session = self._session.take(choice)
         self._tell(self._session)
-        self._show(_SHOWN)
+        self._show(_MAX_CHOICES_SHOWN)
 
     def _random(self, count: int) -> None:
         before = self._session.at
@@ -235,7 +235,7 @@ class _Play:
             return
         if self._session.at == before + 1:
             self._tell(self._session)
-        self._show(_SHOWN)
+        self._show(_MAX_CHOICES_SHOWN)
 
     def _counted(self, rest: str, act: Callable[[int], None]) -> None:
         if rest and not (rest.isdecimal() and len(rest) < 5 and int(rest) > 0):
@@ -249,7 +249,7 @@ class _Play:
             self._say(f"`jump` needs the number of a state, from 0 to {last}")
             return
         self._session = self._session.jump(int(rest))
-        self._show(_SHOWN)
+        self._show(_MAX_CHOICES_SHOWN)
 
     def _start(self, rest: str) -> None:
         from cplc.simulation.interactive_session import begin
@@ -265,7 +265,7 @@ class _Play:
                 return
             given[name] = values[text]
         self._session = begin(self._system, self._dice, given)
-        self._show(_SHOWN)
+        self._show(_MAX_CHOICES_SHOWN)
 
     # --- looking round
 
@@ -295,11 +295,13 @@ class _Play:
         self._say_all(run_text(self._system, self._session.run, self._style))
 
     def _properties(self) -> None:
-        asked = [one for one in asked_of(self._compilation, ()) if one.question.kind in ("property", "check")]
-        if not asked:
+        questions = [
+            one for one in selected_questions(self._compilation, ()) if one.question.kind in ("property", "check")
+        ]
+        if not questions:
             self._say("the file declares no property")
         width = max(map(len, _VERDICTS.values()))
-        for one in asked:
+        for one in questions:
             question = one.question
             shown = self._verdict(one.system if question.system is None else question.system, question)
             if question.is_usual and shown.verdict != "fails":

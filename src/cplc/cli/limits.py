@@ -16,22 +16,22 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TypeVar
 
-from cplc.cli.signals import TERMINATIONS, handling, outlast_terminations
+from cplc.cli.signals import TERMINATIONS, handle_signals, ignore_terminations
 from cplc.cli.start_time import began
 from cplc.records import dataclass
 from cplc.runtime import checkpointing
-from cplc.runtime.limits import TooLarge, allow, default_memory
+from cplc.runtime.limits import TooLarge, default_memory, set_memory_limit
 
 Event = TypeVar("Event")
 
-_STACK = 64 * 2**20
-_DEPTH = 20_000
+_STACK_BYTES = 64 * 2**20
+_RECURSION_LIMIT = 20_000
 """Decision diagrams are walked recursively, one level for each variable, and formulas of many conjuncts are deep."""
-_POLL = 0.05
-_MOMENT = 0.001
-_TURNS = (0.005, 0.0002)
+_POLL_SECONDS = 0.05
+_DEADLINE_MARGIN_SECONDS = 0.001
+_SWITCH_INTERVAL_SECONDS = (0.005, 0.0002)
 """So long a thread of Python may go on before another has its turn: while work goes on, and once it is abandoned."""
-_OFTEN = 0.005
+_FAST_POLL_SECONDS = 0.005
 """Between two looks where memory grows so fast that it would be too late after the usual time."""
 
 
@@ -50,7 +50,7 @@ class Limits:
     """In bytes; None stands for most of what the machine has."""
 
 
-def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], None]) -> Iterator[Event]:
+def run_supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], None]) -> Iterator[Event]:
     """Yield what the work yields, in the calling thread; raise `Interrupted` when a limit is reached.
 
     What the work raises is raised here. ``waiting`` is called now and then while there is nothing to yield.
@@ -58,12 +58,12 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     if sys.platform == "emscripten":  # no threads there
         yield from work
         return
-    reached = guards(limits)
-    allow(reached.left, reached.most)
+    reached = limit_monitor(limits)
+    set_memory_limit(reached.left, reached.most)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
-    sys.setswitchinterval(_TURNS[0])
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS[0])
     abandoned = threading.Event()
-    with termination(), _deep_recursion(), _abandoning(abandoned):
+    with interrupt_on_termination(), _deep_recursion(), _announce_abandonment(abandoned):
         _start(work, queue, abandoned)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
@@ -86,13 +86,13 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
         raise stop
 
 
-def computed(work: Callable[[], Event], limits: Limits, *, waiting: Callable[[], None]) -> Event:
+def compute_supervised(work: Callable[[], Event], limits: Limits, *, waiting: Callable[[], None]) -> Event:
     """Return what the work returns; raise what it raises, and `Interrupted` when a limit is reached."""
 
     def once() -> Iterator[Event]:
         yield work()
 
-    (result,) = supervised(once(), limits, waiting=waiting)
+    (result,) = run_supervised(once(), limits, waiting=waiting)
     return result
 
 
@@ -112,7 +112,7 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: t
         else:
             queue.put(_End(None))
 
-    before = threading.stack_size(_STACK)
+    before = threading.stack_size(_STACK_BYTES)
     try:
         threading.Thread(target=run, name="cplc-work", daemon=True).start()
     finally:
@@ -120,20 +120,20 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: t
 
 
 @contextmanager
-def _abandoning(abandoned: threading.Event) -> Iterator[None]:
+def _announce_abandonment(abandoned: threading.Event) -> Iterator[None]:
     """Let nothing that is abandoned get in the way of what is still to be said, and nothing else rest for that."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
         abandoned.set()
-        sys.setswitchinterval(_TURNS[1])
+        sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS[1])
         raise
 
 
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _DEPTH))
+    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
     try:
         yield
     finally:
@@ -141,30 +141,30 @@ def _deep_recursion() -> Iterator[None]:
 
 
 @contextmanager
-def termination() -> Iterator[None]:
+def interrupt_on_termination() -> Iterator[None]:
     """Let SIGTERM and SIGHUP count as an interruption: the first one only, as a report follows."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        outlast_terminations()
+        ignore_terminations()
         raise Terminated("the run was terminated")
 
-    with handling(stop, TERMINATIONS):
+    with handle_signals(stop, TERMINATIONS):
         try:
             yield
         except Interrupted:
-            outlast_terminations()
+            ignore_terminations()
             raise
 
 
-def guards(limits: Limits) -> Guards:
+def limit_monitor(limits: Limits) -> LimitMonitor:
     """Return a function that returns the reason to stop, once there is one."""
-    return Guards(limits)
+    return LimitMonitor(limits)
 
 
-class Guards:
+class LimitMonitor:
     """What stops the work: called, it returns the reason, once there is one."""
 
     def __init__(self, limits: Limits) -> None:
@@ -173,7 +173,7 @@ class Guards:
         self.most = limits.memory or default_memory()
         """The memory limit in force, in bytes; None if there is none."""
         self._before = 0
-        self.patience = _POLL
+        self.patience = _POLL_SECONDS
         """How long to wait until the next call."""
 
     def seconds_left(self) -> float:
@@ -191,7 +191,7 @@ class Guards:
         seconds = self.seconds_left()
         if seconds < 0:
             return Interrupted(f"the time limit of {self._seconds:g} s was reached")
-        self.patience = min(_POLL, seconds + _MOMENT)
+        self.patience = min(_POLL_SECONDS, seconds + _DEADLINE_MARGIN_SECONDS)
         if self.most is None:
             return None
         used = _memory_in_use()
@@ -200,7 +200,7 @@ class Guards:
         if used + min(grown, self.most // 20) > self.most:
             return Interrupted(f"the memory limit of {self.most // 2**20} MB was reached")
         if used > self.most * 3 // 4:
-            self.patience = min(_OFTEN, self.patience)
+            self.patience = min(_FAST_POLL_SECONDS, self.patience)
         return None
 
 

@@ -13,8 +13,8 @@ from click import UsageError
 
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
-from cplc.cli.input_files import tell
-from cplc.cli.limits import Interrupted, Limits, computed, supervised
+from cplc.cli.input_files import report_files_read
+from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
@@ -47,7 +47,7 @@ def _files_in(paths: Iterable[str], endings: tuple[str, ...]) -> Iterator[str]:
         yield from map(os.path.normpath, files_below(path, endings, lambda folder: folder.startswith(".")))
 
 
-def compilation_of(
+def compile_protocol(
     file: str,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
@@ -89,11 +89,11 @@ def _loaded(
     if not isinstance(loaded, Compilation):
         return loaded
     compilation = replace(loaded, protocol=protocol, strategies=strategies)
-    tell(compilation)
+    report_files_read(compilation)
     return compilation
 
 
-def reading_of(
+def compile_file(
     file: str,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
@@ -106,7 +106,7 @@ def reading_of(
     from cplc.compilation import is_ispl
 
     if not is_ispl(file):
-        return compilation_of(file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol)
+        return compile_protocol(file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol)
     loaded = _model_in_ispl(file, definitions, channels, protocol)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
@@ -125,7 +125,7 @@ def _model_in_ispl(
         raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
     loaded = load_ispl(file)
     if not isinstance(loaded, Diagnostic):
-        tell(loaded)
+        report_files_read(loaded)
     return loaded
 
 
@@ -171,11 +171,11 @@ def questions_of(
     except UnknownQuestion as problem:
         existing = [*problem.known, *besides]
         hints = [note.message for note in did_you_mean(problem.name, existing)]
-        known = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
-        raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
+        listing = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
+        raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None
 
 
-def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
+def selected_questions(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
     model = compilation.model
     if not model.thresholds:
@@ -183,18 +183,18 @@ def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuest
     from cplc.participant_analysis import threshold_questions
 
     every = threshold_questions(compilation)
-    known = list(dict.fromkeys(one.question.name for one in every))
+    thresholds = list(dict.fromkeys(one.question.name for one in every))
     analyses = [one for one in every if not names or one.question.name in names]
-    others = [name for name in names if name not in known]
-    questions = questions_of(compilation, others, known) if others or not names else ()
+    question_names = [name for name in names if name not in thresholds]
+    questions = questions_of(compilation, question_names, thresholds) if question_names or not names else ()
     return (*questions, *analyses)
 
 
-def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
+def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
     """Return what the work returns, or why it was stopped."""
     progress = output.Progress(lambda: what)
     try:
-        return computed(work, limits, waiting=progress.show)
+        return compute_supervised(work, limits, waiting=progress.show)
     except Interrupted as stop:
         return str(stop)
     except KeyboardInterrupt:
@@ -203,13 +203,13 @@ def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome 
         progress.clear()
 
 
-def followed(
+def consume_events(
     work: Iterator[Event], limits: Limits, doing: Callable[[], str], take: Callable[[Event], None]
 ) -> str | None:
     """Take each thing as it comes; return why the work was stopped, or None if it came to its end."""
     progress = output.Progress(doing)
     try:
-        for event in supervised(work, limits, waiting=progress.show):
+        for event in run_supervised(work, limits, waiting=progress.show):
             progress.clear()
             take(event)
     except Interrupted as stop:
@@ -221,10 +221,10 @@ def followed(
     return None
 
 
-def worst(codes: Iterable[Exit]) -> Exit:
+def combined_exit(codes: Iterable[Exit]) -> Exit:
     """Return what several files make of a run: what is certain outweighs what is unknown."""
-    found = set(codes)
-    return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in found), Exit.EXPECTED)
+    present = set(codes)
+    return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in present), Exit.EXPECTED)
 
 
 def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:

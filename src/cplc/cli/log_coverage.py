@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, followed
-from cplc.cli.log_replay import Observed, mapping_of, observe, tell_what_is_left_out
+from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
+from cplc.cli.log_replay import Observed, mapping_of, replay_logs, report_skipped
 from cplc.cli.output import Colour, Format
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wish:
+class LogCoverageRequest:
     """What the command line asks for."""
 
     file: str
@@ -38,16 +38,16 @@ class Wish:
     colour: Colour
 
 
-def cover(wish: Wish, limits: Limits) -> Exit:
+def run_log_coverage(wish: LogCoverageRequest, limits: Limits) -> Exit:
     """Say what the logs show of the protocol, and what they do not."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
-    found: LogCoverage | None = None
+    coverage: LogCoverage | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
         from cplc.mining.log_coverage import log_coverage
 
-        compilation, problems = compilation_of(wish.file, wish.definitions, wish.channels, wish.protocol)
+        compilation, problems = compile_protocol(wish.file, wish.definitions, wish.channels, wish.protocol)
         yield problems
         if compilation is None:
             return
@@ -55,13 +55,13 @@ def cover(wish: Wish, limits: Limits) -> Exit:
         yield problems
         if problems:
             return
-        for now in observe(compilation, wish.logs, wish.log_form, meant, wish.tick):
+        for now in replay_logs(compilation, wish.logs, wish.log_form, meant, wish.tick):
             yield now
         yield now.diagnostics
         yield log_coverage(now.choices, now.states)
 
     def take(event: tuple[Diagnostic, ...] | Observed | LogCoverage) -> None:
-        nonlocal observed, found
+        nonlocal observed, coverage
         match event:
             case tuple():
                 diagnostics.extend(event)
@@ -69,26 +69,31 @@ def cover(wish: Wish, limits: Limits) -> Exit:
             case Observed():
                 observed = event
             case _:
-                found = event
+                coverage = event
 
     def doing() -> str:
         return f"event {observed.events if observed else 0:,}"
 
-    interrupted = followed(work(), limits, doing, take)
+    interrupted = consume_events(work(), limits, doing, take)
     code = exit_for(diagnostics, strict=False)
     if code == Exit.EXPECTED and interrupted:
         code = Exit.UNKNOWN
-    if code == Exit.EXPECTED and found is not None and wish.at_least is not None and found.percent < wish.at_least:
+    if (
+        code == Exit.EXPECTED
+        and coverage is not None
+        and wish.at_least is not None
+        and coverage.percent < wish.at_least
+    ):
         code = Exit.UNEXPECTED
-    _write(wish, diagnostics, observed, found, interrupted, code)
+    _write(wish, diagnostics, observed, coverage, interrupted, code)
     return code
 
 
 def _write(
-    wish: Wish,
+    wish: LogCoverageRequest,
     diagnostics: Sequence[Diagnostic],
     observed: Observed | None,
-    found: LogCoverage | None,
+    coverage: LogCoverage | None,
     interrupted: str | None,
     code: Exit,
 ) -> None:
@@ -106,17 +111,17 @@ def _write(
                 "cases": observed.monitor.totals.cases if observed else 0,
                 "records": observed.events if observed else 0,
                 "left_out_records": observed.counts if observed else {},
-                **(coverage_data(found) if found is not None else {}),
+                **(coverage_data(coverage) if coverage is not None else {}),
                 "interrupted": interrupted,
                 "exit": code,
             }
         )
-    elif found is not None and observed is not None:
-        tell_what_is_left_out(observed)
+    elif coverage is not None and observed is not None:
+        report_skipped(observed)
         style = output.result_colours if output.has_colour(wish.colour) else plain
         cases, events = observed.monitor.totals.cases, observed.events
         cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
         output.write(f"{printable(wish.file)}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
-        output.write("".join(f"{line}\n" for line in coverage_text(found, style)))
+        output.write("".join(f"{line}\n" for line in coverage_text(coverage, style)))
     if interrupted:
         output.write(f"{interrupted}\n", err=True)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logs.mapping import LogMapping
     from cplc.logs.records import Format
-    from cplc.mining.observed_choices import Choices
+    from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.monitor import Monitor
 
-_LARGEST = 1_000_000
-_SHOWN = 5
+_MAX_MAPPING_BYTES = 1_000_000
+_MAX_EXAMPLES = 5
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Observed:
     """What logs have come to so far."""
 
     monitor: Monitor
-    choices: Choices
+    choices: ObservedChoices
     events: int = 0
     unread: list[str] = field(default_factory=list)
     """The first records that could not be read, with the reasons."""
@@ -63,9 +63,9 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
         return LogMapping(vocabulary=vocabulary), ()
     nowhere = Span(Source(path, ""), 0, 0)
     try:
-        text = read_bytes(path, _LARGEST, or_pipe=True).decode("utf-8-sig")
+        text = read_bytes(path, _MAX_MAPPING_BYTES, or_pipe=True).decode("utf-8-sig")
     except TooManyBytes:
-        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_LARGEST:,} bytes"),)
+        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_MAX_MAPPING_BYTES:,} bytes"),)
     except OSError as problem:
         return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"cannot read the file: {problem.strerror}"),)
     except UnicodeDecodeError as problem:
@@ -73,7 +73,7 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
     return parse_mapping(Source(path, text), vocabulary)
 
 
-def observe(
+def replay_logs(
     compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
 ) -> Iterator[Observed]:
     """Yield what the logs have come to, now and then, and at the end."""
@@ -81,13 +81,13 @@ def observe(
     from cplc.logs.log_statistics import LogContent, diagnose
     from cplc.logs.protocol_vocabulary import vocabulary_of
     from cplc.logs.reading import read
-    from cplc.mining.observed_choices import Choices
+    from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
     from cplc.monitoring.monitor import Monitor
 
     monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
-    found = Observed(monitor, Choices(monitor.tracker))
-    monitor.watching = found.choices.watch
+    observed = Observed(monitor, ObservedChoices(monitor.tracker))
+    monitor.watching = observed.choices.watch
     contents: list[LogContent] = []
 
     def told(finding: Finding) -> None:
@@ -95,50 +95,50 @@ def observe(
             case Changed(now="null"):
                 pass  # not a state that a commitment comes into
             case Changed():
-                found.states[finding.commitment, finding.now] += 1
+                observed.states[finding.commitment, finding.now] += 1
             case Rejected():
                 contents[-1].unknown += isinstance(finding, UnknownMessage)
-                _note(found, "refused", found.refused, f"{finding.place}: {finding.text}")
+                _note(observed, "refused", observed.refused, f"{finding.place}: {finding.text}")
             case LostTrack():
-                found.counts["lost"] += 1
+                observed.counts["lost"] += 1
             case _:
                 pass
 
     monitor.subscribe(told)
-    yield found
+    yield observed
     for log in logs:
         source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
         contents.append(LogContent())
         for event in read(source, form, mapping, content=contents[-1]):
-            found.events += 1
+            observed.events += 1
             if isinstance(event, Garbage):
-                _note(found, "unread", found.unread, f"{event.place}: {event.reason}")
+                _note(observed, "unread", observed.unread, f"{event.place}: {event.reason}")
             else:
                 monitor.feed(event)
     monitor.finish()
     messages = vocabulary_of(compilation.system).families
-    found.diagnostics = tuple(one for content in contents if (one := diagnose(content, messages)) is not None)
-    yield found
+    observed.diagnostics = tuple(one for content in contents if (one := diagnose(content, messages)) is not None)
+    yield observed
 
 
-def _note(found: Observed, kind: str, shown: list[str], text: str) -> None:
-    found.counts[kind] += 1
-    if len(shown) < _SHOWN:
+def _note(observed: Observed, kind: str, shown: list[str], text: str) -> None:
+    observed.counts[kind] += 1
+    if len(shown) < _MAX_EXAMPLES:
         shown.append(text)
 
 
-def tell_what_is_left_out(found: Observed) -> None:
+def report_skipped(observed: Observed) -> None:
     """Say on standard error which records do not count, and why."""
     for kind, shown, text in (
-        ("unread", found.unread, "could not be read"),
-        ("refused", found.refused, "are not allowed by the protocol"),
+        ("unread", observed.unread, "could not be read"),
+        ("refused", observed.refused, "are not allowed by the protocol"),
     ):
-        if count := found.counts[kind]:
-            output.write(f"{count:,} of {found.events:,} records {text} and do not count:\n", err=True)
+        if count := observed.counts[kind]:
+            output.write(f"{count:,} of {observed.events:,} records {text} and do not count:\n", err=True)
             output.write("".join(f"  {printable(line)}\n" for line in shown), err=True)
             if count > len(shown):
                 output.write(f"  and {count - len(shown):,} more\n", err=True)
-    if lost := found.counts["lost"]:
+    if lost := observed.counts["lost"]:
         output.write(f"{lost:,} cases were given up: they have too many candidate states\n", err=True)
 
 

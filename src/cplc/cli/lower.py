@@ -9,7 +9,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, exit_for, finished, reading_of
+from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
 from cplc.cli.options import colour_option, model_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
@@ -35,10 +35,10 @@ def command(
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
         from cplc.system.printer import system_text
 
-        compilation, diagnostics = reading_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
         return (system_text(compilation.system) if compilation else None), diagnostics
 
-    outcome = finished(work, Limits(), "lowering")
+    outcome = run_to_completion(work, Limits(), "lowering")
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from cplc.cli.exit_codes import Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.lsp_worker import Said, answers
+from cplc.cli.limits import Interrupted, Limits, run_supervised
+from cplc.cli.lsp_worker import WorkerMessage, answer_request
 from cplc.cli.output import write
 
 
@@ -38,32 +38,32 @@ Examples:
 def command(tcp: int | None, job: bool) -> Exit:
     """Start the language server (LSP) on standard input and output. Editors run this command; see docs/editor.md."""
     if job:
-        return _job(json.loads(sys.stdin.buffer.read()))
+        return _run_request(json.loads(sys.stdin.buffer.read()))
     from cplc.server.app import serve
 
     serve(tcp)
     return Exit.EXPECTED
 
 
-def _job(wanted: Mapping[str, Any]) -> Exit:
+def _run_request(request: Mapping[str, Any]) -> Exit:
     """Verify what the server asks, and say each result in a line; the last one says how it ended."""
     try:
-        said: Said = {}
-        for said in supervised(answers(wanted), Limits(), waiting=_for_a_server(os.getppid())):
-            _say(said)
-        if "end" not in said:
-            _say({"end": None})
+        message: WorkerMessage = {}
+        for message in run_supervised(answer_request(request), Limits(), waiting=_server_conventions(os.getppid())):
+            _write_message(message)
+        if "end" not in message:
+            _write_message({"end": None})
     except Interrupted as stop:
-        _say({"end": str(stop)})
+        _write_message({"end": str(stop)})
     except KeyboardInterrupt:
-        _say({"end": "the run was interrupted"})
+        _write_message({"end": "the run was interrupted"})
     except Exception as problem:
-        _say({"end": f"this is a bug in cplc: {type(problem).__name__}: {problem}"})
+        _write_message({"end": f"this is a bug in cplc: {type(problem).__name__}: {problem}"})
         raise
     return Exit.EXPECTED
 
 
-def _for_a_server(parent: int) -> Callable[[], None]:
+def _server_conventions(parent: int) -> Callable[[], None]:
     """Return what stops the work when nobody waits for it any more."""
 
     def check() -> None:
@@ -73,6 +73,6 @@ def _for_a_server(parent: int) -> Callable[[], None]:
     return check
 
 
-def _say(said: Said) -> None:
-    write(json.dumps(said) + "\n")
+def _write_message(message: WorkerMessage) -> None:
+    write(json.dumps(message) + "\n")
     sys.stdout.flush()

@@ -16,43 +16,43 @@ if TYPE_CHECKING:
     from cplc.cli.analyze_run import Finding
     from cplc.compilation import BoundQuestion, Compilation, IsplCompilation
 
-Said = dict[str, Any]
+WorkerMessage = dict[str, Any]
 
 _ANALYZE: Final = "analyze "
 """What the name of a question about a participant begins with."""
 
 
-def answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
+def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
     """Yield what is asked, then each result as soon as it is known."""
     from cplc.compilation import Compilation
 
-    reading = _reading(wanted)
+    reading = _compile_request(request)
     why = _unverifiable(reading)
     if why is not None:
         yield {"end": why}
         return
-    name: str | None = wanted["question"]
-    asked = [one for one in reading.questions() if _is_wanted(one, name)]
+    name: str | None = request["question"]
+    questions = [one for one in reading.questions() if _matches_name(one, name)]
     agents = _agents(reading, name) if isinstance(reading, Compilation) else []
-    yield {"asked": [*(one.question.name for one in asked), *(f"{_ANALYZE}{agent}" for agent in agents)]}
-    yield from _verified(reading, asked, wanted["panel"])
+    yield {"asked": [*(one.question.name for one in questions), *(f"{_ANALYZE}{agent}" for agent in agents)]}
+    yield from _verify_questions(reading, questions, request["panel"])
     if isinstance(reading, Compilation):
-        for number, agent in enumerate(agents, len(asked) + 1):
-            yield from _analyzed(reading, agent, number if wanted["panel"] else None)
+        for number, agent in enumerate(agents, len(questions) + 1):
+            yield from _analyze_agent(reading, agent, number if request["panel"] else None)
 
 
-def _reading(wanted: Mapping[str, Any]) -> Compilation | IsplCompilation:
+def _compile_request(request: Mapping[str, Any]) -> Compilation | IsplCompilation:
     """Return what the text is read as: a protocol, or a model in ISPL."""
     from cplc.compilation import Compilation, IsplCompilation, is_ispl
     from cplc.server.open_imports import recording
 
-    path = Path(wanted["name"])
+    path = Path(request["name"])
     here = path if path.is_absolute() else None
-    source = Source(wanted["name"], wanted["text"])
-    if is_ispl(wanted["name"]):
+    source = Source(request["name"], request["text"])
+    if is_ispl(request["name"]):
         return IsplCompilation(source, path=here)
-    load = recording(str(here) if here else None, wanted["buffers"], {})
-    return Compilation(source, here, wanted["parameters"], protocol=wanted["protocol"], load=load)
+    load = recording(str(here) if here else None, request["buffers"], {})
+    return Compilation(source, here, request["parameters"], protocol=request["protocol"], load=load)
 
 
 def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
@@ -68,40 +68,42 @@ def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
     return None if reading.ok else "the file says nothing to verify"
 
 
-def _is_wanted(one: BoundQuestion, name: str | None) -> bool:
-    found = one.question.name
-    return name is None or found == name or found.startswith(f"{name}[")
+def _matches_name(one: BoundQuestion, name: str | None) -> bool:
+    question_name = one.question.name
+    return name is None or question_name == name or question_name.startswith(f"{name}[")
 
 
 def _agents(compilation: Compilation, name: str | None) -> list[str]:
     """Return those of whom something is asked, as far as that is wanted."""
-    asked = dict.fromkeys(threshold.participant for threshold in compilation.model.thresholds)
-    return [agent for agent in asked if name in (None, f"{_ANALYZE}{agent}")]
+    agents = dict.fromkeys(threshold.participant for threshold in compilation.model.thresholds)
+    return [agent for agent in agents if name in (None, f"{_ANALYZE}{agent}")]
 
 
-def _verified(reading: Compilation | IsplCompilation, asked: list[BoundQuestion], has_panel: bool) -> Iterator[Said]:
+def _verify_questions(
+    reading: Compilation | IsplCompilation, questions: list[BoundQuestion], has_panel: bool
+) -> Iterator[WorkerMessage]:
     from cplc.report.html import fragment
     from cplc.report.json_data import result_data
     from cplc.report.outcome import standing
     from cplc.report.text import result_text
 
-    for number, result in enumerate(reading.verify(asked), 1):
+    for number, result in enumerate(reading.verify(questions), 1):
         shown = {"panel": fragment(number, result, standing(result))} if has_panel else {}
         name = result.question.name.split("[")[0]
         text = result_text(result, detail="everything")
         yield {"result": {**result_data(result), "asked": name, "text": text}, **shown}
 
 
-def _analyzed(compilation: Compilation, agent: str, number: int | None) -> Iterator[Said]:
+def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
     """Yield a result for each threshold; what is known of the participant comes with the first one."""
     from cplc.cli.analyze_run import plain_text, results_of, section
     from cplc.report.decision_page import fragment
     from cplc.report.json_data import result_data
     from cplc.report.text import result_text
 
-    found = _finding(compilation, agent)
-    text, drawn = plain_text(found), "" if number is None else fragment(number, section(found))
-    for result in results_of(found):
+    finding = _finding(compilation, agent)
+    text, drawn = plain_text(finding), "" if number is None else fragment(number, section(finding))
+    for result in results_of(finding):
         text += result_text(result)
         shown = {} if number is None else {"panel": drawn}
         yield {"result": {**result_data(result), "asked": f"{_ANALYZE}{agent}", "text": text}, **shown}
@@ -111,12 +113,12 @@ def _analyzed(compilation: Compilation, agent: str, number: int | None) -> Itera
 def _finding(compilation: Compilation, agent: str) -> Finding:
     """Analyze a participant; where bounds do not tell what is asked, exactly."""
     from cplc.cli.analyze_run import Finding
-    from cplc.participant_analysis import Options, analysed, limit, participants
+    from cplc.participant_analysis import AnalysisOptions, analyse_participant, limit, participants
 
     began = perf_counter()
-    (asked,) = participants(compilation, [agent])
-    analysis = analysed(asked)
-    near = [analysis.verdict(limit(one)) == "unknown" for one in asked.thresholds]
+    (bound_participant,) = participants(compilation, [agent])
+    analysis = analyse_participant(bound_participant)
+    near = [analysis.verdict(limit(one)) == "unknown" for one in bound_participant.thresholds]
     if any(near) and not any(figure.unsolved for figure in analysis.figures):
-        analysis = analysed(asked, Options(exact=True))
-    return Finding(asked, analysis, perf_counter() - began)
+        analysis = analyse_participant(bound_participant, AnalysisOptions(exact=True))
+    return Finding(bound_participant, analysis, perf_counter() - began)

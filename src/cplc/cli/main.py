@@ -17,7 +17,7 @@ from cplc import __version__
 from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.output import write
-from cplc.cli.start_time import begin_with_the_process
+from cplc.cli.start_time import count_from_process_start
 
 _COMMANDS = (
     "check",
@@ -53,8 +53,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        found: click.Command = importlib.import_module(f"cplc.cli.{name}").command
-        return found
+        command: click.Command = importlib.import_module(f"cplc.cli.{name}").command
+        return command
 
 
 @click.group(
@@ -111,7 +111,7 @@ def main() -> None:
     # Trees and systems of a hundred thousand objects stay to the end: looking at all of them again and again for cycles
     # would take a tenth of the time.
     gc.set_threshold(100_000, 10, 10)
-    begin_with_the_process()
+    count_from_process_start()
     code = run(sys.argv[1:])
     try:
         for stream in (sys.stdout, sys.stderr):

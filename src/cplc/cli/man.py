@@ -64,9 +64,9 @@ def _page(root: click.Context, name: str | None) -> str:
     about: click.Command = group
     context = click.Context(group, info_name="cplc")
     if name is not None:
-        found = group.get_command(root, name)
-        assert found is not None
-        about, context = found, click.Context(found, info_name=name, parent=context)
+        subcommand = group.get_command(root, name)
+        assert subcommand is not None
+        about, context = subcommand, click.Context(subcommand, info_name=name, parent=context)
     return "".join(f"{line}\n" for line in _lines(group, root, about, context, name))
 
 
@@ -85,9 +85,9 @@ def _lines(
     if about is group:
         yield ".SH COMMANDS"
         for other in group.list_commands(root):
-            found = group.get_command(root, other)
-            assert found is not None
-            yield from _item(f"cplc-{other}(1)", found.get_short_help_str(200))
+            subcommand = group.get_command(root, other)
+            assert subcommand is not None
+            yield from _item(f"cplc-{other}(1)", subcommand.get_short_help_str(200))
     yield ".SH OPTIONS"
     for parameter in about.get_params(context):
         record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
@@ -95,8 +95,8 @@ def _lines(
             yield from _item(*record)
     yield from _epilog(about.epilog or "")
     yield ".SH SEE ALSO"
-    others = [None, *group.list_commands(root)]
-    yield ",\n".join(f"\\fB{_escaped(_title(other))}\\fR(1)" for other in others if other != name)
+    related = [None, *group.list_commands(root)]
+    yield ",\n".join(f"\\fB{_escaped(_title(other))}\\fR(1)" for other in related if other != name)
 
 
 def _item(term: str, text: str) -> Iterator[str]:

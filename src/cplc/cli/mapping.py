@@ -13,7 +13,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, compilation_of, finished
+from cplc.cli.load import STANDARD_INPUT, Channels, compile_protocol, run_to_completion
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 
@@ -68,18 +68,18 @@ def command(
         from cplc.logs.protocol_vocabulary import vocabulary_of
         from cplc.logs.reading import records
 
-        compilation, found = compilation_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
         if compilation is None:
-            return None, found
+            return None, diagnostics
         source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
         content = LogContent()
         read = records(source, log_form, LogMapping(notion=Notion(case_type)), content=content)
         vocabulary = vocabulary_of(compilation.system)
         proposal = propose(islice(read, _LOOKED_AT), vocabulary, case_type)
         problem = None if proposal.has_fields else diagnose_unmappable(content)
-        return proposal, (*found, *([problem] if problem is not None else []))
+        return proposal, (*diagnostics, *([problem] if problem is not None else []))
 
-    done = finished(work, Limits(timeout, memory), "reading the log")
+    done = run_to_completion(work, Limits(timeout, memory), "reading the log")
     if isinstance(done, str):
         output.write(f"{done}\n", err=True)
         return Exit.UNKNOWN

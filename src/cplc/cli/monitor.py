@@ -13,11 +13,11 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.graceful_shutdown import STOPPED
+from cplc.cli.graceful_shutdown import INTERRUPTED
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, finished
-from cplc.cli.monitor_output import Form, Teller
-from cplc.cli.monitor_run import MonitorRun, Wish
+from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
+from cplc.cli.monitor_output import Form, MonitorOutput
+from cplc.cli.monitor_run import MonitorRequest, MonitorRun
 from cplc.cli.monitor_state import locked
 from cplc.cli.options import colour_option, files, moment, period, reading_options, resource_options
 from cplc.cli.output import Colour
@@ -119,7 +119,7 @@ def command(
     colour: Colour,
 ) -> Exit:
     """Check each LOG against the protocol of FILE."""
-    wish = Wish(
+    wish = MonitorRequest(
         file, logs, mapping, log_format, frozenset(cases), follow, state, tick, until, skew, deliveries, most, form,
         {**dict(definitions), **({"--channels": channels} if channels else {})},
     )  # fmt: skip
@@ -127,16 +127,16 @@ def command(
     limits = Limits(timeout, memory)
 
     def prepare() -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
-        return _prepared(wish, compilation, diagnostics)
+        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+        return _prepare_monitor(wish, compilation, diagnostics)
 
-    outcome = finished(prepare, limits, "reading the protocol")
+    outcome = run_to_completion(prepare, limits, "reading the protocol")
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
     monitor, log_mapping, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form=_diagnosed(form), colour=colour, err=True)
-    teller = Teller(form, everything, colour)
+    output.write_diagnostics(diagnostics, form=_write_problems(form), colour=colour, err=True)
+    teller = MonitorOutput(form, everything, colour)
     code = exit_for(diagnostics, strict=False)
     interrupted: str | None = None
     about_logs: tuple[Diagnostic, ...] = ()
@@ -147,7 +147,7 @@ def command(
         code = Exit.UNKNOWN if interrupted and not follow else teller.code
         about_logs = () if interrupted and not follow else tuple(run.diagnostics())
         if interrupted and follow:
-            interrupted = None if interrupted == STOPPED else interrupted
+            interrupted = None if interrupted == INTERRUPTED else interrupted
         if teller.code == Exit.UNEXPECTED:
             code = Exit.UNEXPECTED
         if run.is_unsaved and code != Exit.UNEXPECTED:
@@ -156,15 +156,15 @@ def command(
             code = Exit.WRONG  # what was held against the protocol is no log of it
         diagnostics = (*diagnostics, *about_logs)
     _write(wish, dict(definitions), monitor, teller, diagnostics, interrupted, code)
-    output.write_diagnostics(about_logs, form=_diagnosed(form), colour=colour, err=True)
+    output.write_diagnostics(about_logs, form=_write_problems(form), colour=colour, err=True)
     return code
 
 
-def _diagnosed(form: Form) -> Literal["text", "concise", "json"]:
+def _write_problems(form: Form) -> Literal["text", "concise", "json"]:
     return "text" if form == "text" else "json" if form == "json" else "concise"
 
 
-def _check(wish: Wish) -> None:
+def _check(wish: MonitorRequest) -> None:
     if wish.tick is not None and not wish.tick:
         raise click.UsageError("--tick must be longer than zero")
     if wish.until is not None and wish.tick is None:
@@ -186,8 +186,8 @@ def _check(wish: Wish) -> None:
             raise click.UsageError(f"there is no log `{name}`")
 
 
-def _prepared(
-    wish: Wish, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
+def _prepare_monitor(
+    wish: MonitorRequest, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
     """Return the monitor and what the log means, unless something is wrong with either."""
     from cplc.logs.mapping import LogMapping
@@ -221,10 +221,10 @@ def _prepared(
 
 
 def _write(
-    wish: Wish,
+    wish: MonitorRequest,
     parameters: dict[str, str],
     monitor: Monitor | None,
-    teller: Teller,
+    teller: MonitorOutput,
     diagnostics: Sequence[Diagnostic],
     interrupted: str | None,
     code: Exit,
@@ -232,12 +232,12 @@ def _write(
 
     from cplc.monitoring.summary import summary, summary_text
 
-    found = None if monitor is None else summary(monitor)
+    totals = None if monitor is None else summary(monitor)
     match wish.form:
-        case "text" if found is not None:
-            output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(found)))
-        case "jsonl" if found is not None:
-            output.write(json_text({"kind": "summary", **found.data, "exit": code}) + "\n")
+        case "text" if totals is not None:
+            output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(totals)))
+        case "jsonl" if totals is not None:
+            output.write(json_text({"kind": "summary", **totals.data, "exit": code}) + "\n")
         case "json":
             output.write_json(
                 {
@@ -247,7 +247,7 @@ def _write(
                     "logs": list(wish.logs),
                     "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
                     "findings": teller.kept,
-                    "summary": None if found is None else found.data,
+                    "summary": None if totals is None else totals.data,
                     "interrupted": interrupted,
                     "exit": code,
                 }

@@ -24,7 +24,7 @@ _LEVELS: Final = {"wrong": "error", "unread": "warning", "unknown": "warning", "
 
 
 @dataclass
-class Teller:
+class MonitorOutput:
     """Prints what is found, and knows what that means for the exit code."""
 
     form: Form
@@ -50,7 +50,7 @@ class Teller:
             case "json":
                 self.kept.append({"number": self.number, **finding.data})
             case "github":
-                self._write(_command(finding))
+                self._write(_workflow_command(finding))
 
     def _line(self, finding: Finding) -> str:
         style: Callable[[str, Part], str] = output.result_colours if output.has_colour(self.colour) else plain
@@ -65,13 +65,13 @@ class Teller:
     @property
     def code(self) -> Exit:
         """What this run is worth: who did wrong is certain, whatever else is not known."""
-        found = self._severities
-        if "wrong" in found:
+        severities = self._severities
+        if "wrong" in severities:
             return Exit.UNEXPECTED
-        return Exit.WRONG if "unread" in found else Exit.UNKNOWN if "unknown" in found else Exit.EXPECTED
+        return Exit.WRONG if "unread" in severities else Exit.UNKNOWN if "unknown" in severities else Exit.EXPECTED
 
 
-def _command(finding: Finding) -> str:
+def _workflow_command(finding: Finding) -> str:
     file, _, line = finding.place.rpartition(":")
     where = f"file={command_property(file)},line={line}," if file and line.isdecimal() else ""
     text = printable((f"case {finding.case}: " if finding.case else "") + finding.text)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.graceful_shutdown import Stop, stopping
+from cplc.cli.graceful_shutdown import StopRequest, graceful_stop
 from cplc.cli.limits import Interrupted, Limits
-from cplc.cli.monitor_output import Form, Teller
+from cplc.cli.monitor_output import Form, MonitorOutput
 from cplc.cli.monitor_state import LogProgress, Origin, Progress, load, save
 from cplc.control_characters import printable
 from cplc.diagnostics import rules
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
 
-_OFTEN: Final = 1.0
+_MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
 """State is saved no more often than so many seconds, and takes no more than a tenth of the time."""
-_SHARE: Final = 10
-_POLL: Final = 0.2
-_LOOK: Final = 512
+_SAVE_COST_FACTOR: Final = 10
+_POLL_SECONDS: Final = 0.2
+_EVENTS_PER_CHECK: Final = 512
 _MAX_NAMED: Final = 8
 
 
 @dataclass(frozen=True)
-class Wish:
+class MonitorRequest:
     """What the command line asks for."""
 
     file: str
@@ -83,10 +83,10 @@ def _seconds(duration: timedelta) -> str:
 class MonitorRun:
     """The logs read to their ends, or until somebody stops it."""
 
-    wish: Wish
+    wish: MonitorRequest
     monitor: Monitor
     mapping: LogMapping
-    teller: Teller
+    teller: MonitorOutput
     progress: Progress = field(default_factory=Progress)
     contents: dict[str, LogContent] = field(default_factory=dict)
     """What was read of each log, by its name."""
@@ -106,7 +106,7 @@ class MonitorRun:
         """Read; return why that was ended before the end."""
         self._resume()
         stop: str | None = None
-        with stopping(limits) as stopped:
+        with graceful_stop(limits) as stopped:
             for name in self.wish.logs:
                 try:
                     self._read(name, stopped)
@@ -134,7 +134,7 @@ class MonitorRun:
 
     # --- reading
 
-    def _read(self, name: str, stopped: Stop) -> None:
+    def _read(self, name: str, stopped: StopRequest) -> None:
         """Read one log: what an earlier run has left of a file that was rotated since, then the file itself."""
         if name == "-":
             self._read_stream(name, sys.stdin.buffer, None, 0, stopped, _no_more)
@@ -164,7 +164,7 @@ class MonitorRun:
                 progress.head = read_head(path)
             self._read_stream(name, path, None, progress.offset, stopped, _no_more)
 
-    def _read_rest(self, name: str, rotated: Path, stopped: Stop) -> None:
+    def _read_rest(self, name: str, rotated: Path, stopped: StopRequest) -> None:
         """Read what is left of a file that is not written any more."""
         self._names[str(rotated)] = name
         self._read_stream(name, rotated, str(rotated), self._progress_of(name).offset, stopped, _no_more)
@@ -176,7 +176,7 @@ class MonitorRun:
         source: Path | Stream,
         called: str | None,
         start: int,
-        stopped: Stop,
+        stopped: StopRequest,
         more: Callable[[], bool],
         file: FollowedFile | None = None,
     ) -> None:
@@ -207,7 +207,7 @@ class MonitorRun:
                 progress.head = file.head
             self._has_news = True
             count += 1
-            if count % _LOOK == 0:
+            if count % _EVENTS_PER_CHECK == 0:
                 stopped.look()
                 self._save_now_and_then()
 
@@ -299,7 +299,7 @@ class MonitorRun:
                 self._tell(findings)
                 self._has_news |= bool(findings)
             self._save_now_and_then()
-            time.sleep(_POLL)
+            time.sleep(_POLL_SECONDS)
             return True
 
         return more
@@ -344,7 +344,9 @@ class MonitorRun:
     # --- the state
 
     def _save_now_and_then(self) -> None:
-        if self.wish.state is not None and time.monotonic() - self._saved > max(_OFTEN, _SHARE * self._took):
+        if self.wish.state is not None and time.monotonic() - self._saved > max(
+            _MIN_SAVE_INTERVAL_SECONDS, _SAVE_COST_FACTOR * self._took
+        ):
             self._save()
 
     def _save(self, *, is_last: bool = False) -> None:

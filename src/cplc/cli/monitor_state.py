@@ -17,8 +17,8 @@ from typing import Any, Final
 import click
 
 from cplc import __version__
-from cplc.caching.file_lock import InUse, exclusive
-from cplc.caching.section_file import Container, Unusable, opened, remove_unfinished, written
+from cplc.caching.file_lock import InUse, exclusive_lock
+from cplc.caching.section_file import SectionFile, Unusable, open_verified, remove_unfinished, replace_file
 from cplc.logs.file_following import Head
 from cplc.records import dataclass
 from cplc.runtime.file_access import open_regular
@@ -26,7 +26,7 @@ from cplc.runtime.file_access import open_regular
 _KIND: Final = "monitor"
 _FORM: Final = 2
 _SECTION: Final = "state"
-_AGAIN: Final = "without it, the logs are read from their beginnings"
+_WITHOUT_STATE: Final = "without it, the logs are read from their beginnings"
 
 Counts = tuple[int, int, int, int, int]
 
@@ -67,7 +67,7 @@ class Origin:
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a state; two monitors that share one would each lose what the other has read."""
     try:
-        with exclusive(path):
+        with exclusive_lock(path):
             remove_unfinished(path)
             yield
     except InUse as holder:
@@ -80,7 +80,7 @@ def load(path: Path, origin: Origin) -> Progress:
     if path.is_symlink():
         raise click.UsageError(f"`{path}` is a symbolic link; name the file itself, because it will be replaced")
     try:
-        container = opened(path, "state of a monitor")
+        container = open_verified(path, "state of a monitor")
         section = container.read(_SECTION)
     except FileNotFoundError:
         return Progress()
@@ -101,7 +101,7 @@ def load(path: Path, origin: Origin) -> Progress:
 
 
 def _refused(path: Path, reason: str) -> click.UsageError:
-    return click.UsageError(f"`{path}` cannot be resumed from: {reason}; {_AGAIN}")
+    return click.UsageError(f"`{path}` cannot be resumed from: {reason}; {_WITHOUT_STATE}")
 
 
 def _earlier(path: Path) -> str | None:
@@ -147,8 +147,8 @@ def _progress(section: bytes) -> Progress | None:
         document = json.loads(section)
         match document:
             case {"logs": dict(logs), "findings": int(findings), "monitor": dict(monitor)} if findings >= 0:
-                found = {str(name): log for name, data in logs.items() if (log := _log(data)) is not None}
-                return Progress(monitor, found, findings) if len(found) == len(logs) else None
+                progress = {str(name): log for name, data in logs.items() if (log := _log(data)) is not None}
+                return Progress(monitor, progress, findings) if len(progress) == len(logs) else None
             case _:
                 return None
     except (ValueError, RecursionError):
@@ -198,4 +198,4 @@ def save(path: Path, origin: Origin, progress: Progress) -> None:
         "monitor": progress.monitor,
     }
     content = json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
-    written(Container(path), about, {_SECTION: lambda: [content]}, ())
+    replace_file(SectionFile(path), about, {_SECTION: lambda: [content]}, ())

@@ -56,10 +56,10 @@ def moment(text: str) -> int:
     if text.strip() == "now":
         return time.time_ns()
     try:
-        found = datetime.fromisoformat(text.strip())
+        time_point = datetime.fromisoformat(text.strip())
     except ValueError:
         raise click.BadParameter(f"`{text}` is neither `now` nor a time such as 2026-03-01T12:00:00Z") from None
-    since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    since = (time_point if time_point.tzinfo else time_point.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     return since // timedelta(microseconds=1) * 1000
 
 
@@ -67,18 +67,18 @@ def size(text: str) -> int:
     """Read a number of megabytes, or a number with ``MB`` or ``GB``; return bytes."""
     written = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(MB?|GB?)?\s*", text, re.IGNORECASE)
     unit = 2**30 if written and (written[2] or "").upper().startswith("G") else 2**20
-    found = int(float(written[1]) * unit) if written else 0
-    if found <= 0:
+    byte_count = int(float(written[1]) * unit) if written else 0
+    if byte_count <= 0:
         raise click.BadParameter(f"`{text}` is not a size such as 500MB or 2GB")
-    return found
+    return byte_count
 
 
 def names(text: str) -> tuple[str, ...]:
     """Read names with commas between them; a comma in brackets belongs to its name."""
-    found = tuple(name.strip() for name in re.split(r",(?![^\[]*\])", text))
-    if not all(found):
+    parts = tuple(name.strip() for name in re.split(r",(?![^\[]*\])", text))
+    if not all(parts):
         raise click.BadParameter(f"`{text}` is not a list of names such as Mer,Cus")
-    return found
+    return parts
 
 
 def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -206,8 +206,8 @@ def difference(name: str, before: str, after: str) -> str:
 
 def with_progress(doing: str) -> str:
     """Return what is done, and how far the search has come that it takes."""
-    said = progress.text()
-    return f"{doing}: {said}" if said else doing
+    progress_text = progress.text()
+    return f"{doing}: {progress_text}" if progress_text else doing
 
 
 def be_quiet(context: click.Context) -> None:

@@ -13,7 +13,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, exit_for, finished, reading_of
+from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
 from cplc.cli.options import colour_option, files, reading_options, resource_options
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from cplc.system.model import System
 
 _MODELS: Final = (".cpl", ".ispl")
-_LARGEST: Final = 256 * 2**20
+_MAX_RECORD_BYTES: Final = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordedInput:
     """What a file records, and the model that its runs are to be taken of."""
 
     recording: Recording
@@ -43,7 +43,7 @@ class Record:
     protocol: str | None
 
     def reading(self) -> tuple[Compilation | IsplCompilation | None, tuple[Diagnostic, ...]]:
-        return reading_of(self.file, self.definitions, self.channels, self.protocol)
+        return compile_file(self.file, self.definitions, self.channels, self.protocol)
 
 
 @click.command(
@@ -88,52 +88,52 @@ def command(
     """Replay the runs of RUN in the protocol of FILE."""
     if interactive and (record == "-" or form != "text"):
         raise click.UsageError("--interactive reads commands from standard input and prints text")
-    taken = record_in(record, file, definitions, channels, protocol)
-    runs = chosen(taken.recording, name)
+    taken = read_record(record, file, definitions, channels, protocol)
+    runs = selected_runs(taken.recording, name)
 
     def work() -> tuple[list[tuple[System, Replayed]], Compilation | None, tuple[Diagnostic, ...]]:
         from cplc.compilation import Compilation
-        from cplc.run_replay import replayed_on
+        from cplc.run_replay import replay_recorded
 
         reading, diagnostics = taken.reading()
         if reading is None:
             return [], None, diagnostics
-        found = [replayed_on(reading, one) for one in runs]
-        return found, reading if isinstance(reading, Compilation) else None, diagnostics
+        replayed_runs = [replay_recorded(reading, one) for one in runs]
+        return replayed_runs, reading if isinstance(reading, Compilation) else None, diagnostics
 
-    outcome = finished(work, Limits(timeout, memory), "replaying")
+    outcome = run_to_completion(work, Limits(timeout, memory), "replaying")
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
-    found, compilation, diagnostics = outcome
+    replayed_runs, compilation, diagnostics = outcome
     code = exit_for(diagnostics, strict=False)
-    if code == Exit.EXPECTED and any(one.misfit is not None for _, one in found):
+    if code == Exit.EXPECTED and any(one.misfit is not None for _, one in replayed_runs):
         code = Exit.UNEXPECTED
     output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
     if form == "json":
-        _write_document(record, taken, found, diagnostics, code)
+        _write_document(record, taken, replayed_runs, diagnostics, code)
         return code
-    if interactive and found:
-        from cplc.cli.interactive_run import go_through
+    if interactive and replayed_runs:
+        from cplc.cli.interactive_run import explore_recorded_run
 
-        if len(found) > 1:
+        if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         if compilation is None:
             raise click.UsageError("--interactive does not apply to models in ISPL")
-        go_through(compilation, *found[0], colour=colour)
+        explore_recorded_run(compilation, *replayed_runs[0], colour=colour)
         return code
-    for system, one in found:
+    for system, one in replayed_runs:
         _show(system, one, taken.file, colour)
     return code
 
 
-def record_in(
+def read_record(
     record: str,
     file: str | None,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
     protocol: str | None,
-) -> Record:
+) -> RecordedInput:
     """Return what the file records, and of which model; the command line goes before what the file says."""
     from cplc.simulation.recorded_runs import Unreadable, recording
 
@@ -144,9 +144,9 @@ def record_in(
     if not found.runs:
         raise click.UsageError(f"`{record}` contains no run")
     model = file or _named_file(record, found.file)
-    told = found.parameters if file is None else {}
-    parameters = {**told, **dict(definitions)}
-    return Record(
+    recorded_parameters = found.parameters if file is None else {}
+    parameters = {**recorded_parameters, **dict(definitions)}
+    return RecordedInput(
         found,
         model,
         tuple(parameters.items()),
@@ -155,7 +155,7 @@ def record_in(
     )
 
 
-def chosen(recording: Recording, name: str | None) -> tuple[Recorded, ...]:
+def selected_runs(recording: Recording, name: str | None) -> tuple[Recorded, ...]:
     """Return the runs of this name, or all."""
     runs = tuple(one for one in recording.runs if name is None or one.name == name)
     if not runs:
@@ -171,10 +171,10 @@ def _names(runs: Sequence[Recorded]) -> str:
 def _text(record: str) -> str:
     try:
         if record == "-":
-            return (sys.stdin.buffer.read(_LARGEST) if sys.stdin else b"").decode("utf-8-sig")
-        return read_bytes(record, _LARGEST, or_pipe=True).decode("utf-8-sig")
+            return (sys.stdin.buffer.read(_MAX_RECORD_BYTES) if sys.stdin else b"").decode("utf-8-sig")
+        return read_bytes(record, _MAX_RECORD_BYTES, or_pipe=True).decode("utf-8-sig")
     except TooManyBytes:
-        raise click.UsageError(f"`{record}` is larger than {_LARGEST // 2**20} MB") from None
+        raise click.UsageError(f"`{record}` is larger than {_MAX_RECORD_BYTES // 2**20} MB") from None
     except UnicodeDecodeError as problem:
         raise click.UsageError(f"`{record}` is not UTF-8 text (byte {problem.start})") from None
     except (OSError, ValueError) as problem:
@@ -225,8 +225,8 @@ def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
 
 def _write_document(
     record: str,
-    taken: Record,
-    found: Sequence[tuple[System, Replayed]],
+    taken: RecordedInput,
+    replayed_runs: Sequence[tuple[System, Replayed]],
     diagnostics: Sequence[Diagnostic],
     code: Exit,
 ) -> None:
@@ -256,7 +256,7 @@ def _write_document(
                     },
                     "not_compared": list(one.ignored),
                 }
-                for system, one in found
+                for system, one in replayed_runs
             ],
             "exit": code,
         }

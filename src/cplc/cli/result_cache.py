@@ -22,15 +22,15 @@ cache_option = click.option(
 )
 
 
-def is_wanted(said: bool | None) -> bool:
+def is_enabled(option: bool | None) -> bool:
     """Whether verdicts are kept: as the command line says, or the environment."""
-    if said is not None:
-        return said
+    if option is not None:
+        return option
     setting = os.environ.get("CPLC_CACHE")
     return setting.strip().lower() not in _OFF if setting is not None else not os.environ.get("CI")
 
 
-class Answers(Protocol):
+class ResultStore(Protocol):
     """Where answers are kept, each under its name."""
 
     def get(self, key: str, /) -> bytes | None: ...
@@ -38,75 +38,75 @@ class Answers(Protocol):
     def trim(self) -> None: ...
 
 
-def shared() -> Answers | None:
+def shared_store() -> ResultStore | None:
     """Return where answers of all runs are kept, if there is such a place."""
-    from cplc.caching.entry_store import Store, folder
+    from cplc.caching.entry_store import EntryStore, cache_folder
 
-    place = folder()
-    return None if place is None else Store(place)
+    place = cache_folder()
+    return None if place is None else EntryStore(place)
 
 
-def answers(
-    asked: Sequence[BoundQuestion],
+def verify_cached(
+    questions: Sequence[BoundQuestion],
     reading: Mapping[str, object],
     verify: Callable[[Sequence[BoundQuestion]], Iterator[Result]],
-    stores: Sequence[Answers],
+    stores: Sequence[ResultStore],
 ) -> Iterator[Result]:
     """Yield the answers in their order: those that are known from earlier, and those that ``verify`` finds.
 
     What is unknown may be known with more time or memory, and is not kept.
     """
-    keys = _keys(asked, reading) if stores else None
+    keys = _keys(questions, reading) if stores else None
     if keys is None:
-        yield from verify(asked)
+        yield from verify(questions)
         return
-    known = [_known(stores, key, one) for key, one in zip(keys, asked, strict=True)]
-    found = verify([one for one, result in zip(asked, known, strict=True) if result is None])
+    cached_results = [_cached_result(stores, key, one) for key, one in zip(keys, questions, strict=True)]
+    new_results = verify([one for one, result in zip(questions, cached_results, strict=True) if result is None])
     is_new = False
-    for one, key, result in zip(asked, keys, known, strict=True):
+    for one, key, result in zip(questions, keys, cached_results, strict=True):
         if result is None:
-            result = next(found)
-            is_new |= _keep(stores, key, one, result)
+            result = next(new_results)
+            is_new |= _store_result(stores, key, one, result)
         yield result
     if is_new:
         for store in stores:
             store.trim()
 
 
-def _keys(asked: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
+def _keys(questions: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
     """Return the name of each verdict; None where this program cannot be told from others."""
-    from cplc.caching.cache_keys import key
+    from cplc.caching.cache_keys import result_key
 
     try:
-        return [key(reading, one.question) for one in asked]
+        return [result_key(reading, one.question) for one in questions]
     except OSError:
         return None
 
 
-def _known(stores: Sequence[Answers], key: str, asked: BoundQuestion) -> Result | None:
-    from cplc.caching.result_codec import read
+def _cached_result(stores: Sequence[ResultStore], key: str, question: BoundQuestion) -> Result | None:
+    from cplc.caching.result_codec import decode_result
 
     for store in stores:
         content = store.get(key)
-        result = None if content is None else read(content, asked.question, asked.system)
-        if result is not None and _replays(result):
+        result = None if content is None else decode_result(content, question.question, question.system)
+        if result is not None and _evidence_replays(result):
             return result
     return None
 
 
-def _replays(result: Result) -> bool:
+def _evidence_replays(result: Result) -> bool:
     """Whether the run that shows it, if there is one, is still one: what is kept is believed no further than needed."""
     from cplc.checking.replay import replay
 
     return result.evidence is None or not replay(result.system, result.evidence, result.question.assuming)
 
 
-def _keep(stores: Sequence[Answers], key: str, asked: BoundQuestion, result: Result) -> bool:
-    from cplc.caching.result_codec import written
+def _store_result(stores: Sequence[ResultStore], key: str, question: BoundQuestion, result: Result) -> bool:
+    from cplc.caching.result_codec import encode_result
 
     if result.answer == "unknown" or result.reason is not None:
         return False
-    content = written(result, asked.system)
+    content = encode_result(result, question.system)
     if content is None:
         return False
     for store in stores:

@@ -31,11 +31,11 @@ FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".xes": "xes", 
 def log_format(path: Path) -> Format:
     """Return the format of a log of this name; one that is packed has another ending before its last."""
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
-    found = FORMATS.get(ending.lower())
-    if found is None:
-        known = ", ".join(FORMATS)
-        raise click.UsageError(f"--log writes files that end in {known}, or these with .gz; `{path.name}` does not")
-    return cast("Format", found)
+    form = FORMATS.get(ending.lower())
+    if form is None:
+        endings = ", ".join(FORMATS)
+        raise click.UsageError(f"--log writes files that end in {endings}, or these with .gz; `{path.name}` does not")
+    return cast("Format", form)
 
 
 @dataclass

@@ -23,10 +23,10 @@ TERMINATIONS: Final = tuple(number for number in REQUESTS_TO_END if number != si
 
 
 @contextmanager
-def handling(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]:
-    """Handle these signals inside the block, but for those ignored; `outlast_terminations` holds after it."""
-    wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in wanted}
+def handle_signals(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]:
+    """Handle these signals inside the block, but for those ignored; `ignore_terminations` holds after it."""
+    handled = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:
@@ -35,7 +35,7 @@ def handling(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]:
                 signal.signal(number, previous)
 
 
-def outlast_terminations() -> None:
+def ignore_terminations() -> None:
     """Let no further SIGTERM or SIGHUP end the process: the run was stopped, and its report is still to be written.
 
     `timeout` sends the signal twice: to the process and to its group. Ctrl-C still ends the report. A handler of

@@ -14,7 +14,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, followed
+from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
 from cplc.cli.options import colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.run_recording import Log, log_format
@@ -36,7 +36,7 @@ Bias = Literal["coverage", "uniform", "beliefs"]
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Request:
     """What the command line asks for."""
 
     file: str
@@ -55,10 +55,10 @@ class _Wish:
 
 
 @dataclass
-class _Found:
+class _SimulationResult:
     """What the work has come to so far."""
 
-    wish: _Wish
+    wish: _Request
     diagnostics: tuple[Diagnostic, ...] = ()
     system: System | None = None
     drawn: list[DrawnRun] = field(default_factory=list)
@@ -150,7 +150,7 @@ def command(
         raise click.UsageError("--bias beliefs requires --agent, the participant with these beliefs")
     if form == "itf" and (runs > 1 or interactive):
         raise click.UsageError("--format itf needs a single run; use --format json for several")
-    wish = _Wish(
+    wish = _Request(
         file, dict(definitions), channels, protocol, steps, runs,
         show if show is not None else int(runs == 1),
         seed if seed is not None else randbelow(1_000_000),
@@ -161,58 +161,58 @@ def command(
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
             raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
-        from cplc.cli.interactive_run import play
+        from cplc.cli.interactive_run import run_interactive
 
-        return play(
+        return run_interactive(
             file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
         )
-    found = _Found(wish)
+    result = _SimulationResult(wish)
 
     def take(event: tuple[Diagnostic, ...]) -> None:
-        found.diagnostics = event
+        result.diagnostics = event
         output.write_diagnostics(event, form="concise" if form == "itf" else form, colour=colour, err=True)
 
     def doing() -> str:
-        return f"run {found.statistics.runs if found.statistics else 1:,} of {runs:,}"
+        return f"run {result.statistics.runs if result.statistics else 1:,} of {runs:,}"
 
-    found.interrupted = followed(_work(wish, found), Limits(timeout, memory), doing, take)
-    code = exit_for(found.diagnostics, strict=False)
-    if found.interrupted and code != Exit.WRONG:
+    result.interrupted = consume_events(_work(wish, result), Limits(timeout, memory), doing, take)
+    code = exit_for(result.diagnostics, strict=False)
+    if result.interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
-    _write(found, code)
+    _write(result, code)
     if wish.log is not None:
-        wish.log.end(keep=found.statistics is not None and not found.interrupted)
-    if chart is not None and found.statistics is not None:
+        wish.log.end(keep=result.statistics is not None and not result.interrupted)
+    if chart is not None and result.statistics is not None:
         from cplc.drawing.outcome_bars import courses_chart
 
-        output.write_file(chart, courses_chart(found.statistics, wish.file))
+        output.write_file(chart, courses_chart(result.statistics, wish.file))
     return code
 
 
-def _work(wish: _Wish, found: _Found) -> Iterator[tuple[Diagnostic, ...]]:
+def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnostic, ...]]:
     """Draw the runs; yield what is to be said of the file first."""
     from cplc.simulation.random_walk import draw
 
-    compilation, diagnostics = compilation_of(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
+    compilation, diagnostics = compile_protocol(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
     yield diagnostics
     if compilation is None:
         return
     system, participant = _played(compilation, wish.agent)
-    found.system = system
+    result.system = system
     keep = max(wish.show, int(wish.form == "itf"))
-    told = None
+    previous = None
     if wish.log is not None:
         wish.log.begin(system)
-        told = wish.log.told
+        previous = wish.log.told
 
     def events() -> Iterator[Event]:
         """Draw; yield what a log says of it."""
         for drawn, statistics in draw(
-            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, told=told
+            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, on_step=previous
         ):
-            found.statistics = statistics
+            result.statistics = statistics
             if drawn is not None:
-                found.drawn.append(drawn)
+                result.drawn.append(drawn)
             if wish.log is not None:
                 yield from wish.log.ready()
 
@@ -230,52 +230,52 @@ def _played(compilation: Compilation, agent: str | None) -> tuple[System, Partic
     from cplc.participant_analysis import participants
 
     try:
-        (asked,) = participants(compilation, (agent,))
+        (bound_participant,) = participants(compilation, (agent,))
     except UnknownQuestion as problem:
-        known = f"there are {', '.join(problem.known)}" if problem.known else "the file declares none"
-        raise click.UsageError(f"no participant is called `{problem.name}`; {known}") from None
-    return asked.system, asked.participant
+        candidates = f"there are {', '.join(problem.known)}" if problem.known else "the file declares none"
+        raise click.UsageError(f"no participant is called `{problem.name}`; {candidates}") from None
+    return bound_participant.system, bound_participant.participant
 
 
-def _write(found: _Found, code: Exit) -> None:
-    wish, system = found.wish, found.system
+def _write(result: _SimulationResult, code: Exit) -> None:
+    wish, system = result.wish, result.system
     match wish.form:
         case "json":
-            _write_document(found, code)
-        case "itf" if system is not None and found.drawn:
+            _write_document(result, code)
+        case "itf" if system is not None and result.drawn:
             from cplc.report.itf import run_trace
             from cplc.report.run_report import ENDINGS
 
-            (one, *_) = found.drawn
+            (one, *_) = result.drawn
             output.write(run_trace(system, one.run, f"a random run, seed {wish.seed}", ENDINGS[one.ending]))
         case "text" if system is not None:
-            _write_text(found, system)
+            _write_text(result, system)
         case _:
             pass
-    if found.interrupted:
-        output.write(f"{found.interrupted}\n", err=True)
+    if result.interrupted:
+        output.write(f"{result.interrupted}\n", err=True)
 
 
-def _write_text(found: _Found, system: System) -> None:
+def _write_text(result: _SimulationResult, system: System) -> None:
     from cplc.report.run_report import ENDINGS, run_text, statistics_text
     from cplc.report.text import plain
 
-    wish = found.wish
+    wish = result.wish
     style = output.result_colours if output.has_colour(wish.colour) else plain
     whose = f" of {wish.agent}" if wish.agent else ""
     output.write(f"{printable(wish.file)}: seed {wish.seed}, bias {wish.bias}{whose}\n")
-    for number, one in enumerate(found.drawn, 1):
+    for number, one in enumerate(result.drawn, 1):
         steps = f"{one.length:,} step{'' if one.length == 1 else 's'}"
         output.write(f"\nrun {number}: {steps}; {ENDINGS[one.ending]}\n")
         output.write("".join(f"{line}\n" for line in run_text(system, one.run, style, length=one.length)))
-    if found.statistics is not None and (wish.runs > 1 or not found.drawn):
-        output.write("\n" + "".join(f"{line}\n" for line in statistics_text(found.statistics, style)))
+    if result.statistics is not None and (wish.runs > 1 or not result.drawn):
+        output.write("\n" + "".join(f"{line}\n" for line in statistics_text(result.statistics, style)))
 
 
-def _write_document(found: _Found, code: Exit) -> None:
+def _write_document(result: _SimulationResult, code: Exit) -> None:
     from cplc.report.run_report import shown_data, statistics_data
 
-    wish, system = found.wish, found.system
+    wish, system = result.wish, result.system
     output.write_json(
         {
             "command": "simulate",
@@ -283,15 +283,15 @@ def _write_document(found: _Found, code: Exit) -> None:
             "parameters": wish.definitions,
             "channels": wish.channels,
             "protocol": wish.protocol,
-            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(found.diagnostics)],
+            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(result.diagnostics)],
             "seed": wish.seed,
             "bias": wish.bias,
             "agent": wish.agent,
-            "runs": [shown_data(system, one.run, one.length, one.ending) for one in found.drawn]
+            "runs": [shown_data(system, one.run, one.length, one.ending) for one in result.drawn]
             if system is not None
             else [],
-            "statistics": None if found.statistics is None else statistics_data(found.statistics),
-            "interrupted": found.interrupted,
+            "statistics": None if result.statistics is None else statistics_data(result.statistics),
+            "interrupted": result.interrupted,
             "exit": code,
         }
     )

@@ -13,7 +13,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, exit_for, followed, reading_of
+from cplc.cli.load import Channels, compile_file, consume_events, exit_for
 from cplc.cli.options import colour_option, counting_options, format_option, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
@@ -57,8 +57,8 @@ def command(
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
         from cplc.compilation import Compilation, count_reachable
 
-        compilation, found = reading_of(file, definitions, channels, protocol)
-        yield found
+        compilation, problems = compile_file(file, definitions, channels, protocol)
+        yield problems
         if compilation:
             yield _sizes(compilation.system)
             if isinstance(compilation, Compilation):
@@ -75,7 +75,7 @@ def command(
     def doing() -> str:
         return output.with_progress("counting states")
 
-    interrupted = followed(work(), Limits(timeout, memory), doing, take)
+    interrupted = consume_events(work(), Limits(timeout, memory), doing, take)
 
     code = exit_for(diagnostics, strict=False)
     if interrupted:

@@ -12,37 +12,46 @@ from typing import Final, Literal
 
 import click
 
-from cplc.caching.cache_keys import program
+from cplc.caching.cache_keys import program_fingerprint
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
-from cplc.cli.limits import Interrupted, termination
+from cplc.cli.limits import Interrupted, interrupt_on_termination
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.records import dataclass
-from cplc.sweeps.executors import Cluster, Local
-from cplc.sweeps.job_grid import Wish
-from cplc.sweeps.jobs import Answered, Cell, Item, Limits, Row
-from cplc.sweeps.result_tables import Form, Line, Table, json_record, lines, restored, summed, written
+from cplc.sweeps.executors import DaskExecutor, LocalExecutor
+from cplc.sweeps.job_grid import SweepPlan
+from cplc.sweeps.jobs import Cell, Job, JobLimits, JobResult, ResultRow
+from cplc.sweeps.result_tables import (
+    ResultTable,
+    TableFormat,
+    TableRow,
+    json_record,
+    lines,
+    merged_parts,
+    restored,
+    written,
+)
 
-_SHOWN: Final = 500
+_MAX_ROWS_SHOWN: Final = 500
 """Rows of the table that people see; a file has all of them."""
-_BETWEEN: Final = 60.0
+_SAVE_INTERVAL_SECONDS: Final = 60.0
 """Seconds after which what is known is put on disk again."""
 
 
 @dataclass
-class Sweeping:
+class SweepRun:
     """What is known so far."""
 
-    wish: Wish
+    plan: SweepPlan
     form: Literal["text", "json"]
     colour: Colour
     known: Mapping[str, Sequence[Mapping[str, Cell]]]
     """What an earlier table says, by the keys of items."""
     path: Path | None
-    file_form: Form | None
-    found: dict[int, tuple[Line, ...]] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
+    file_form: TableFormat | None
+    found: dict[int, tuple[TableRow, ...]] = field(default_factory=dict)
+    rows: list[ResultRow] = field(default_factory=list)
     taken: int = 0
     """Items from the earlier table."""
     planned: int = 0
@@ -50,12 +59,14 @@ class Sweeping:
     interrupted: str | None = None
     _kept: float = field(default_factory=time.monotonic)
 
-    def answer(self, executor: AbstractContextManager[Local | Cluster], items: Iterator[Item], limits: Limits) -> None:
+    def answer(
+        self, executor: AbstractContextManager[LocalExecutor | DaskExecutor], items: Iterator[Job], limits: JobLimits
+    ) -> None:
         """Answer all items that the earlier table does not; workers have ended when this returns."""
         progress = output.Progress(self._doing)
         try:
             with (
-                termination(),
+                interrupt_on_termination(),
                 executor as where,
                 closing(where.answered(self._missing(items), limits, progress.show)) as answers,
             ):
@@ -73,43 +84,43 @@ class Sweeping:
         more = "" if self.is_planned else " or more"
         return f"{len(self.found)} of {self.planned}{more} jobs"
 
-    def _missing(self, items: Iterator[Item]) -> Iterator[tuple[int, Item]]:
+    def _missing(self, items: Iterator[Job]) -> Iterator[tuple[int, Job]]:
         """Yield the items that are still to be answered, each with its place."""
         for number, item in enumerate(items):
             self.planned = number + 1
-            records = self.known.get(item.key(program()))
+            records = self.known.get(item.key(program_fingerprint()))
             rows = restored(item, records) if records else None
             if rows is None:
                 yield number, item
             else:
                 self.taken += 1
-                self._take(Answered(number, item, rows, 0.0))
+                self._take(JobResult(number, item, rows, 0.0))
         self.is_planned = True
 
-    def _take(self, answered: Answered) -> None:
-        found = tuple(lines(answered, answered.item.key(program())))
-        self.found[answered.number] = found
+    def _take(self, answered: JobResult) -> None:
+        new_lines = tuple(lines(answered, answered.job.key(program_fingerprint())))
+        self.found[answered.number] = new_lines
         self.rows.extend(answered.rows)
         if self.form == "json":
-            records = Table(found).records()
-            output.write("".join(f"{_told(record, answered)}\n" for record in records))
-        if self.path is not None and time.monotonic() - self._kept > _BETWEEN:
-            self._write(_unfinished(self.path))
+            records = ResultTable(new_lines).records()
+            output.write("".join(f"{_row_document(record, answered)}\n" for record in records))
+        if self.path is not None and time.monotonic() - self._kept > _SAVE_INTERVAL_SECONDS:
+            self._write(_partial_path(self.path))
             self._kept = time.monotonic()
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ResultTable:
         """All that is known, in the order of the items."""
-        return Table(tuple(line for _, found in sorted(self.found.items()) for line in found))
+        return ResultTable(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
         """Say and write at the end what there is, unless something was wrong with the command."""
         yield
         if self.path is not None:
-            self._write(self.path if self.interrupted is None else _unfinished(self.path))
+            self._write(self.path if self.interrupted is None else _partial_path(self.path))
             if self.interrupted is None:
-                _unfinished(self.path).unlink(missing_ok=True)
+                _partial_path(self.path).unlink(missing_ok=True)
         if heat is not None and axes is not None and self.interrupted is None:
             self._draw(heat, axes)
         if self.form == "text":
@@ -119,21 +130,21 @@ class Sweeping:
 
     def _so_far(self) -> str:
         more = "" if self.is_planned else " or more"
-        said = f"{len(self.found)} of {self.planned}{more} jobs are done"
+        summary = f"{len(self.found)} of {self.planned}{more} jobs are done"
         if self.path is not None:
-            said += f"; resume with --resume {_unfinished(self.path)}"
-        return said
+            summary += f"; resume with --resume {_partial_path(self.path)}"
+        return summary
 
     def _write(self, path: Path) -> None:
         assert self.file_form is not None
         output.write_files({path: written(self.table, self.file_form)})
 
     def _draw(self, path: Path, axes: tuple[str, str]) -> None:
-        from cplc.sweeps.heatmap import NoHeatMap, heat_map
+        from cplc.sweeps.heatmap import HeatMapError, heat_map
 
         try:
-            output.write_file(path, heat_map(self.table, self.wish.options.ask, *axes))
-        except NoHeatMap as problem:
+            output.write_file(path, heat_map(self.table, self.plan.options.ask, *axes))
+        except HeatMapError as problem:
             raise click.UsageError(f"--heat-map: {problem}") from None
 
     @property
@@ -150,10 +161,10 @@ class Sweeping:
     # --- what people read
 
     def _text(self) -> str:
-        table = summed(self.table) if self.wish.options.ask == "simulate" else self.table
+        table = merged_parts(self.table) if self.plan.options.ask == "simulate" else self.table
         columns = table.columns()
         shown = {
-            name: list(map(_shown, cells)) for name, cells in columns.items() if name not in ("part", "seed", "key")
+            name: list(map(_cell_text, cells)) for name, cells in columns.items() if name not in ("part", "seed", "key")
         }
         varied = {name: cells for name, cells in shown.items() if len(set(cells)) > 1 or name in ("subject", "answer")}
         same = [
@@ -165,38 +176,38 @@ class Sweeping:
         head = "".join(f"{line}\n" for line in same)
         if self.taken:
             head += f"{self.taken} {'item is' if self.taken == 1 else 'items are'} from an earlier table\n"
-        return f"{head}{chr(10) if head else ''}{_aligned(varied)}{self._counted()}"
+        return f"{head}{chr(10) if head else ''}{_table_text(varied)}{self._counted()}"
 
     def _counted(self) -> str:
         if not self.rows:
             return ""
         counts = Counter(row.answer for row in self.rows if row.answer)
-        said = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
+        verdicts = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         wrong = sum(row.expected is False for row in self.rows)
         not_expected = f"; {wrong} not as expected" if wrong else ""
         sizes = f"{_count(len(self.found), 'job')}, {_count(len(self.rows), 'row')}"
-        return f"\n{sizes}{': ' + said if said else ''}{not_expected}\n"
+        return f"\n{sizes}{': ' + verdicts if verdicts else ''}{not_expected}\n"
 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _is_open(row: Row) -> bool:
+def _is_open(row: ResultRow) -> bool:
     return row.answer == "" and bool(row.reason) and not row.figures
 
 
-def _unfinished(path: Path) -> Path:
+def _partial_path(path: Path) -> Path:
     """Return where a table stands that is not whole yet."""
     return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
-def _told(record: dict[str, Cell], answered: Answered) -> str:
-    told = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
-    return json_text(told)
+def _row_document(record: dict[str, Cell], answered: JobResult) -> str:
+    document = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
+    return json_text(document)
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     match cell:
         case None:
             return ""
@@ -208,16 +219,16 @@ def _shown(cell: Cell) -> str:
             return printable(str(cell))
 
 
-def _aligned(columns: Mapping[str, Sequence[str]]) -> str:
+def _table_text(columns: Mapping[str, Sequence[str]]) -> str:
     """Return the columns side by side; numbers at the right."""
     if not columns:
         return ""
     parts = []
     for name, cells in columns.items():
-        some = cells[:_SHOWN]
+        some = cells[:_MAX_ROWS_SHOWN]
         width = max(len(name), *map(len, some))
         is_number = all(cell.lstrip("-").replace(".", "", 1).replace("e-", "").isdigit() for cell in some if cell)
         parts.append([one.rjust(width) if is_number else one.ljust(width) for one in (name.replace("_", " "), *some)])
     text = "".join("  ".join(cells).rstrip() + "\n" for cells in zip(*parts, strict=True))
-    more = len(next(iter(columns.values()))) - _SHOWN
+    more = len(next(iter(columns.values()))) - _MAX_ROWS_SHOWN
     return text + (f"… and {more} more rows: --output writes all of them\n" if more > 0 else "")

@@ -11,15 +11,15 @@ import click
 
 from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.input_files import description
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, asked_of, questions_of, reading_of
+from cplc.cli.input_files import input_description
+from cplc.cli.limits import Interrupted, Limits, run_supervised
+from cplc.cli.load import Channels, compile_file, questions_of, selected_questions
 from cplc.cli.options import colour_option, limit_options, model_options, names, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
-from cplc.cli.result_cache import Answers, answers, cache_option, is_wanted, shared
+from cplc.cli.result_cache import ResultStore, cache_option, is_enabled, shared_store, verify_cached
 from cplc.cli.start_time import began
-from cplc.cli.verify_run import Questions, Run, Said
-from cplc.cli.watch import watch_option, watched
+from cplc.cli.verify_run import Questions, RunMessage, VerifyRun
+from cplc.cli.watch import run_and_watch, watch_option
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.runtime import checkpointing
@@ -145,48 +145,50 @@ def command(
     if checkpoint is not None and (for_all or watch):
         raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     limits = Limits(timeout, memory)
-    kept = checkpointing_for(checkpoint, every, limits)
+    saved = checkpointing_for(checkpoint, every, limits)
     if watch:
-        return watched(lambda: [file])
+        return run_and_watch(lambda: [file])
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Said | Result]:
+    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | RunMessage | Result]:
         needs_protocol = formula is not None or bool(properties) or for_all
-        compilation, diagnostics = reading_of(
+        compilation, diagnostics = compile_file(
             file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol
         )
         yield diagnostics
         if compilation is None:
             if not any(one.is_error for one in diagnostics):
-                yield Said(f"{printable(file)}: declares macros only: there is nothing to verify")
+                yield RunMessage(f"{printable(file)}: declares macros only: there is nothing to verify")
             return
-        asked = _asked(compilation, properties, formula, assuming or ())
-        if not isinstance(asked, Questions):
-            yield asked
+        questions = _asked(compilation, properties, formula, assuming or ())
+        if not isinstance(questions, Questions):
+            yield questions
             return
         every = _every_size(compilation, counting, limits, run, vacuity=vacuity) if for_all else None
         if every is not None and not properties:
-            asked = replace(asked, asked=every.of_any_size(asked.asked))
-        yield tuple(warning for one in asked.asked for warning in one.warnings)
-        yield asked
+            questions = replace(questions, asked=every.of_any_size(questions.asked))
+        yield tuple(warning for one in questions.asked for warning in one.warnings)
+        yield questions
         if every is not None:
-            yield from every.verify(asked.asked, engine)
+            yield from every.verify(questions.asked, engine)
             return
-        stores: list[Answers] = []
-        if kept is not None:
-            store, said = kept.begin(compilation.system)
+        stores: list[ResultStore] = []
+        if saved is not None:
+            store, message = saved.begin(compilation.system)
             stores.append(store)
-            if said is not None:
-                yield Said(said)
-        if is_wanted(cache) and (others := shared()) is not None:
-            stores.append(others)
+            if message is not None:
+                yield RunMessage(message)
+        if is_enabled(cache) and (cache_store := shared_store()) is not None:
+            stores.append(cache_store)
         is_complete = True
-        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle):
+        for result in _answered(
+            compilation, questions.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle
+        ):
             is_complete &= result.answer != "unknown"
             yield result
-        if kept is not None:
-            kept.ended(is_complete=is_complete)
+        if saved is not None:
+            saved.ended(is_complete=is_complete)
 
-    run = Run(
+    run = VerifyRun(
         file=file,
         definitions=dict(definitions),
         form=form,
@@ -194,15 +196,15 @@ def command(
         strict=strict,
         detail=detail,
         asks_formula=formula is not None,
-        more_doing=lambda: "" if kept is None else kept.doing(),
+        more_doing=lambda: "" if saved is None else saved.doing(),
     )
     try:
-        for event in supervised(work(), limits, waiting=run.progress.show):
+        for event in run_supervised(work(), limits, waiting=run.progress.show):
             run.take(event)
     except (Interrupted, KeyboardInterrupt) as stop:
-        left = None if kept is None else kept.stopped(stop, run.tell)
+        message = None if saved is None else saved.stopped(stop, run.tell)
         run.stop(str(stop) or "the run was interrupted")
-        run.tell(left)
+        run.tell(message)
     except OSError:
         raise
     except Exception as problem:
@@ -213,8 +215,8 @@ def command(
     if itf is not None:
         run.write_traces(itf)
     run.finish()
-    if kept is not None and run.interrupted is None:
-        run.tell(kept.problem)
+    if saved is not None and run.interrupted is None:
+        run.tell(saved.problem)
     return run.exit
 
 
@@ -234,12 +236,12 @@ def _asked(
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
-    asked = asked_of(compilation, properties)
-    return Questions(asked, () if properties else compilation.model.switched_off)
+    questions = selected_questions(compilation, properties)
+    return Questions(questions, () if properties else compilation.model.switched_off)
 
 
 def _every_size(
-    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: Run, *, vacuity: bool
+    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: VerifyRun, *, vacuity: bool
 ) -> EverySize:
     """Return what verifies every size of a family, in the time that there is for so many questions."""
     from cplc.compilation import Compilation
@@ -252,37 +254,37 @@ def _every_size(
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
-        known = ", ".join(f"`{name}`" for name in problem.known) or "none here"
+        parameters = ", ".join(f"`{name}`" for name in problem.known) or "none here"
         message = (
             f"`{counting}` is not the size of a role family"
             if counting
             else "choose the size parameter of a role family"
         )
-        raise click.UsageError(f"--n: {message}; size parameters: {known}") from None
+        raise click.UsageError(f"--n: {message}; size parameters: {parameters}") from None
     return every
 
 
 def _answered(
     compilation: Compilation | IsplCompilation,
-    asked: Sequence[BoundQuestion],
+    questions: Sequence[BoundQuestion],
     engine: EngineName,
     *,
     vacuity: bool,
-    stores: Sequence[Answers],
+    stores: Sequence[ResultStore],
     on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
-    others = [one for one in asked if one.question.kind != "analysis"]
+    cacheable = [one for one in questions if one.question.kind != "analysis"]
 
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
         return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
-    told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
-    yield from answers(others, told, verify, stores)
-    if len(others) < len(asked):
+    key_document = {**input_description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
+    yield from verify_cached(cacheable, key_document, verify, stores)
+    if len(cacheable) < len(questions):
         from cplc.compilation import Compilation
-        from cplc.participant_analysis import Judge
+        from cplc.participant_analysis import ThresholdChecker
 
         assert isinstance(compilation, Compilation)
 
-        yield from Judge(compilation).answers(asked[len(others) :])
+        yield from ThresholdChecker(compilation).answers(questions[len(cacheable) :])

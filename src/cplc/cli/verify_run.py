@@ -38,14 +38,14 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Said:
+class RunMessage:
     """Something about the run itself."""
 
     text: str
 
 
 @dataclass
-class Run:
+class VerifyRun:
     """What is known so far. Only the main thread touches it."""
 
     file: str
@@ -90,7 +90,7 @@ class Run:
             return output.with_progress(doing) + self.more_doing()
         return "compiling"
 
-    def take(self, event: tuple[Diagnostic, ...] | Questions | Said | Result) -> None:
+    def take(self, event: tuple[Diagnostic, ...] | Questions | RunMessage | Result) -> None:
         """Say what is new."""
         self.progress.clear()
         if isinstance(event, tuple):
@@ -98,7 +98,7 @@ class Run:
             output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
         elif isinstance(event, Questions):
             self.asked, self.switched_off = event.asked, event.switched_off
-        elif isinstance(event, Said):
+        elif isinstance(event, RunMessage):
             self.tell(event.text)
         else:
             self.results.append(event)
@@ -123,13 +123,13 @@ class Run:
 
         self.progress.clear()
         self.interrupted = reason
-        for asked in self.asked[len(self.results) :]:
+        for bound_question in self.asked[len(self.results) :]:
             answer: Answer = "unknown"
             why = reason
-            if self.settled is not None and self.settled[0] is asked.question:
+            if self.settled is not None and self.settled[0] is bound_question.question:
                 answer, why = self.settled[1], f"its evidence was not computed: {reason}"
-            result = Result(asked.question, answer, "", 0.0, asked.system, reason=why)
-            if self.so_far is not None and self.so_far.question is asked.question:
+            result = Result(bound_question.question, answer, "", 0.0, bound_question.system, reason=why)
+            if self.so_far is not None and self.so_far.question is bound_question.question:
                 result = replace(result, sizes=self.so_far.sizes)
             self.results.append(result)
             self._show(result)
@@ -140,7 +140,7 @@ class Run:
         """Complete the document of a run that ends with an exception."""
         self.progress.clear()
         if self.form not in ("text", "concise"):
-            self.error = problem.format_message() if isinstance(problem, ClickException) else _bug(problem)
+            self.error = problem.format_message() if isinstance(problem, ClickException) else _bug_text(problem)
             self._write_whole()
 
     def finish(self) -> None:
@@ -209,8 +209,8 @@ class Run:
         if not self.results:
             return
         counts = Counter(map(self._verdict, self.results))
-        said = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
-        output.write(f"{printable(self.file)}: {said}\n")
+        summary = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
+        output.write(f"{printable(self.file)}: {summary}\n")
 
     def _verdict(self, result: Result) -> Standing:
         if result.answer == "unknown":
@@ -229,10 +229,10 @@ class Run:
             return
         from cplc.report.outcome import Outcome
 
-        told = [(result, self._verdict(result)) for result in self.results]
-        found = in_order(self.diagnostics)
+        verdicts = [(result, self._verdict(result)) for result in self.results]
+        diagnostics = in_order(self.diagnostics)
         stopped = self.error or self.interrupted
-        outcome = Outcome("verify", self.file, __version__, found, told, stopped, self.switched_off)
+        outcome = Outcome("verify", self.file, __version__, diagnostics, verdicts, stopped, self.switched_off)
         output.write(document(self.form, outcome))
 
     def _write_document(self) -> None:
@@ -270,7 +270,7 @@ def is_plain(result: Result) -> bool:
     return result.question.is_usual and result.answer == "holds" and not more
 
 
-def _bug(problem: Exception) -> str:
+def _bug_text(problem: Exception) -> str:
     return f"this is a bug in cplc: {type(problem).__name__}: {problem}"
 
 

@@ -23,17 +23,17 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
-from cplc.cli.input_files import FILES_READ, Contents, digest, told_in
+from cplc.cli.input_files import FILES_READ, Contents, digest, files_read
 from cplc.cli.load import STANDARD_INPUT
-from cplc.cli.signals import REQUESTS_TO_END, TERMINATIONS, handling
+from cplc.cli.signals import REQUESTS_TO_END, TERMINATIONS, handle_signals
 from cplc.records import dataclass
 
-_POLL = 0.1
-_GLANCES = 10
+_POLL_SECONDS = 0.1
+_POLLS_PER_FOLDER_SCAN = 10
 """Folders are looked into for new files that much less often."""
-_ABSENCE = 1.0
+_MAX_ABSENCE_SECONDS = 1.0
 """So long may a file be away before that counts."""
-_UNREST = 2.0
+_MAX_SETTLE_SECONDS = 2.0
 """So long at most to wait for files that change again and again to come to rest."""
 
 _Stamp = tuple[int, int, int, int] | None
@@ -43,7 +43,7 @@ watch_option = click.option(
 )
 
 
-def watched(named: Callable[[], Sequence[str]]) -> Exit:
+def run_and_watch(named: Callable[[], Sequence[str]]) -> Exit:
     """Run this command without ``--watch``, and again after each change, until it is interrupted.
 
     Return what the last run that was finished returned. ``named`` returns the files that the command is about now.
@@ -55,43 +55,47 @@ def watched(named: Callable[[], Sequence[str]]) -> Exit:
     arguments: Sequence[str] = click.get_current_context().find_root().obj or sys.argv[1:]
     again = [argument for argument in arguments if argument != "--watch"]
     code = Exit.UNKNOWN
-    with tempfile.TemporaryDirectory(prefix="cplc-") as folder, _ending_politely(), suppress(KeyboardInterrupt):
+    with (
+        tempfile.TemporaryDirectory(prefix="cplc-") as folder,
+        _interrupt_on_termination(),
+        suppress(KeyboardInterrupt),
+    ):
         for returned in _runs(again, named, str(Path(folder) / "read.json")):
             code = returned
     return code
 
 
-def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], told: str) -> Iterator[Exit]:
+def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], record_path: str) -> Iterator[Exit]:
     """Yield what each run returns that comes to its end."""
     while True:
-        Path(told).unlink(missing_ok=True)
+        Path(record_path).unlink(missing_ok=True)
         names = named()
-        files = _Files({os.path.normpath(name): digest(name) for name in names})
-        with _run(arguments, told) as process:
+        files = _WatchedFiles({os.path.normpath(name): digest(name) for name in names})
+        with _run(arguments, record_path) as process:
             changed: Sequence[str] = ()
             while process.poll() is None and not changed:
-                time.sleep(_POLL)
-                files.known.update(told_in(told))
+                time.sleep(_POLL_SECONDS)
+                files.known.update(files_read(record_path))
                 changed = files.changed()
-            files.known.update(told_in(told))
+            files.known.update(files_read(record_path))
             if process.returncode is not None:
                 yield _exit(process.returncode)
         if not changed:
-            there = [name for name, what in files.known.items() if what]
-            output.write(f"watching {_listed(there)}; Ctrl-C stops\n", err=True)
-            changed = _change(files, names, named)
+            existing = [name for name, what in files.known.items() if what]
+            output.write(f"watching {_list_names(existing)}; Ctrl-C stops\n", err=True)
+            changed = _wait_for_change(files, names, named)
         files.rest()
-        output.write(f"{_listed(changed)} changed\n", err=True)
+        output.write(f"{_list_names(changed)} changed\n", err=True)
 
 
-def _change(files: _Files, names: Sequence[str], named: Callable[[], Sequence[str]]) -> Sequence[str]:
+def _wait_for_change(files: _WatchedFiles, names: Sequence[str], named: Callable[[], Sequence[str]]) -> Sequence[str]:
     """Wait until some file has changed, or there are others than these; return which."""
     for count in itertools.count(1):
         if changed := files.changed():
             return changed
-        if count % _GLANCES == 0 and (others := set(names) ^ set(named())):
-            return sorted(others)
-        time.sleep(_POLL)
+        if count % _POLLS_PER_FOLDER_SCAN == 0 and (renamed := set(names) ^ set(named())):
+            return sorted(renamed)
+        time.sleep(_POLL_SECONDS)
     raise AssertionError
 
 
@@ -100,7 +104,7 @@ def _exit(code: int) -> Exit:
 
 
 @dataclass
-class _Files:
+class _WatchedFiles:
     """What was in the files when they were read; what they look like from outside while that is still in them."""
 
     known: Contents
@@ -108,20 +112,22 @@ class _Files:
 
     def changed(self) -> list[str]:
         """Return the files with something else in them now; one that is away only for a moment is not among them."""
-        found = self._different()
+        changed_names = self._different()
         waited = 0.0
-        while waited < _ABSENCE and any(self.known[name] and not os.path.exists(name) for name in found):
-            time.sleep(_POLL)
-            waited += _POLL
-            found = self._different()
-        return found
+        while waited < _MAX_ABSENCE_SECONDS and any(
+            self.known[name] and not os.path.exists(name) for name in changed_names
+        ):
+            time.sleep(_POLL_SECONDS)
+            waited += _POLL_SECONDS
+            changed_names = self._different()
+        return changed_names
 
     def rest(self) -> None:
         """Wait until nothing changes any more."""
         waited, before = 0.0, None
-        while waited < _UNREST and before != (before := [_stamp(name) for name in self.known]):
-            time.sleep(_POLL)
-            waited += _POLL
+        while waited < _MAX_SETTLE_SECONDS and before != (before := [_stamp(name) for name in self.known]):
+            time.sleep(_POLL_SECONDS)
+            waited += _POLL_SECONDS
 
     def _different(self) -> list[str]:
         return [name for name in self.known if self._differs(name)]
@@ -138,26 +144,26 @@ class _Files:
 
 def _stamp(name: str) -> _Stamp:
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _listed(names: Sequence[str]) -> str:
-    first, *others = names or ["nothing"]
-    return f"{first} and {len(others)} more" if others else first
+def _list_names(names: Sequence[str]) -> str:
+    first, *rest = names or ["nothing"]
+    return f"{first} and {len(rest)} more" if rest else first
 
 
 @contextmanager
-def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes]]:
+def _run(arguments: Sequence[str], record_path: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a run that Ctrl-C does not reach; end it in any case."""
     command = [sys.executable, "-P", "-m", "cplc", *arguments]
-    environment = os.environ | {FILES_READ: told}
+    environment = os.environ | {FILES_READ: record_path}
     sys.stdout.flush()
     process = None
     try:
-        with _held_back():
+        with _deferred_requests():
             if sys.platform == "win32":
                 flags = subprocess.CREATE_NEW_PROCESS_GROUP
                 process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, creationflags=flags)
@@ -171,21 +177,21 @@ def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
+def _deferred_requests() -> Iterator[None]:
     """Let a request to end wait: the new process is there before anybody holds it, and would be left to itself."""
     waiting: list[int] = []
-    with handling(lambda number, _: waiting.append(number), REQUESTS_TO_END):
+    with handle_signals(lambda number, _: waiting.append(number), REQUESTS_TO_END):
         yield
     if waiting:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def _ending_politely() -> Iterator[None]:
+def _interrupt_on_termination() -> Iterator[None]:
     """Let every request to end be one that ends the run, too."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with handling(stop, TERMINATIONS):
+    with handle_signals(stop, TERMINATIONS):
         yield

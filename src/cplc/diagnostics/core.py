@@ -13,7 +13,7 @@ from cplc.source import Span
 
 Severity = Literal["error", "warning", "remark"]
 """A remark is for information: it fails nothing, not even where warnings do."""
-_CERTAIN: Final = 3
+MIN_LENGTH_FOR_ONE_EDIT: Final = 3
 """Of a shorter name, one letter is too much to be certain what is meant."""
 
 
@@ -58,26 +58,28 @@ class Rule:
         return Diagnostic(self.code, self.severity, message, span, notes)
 
 
-def did_you_mean(written: str, known: Iterable[str]) -> tuple[Note, ...]:
+def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
     """Return a note with the closest known name, if one is close."""
-    names = list(dict.fromkeys(known))
+    names = list(dict.fromkeys(known_names))
     match get_close_matches(written, names, n=1, cutoff=0.6):
         case [close]:
-            is_certain = len(close) >= _CERTAIN and [name for name in names if _differ_once(written, name)] == [close]
+            is_certain = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [
+                name for name in names if _is_one_edit_apart(written, name)
+            ] == [close]
             return (Note(f"did you mean `{close}`?", replacement=close if is_certain else None),)
         case _:
             return ()
 
 
-def _differ_once(left: str, right: str) -> bool:
-    """Tell whether one letter is missing, too many or wrong, or two neighbours have changed places."""
+def _is_one_edit_apart(left: str, right: str) -> bool:
+    """Return whether one letter is missing, too many or wrong, or two neighbours have changed places."""
     shorter, longer = sorted((left, right), key=len)
-    same = _shared(shorter, longer)
-    end = _shared(shorter[same:][::-1], longer[same:][::-1])
+    same = _common_prefix_length(shorter, longer)
+    end = _common_prefix_length(shorter[same:][::-1], longer[same:][::-1])
     inside, outside = shorter[same : len(shorter) - end], longer[same : len(longer) - end]
     return (len(inside), len(outside)) in ((0, 1), (1, 1)) or (len(outside) == 2 and inside == outside[::-1])
 
 
-def _shared(left: str, right: str) -> int:
+def _common_prefix_length(left: str, right: str) -> int:
     """Return how many characters two texts have in common at their beginning."""
     return next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), len(left))

@@ -17,8 +17,8 @@ from cplc.source import Span
 Part = Literal["error", "warning", "remark", "note", "place", "frame", "message"]
 Style = Callable[[str, Part], str]
 
-_TAB = 4
-_BEFORE, _MARKED, _AFTER = 60, 80, 40
+TAB_WIDTH = 4
+MAX_COLUMNS_BEFORE, MAX_COLUMNS_MARKED, MAX_COLUMNS_AFTER = 60, 80, 40
 """How many characters of a line are shown before, in and after the marked place."""
 
 
@@ -29,8 +29,8 @@ def plain(text: str, part: Part) -> str:
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the diagnostics sorted by file and place; what was found twice is kept once."""
-    found = dict.fromkeys(diagnostics)
-    return sorted(found, key=lambda found: (found.span.source.name, found.span.start, found.span.end, found.code))
+    unique = dict.fromkeys(diagnostics)
+    return sorted(unique, key=lambda unique: (unique.span.source.name, unique.span.start, unique.span.end, unique.code))
 
 
 def rendered(diagnostics: Iterable[Diagnostic], style: Style = plain, *, limit: int = 50) -> str:
@@ -108,8 +108,18 @@ def _marked_line(span: Span) -> tuple[str, tuple[str, str]]:
     line = span.source.line(number)
     first = min(column - 1, len(line))
     last = max(first, min(first + span.end - span.start, len(line)))
-    cut_from = max(0, first - _BEFORE) if len(line) > _BEFORE + _MARKED + _AFTER else 0
-    cut_to = min(len(line), max(min(last, first + _MARKED) + _AFTER, cut_from + _BEFORE + _MARKED + _AFTER))
+    cut_from = (
+        max(0, first - MAX_COLUMNS_BEFORE)
+        if len(line) > MAX_COLUMNS_BEFORE + MAX_COLUMNS_MARKED + MAX_COLUMNS_AFTER
+        else 0
+    )
+    cut_to = min(
+        len(line),
+        max(
+            min(last, first + MAX_COLUMNS_MARKED) + MAX_COLUMNS_AFTER,
+            cut_from + MAX_COLUMNS_BEFORE + MAX_COLUMNS_MARKED + MAX_COLUMNS_AFTER,
+        ),
+    )
     last = min(last, cut_to)
     head = "…" if cut_from else ""
     tail = "…" if cut_to < len(line) else ""
@@ -125,7 +135,7 @@ def _expanded(text: str, column: int) -> str:
     out: list[str] = []
     for char in text:
         if char == "\t":
-            piece = " " * (_TAB - column % _TAB)
+            piece = " " * (TAB_WIDTH - column % TAB_WIDTH)
         else:
             piece = printable(char)
         out.append(piece)

@@ -37,7 +37,7 @@ def projected_graph(
     names = sorted(variables, key=list(system.variable).index)
     slices = IndependentComponents(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
-    part = slices.of(slices.relevant(Atom(about, "")))
+    part = slices.slice(slices.components_of(Atom(about, "")))
     stepper = SuccessorGenerator(part)
     packing, mask = stepper.packing, stepper.packing.mask(names)
     writing = [bool(step.writes.intersection(names)) for step in part.steps]

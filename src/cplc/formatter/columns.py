@@ -49,7 +49,7 @@ class _Row:
         match self.line.declared:
             case ast.Property(title=None, assuming=()) | ast.Message() | ast.Commitment() | ast.Claim() | ast.Fact():
                 in_order = all(left.rank < right.rank for left, right in pairwise(self.cells))
-                fits = len(_natural(self)) <= WIDEST and not any("\n" in cell.text for cell in self.cells)
+                fits = len(_unaligned(self)) <= WIDEST and not any("\n" in cell.text for cell in self.cells)
                 return type(self.line.declared) if in_order and fits else None
             case _:
                 return None
@@ -62,7 +62,7 @@ def text_of(lines: Sequence[Line], marks: Marks) -> str:
     for line in lines:
         within = line.declared or within
         rows.append(_row(line, within, marks))
-    texts = [_natural(row) for row in rows]
+    texts = [_unaligned(row) for row in rows]
     for block in _blocks(rows):
         for index, text in zip(block, _aligned([rows[index] for index in block]), strict=True):
             texts[index] = text
@@ -74,7 +74,7 @@ def text_of(lines: Sequence[Line], marks: Marks) -> str:
 
 
 def _row(line: Line, within: Node | None, marks: Marks) -> _Row:
-    tokens = [_settled(token, line.indent) for token in line.tokens]
+    tokens = [_reindented(token, line.indent) for token in line.tokens]
     comment = ""
     if len(tokens) > 1 and tokens[-1].kind == "comment" and tokens[-2].kind != "comment":
         comment = tokens.pop().text
@@ -87,7 +87,7 @@ def _row(line: Line, within: Node | None, marks: Marks) -> _Row:
     return _Row(line, tuple(cells), comment)
 
 
-def _settled(token: Token, indent: int) -> Token:
+def _reindented(token: Token, indent: int) -> Token:
     """Return a comment of several lines as it stands at that indentation: asterisks below each other."""
     if token.kind != "comment" or "\n" not in token.text:
         return token
@@ -131,7 +131,7 @@ def _value(line: Line, tokens: Sequence[Token]) -> int | None:
 # --- side by side
 
 
-def _natural(row: _Row) -> str:
+def _unaligned(row: _Row) -> str:
     """Return a line that stands below nothing."""
     text = " " * row.line.indent + row.cells[0].text
     for before, cell in pairwise(row.cells):
@@ -148,7 +148,7 @@ def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
     block: list[int] = []
     for index, row in enumerate(rows):
         kind = row.kind
-        if row.line.blank_before or (row.line.declared is not None and not _goes_with(rows, block, row, kind)):
+        if row.line.blank_before or (row.line.declared is not None and not _continues_block(rows, block, row, kind)):
             yield block
             block = []
         if kind is not None:
@@ -156,8 +156,8 @@ def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
     yield block
 
 
-def _goes_with(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind: type | None) -> bool:
-    """Tell whether a declaration leaves the block before it open; one that is too wide for columns does."""
+def _continues_block(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind: type | None) -> bool:
+    """Return whether a declaration leaves the block before it open; one that is too wide for columns does."""
     if not block:
         return True
     first = rows[block[0]]
@@ -170,14 +170,14 @@ def _aligned(rows: Sequence[_Row]) -> list[str]:
     aligned = list(rows)
     while True:
         columns = _columns(aligned)
-        texts = {id(row): _placed(row, columns) for row in aligned}
+        texts = {id(row): _aligned_row(row, columns) for row in aligned}
         if max(map(len, texts.values()), default=0) <= WIDEST:
-            return [texts.get(id(row)) or _natural(row) for row in rows]
-        aligned.sort(key=lambda row: len(_natural(row)))
+            return [texts.get(id(row)) or _unaligned(row) for row in rows]
+        aligned.sort(key=lambda row: len(_unaligned(row)))
         del aligned[len(aligned) - len(aligned) // 8 - 1 :]
 
 
-def _placed(row: _Row, columns: dict[tuple[int, int], int]) -> str:
+def _aligned_row(row: _Row, columns: dict[tuple[int, int], int]) -> str:
     text = ""
     for cell in row.cells:
         text = text.ljust(columns[cell.rank]) + cell.text

@@ -35,8 +35,8 @@ class Line:
 
 def lines_of(tokens: Sequence[Token], marks: Marks) -> list[Line]:
     """Return the lines of a text, from its tokens in order."""
-    broken = list(_broken(tokens, marks))
-    laying = _Laying(marks)
+    broken = list(_with_line_breaks(tokens, marks))
+    laying = _LayoutState(marks)
     rows: list[list[Token]] = []
     for token in broken:
         if token.newlines or not rows:
@@ -50,12 +50,12 @@ def lines_of(tokens: Sequence[Token], marks: Marks) -> list[Line]:
     return [laying.line(row, lead) for row, lead in zip(rows, reversed(leads), strict=True)]
 
 
-def _broken(tokens: Sequence[Token], marks: Marks) -> Iterator[Token]:
+def _with_line_breaks(tokens: Sequence[Token], marks: Marks) -> Iterator[Token]:
     """Yield the tokens with the line breaks before them as they shall be."""
     kept_together = _short_blocks(tokens, marks)
     previous: Token | None = None
     leads = True
-    """Whether only comments stand before this in its line."""
+    """True if only comments stand before this in its line."""
     for index, token in enumerate(tokens):
         newlines = token.newlines
         if previous is not None and not newlines:
@@ -80,7 +80,7 @@ def _ends_line(token: Token) -> bool:
 
 def _short_blocks(tokens: Sequence[Token], marks: Marks) -> set[int]:
     """Return the positions in blocks that were written on one line and may stay there: those of roles and the like."""
-    found: set[int] = set()
+    positions: set[int] = set()
     head = 0
     for index, token in enumerate(tokens):
         declared = marks.declarations.get(token.start)
@@ -94,12 +94,12 @@ def _short_blocks(tokens: Sequence[Token], marks: Marks) -> set[int]:
         block = range(index, end + 1)
         fits = len(joined(tokens[head : end + 1])) <= WIDEST - 2 * INDENT
         if fits and not any(tokens[at].newlines or _ends_line(tokens[at]) for at in block[1:]):
-            found.update(block)
-    return found
+            positions.update(block)
+    return positions
 
 
 @dataclass
-class _Laying:
+class _LayoutState:
     """What is open where a line begins."""
 
     marks: Marks

@@ -122,7 +122,7 @@ def tokens_of(source: Source, marks: Marks) -> list[Token]:
     scanned = scan(source)
     pieces = [(match.start(), match.end(), False) for match in _TOKEN.finditer(scanned.text)]
     pieces += [(start, end, True) for start, end in scanned.comments]
-    found: list[Token] = []
+    tokens: list[Token] = []
     last: Token | None = None  # the last that is no comment
     braces: list[bool] = []
     position = 0
@@ -131,7 +131,7 @@ def tokens_of(source: Source, marks: Marks) -> list[Token]:
         newlines = source.text.count("\n", position, start)
         position = end
         if is_comment:
-            found.append(Token(text.rstrip(), start, end, "comment", newlines))
+            tokens.append(Token(text.rstrip(), start, end, "comment", newlines))
             continue
         kind = _kind(text, start, marks)
         sense = _sense(text, kind, start, last, marks)
@@ -141,9 +141,9 @@ def tokens_of(source: Source, marks: Marks) -> list[Token]:
             sense = "block"
         last = Token(text, start, end, kind, newlines, sense)
         if start in marks.message_names:
-            found = _with_colon(found)
-        found.append(last)
-    return found
+            tokens = _with_colon(tokens)
+        tokens.append(last)
+    return tokens
 
 
 def _kind(text: str, start: int, marks: Marks) -> Kind:
@@ -173,9 +173,9 @@ def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) 
             return ""
 
 
-def _with_colon(found: list[Token]) -> list[Token]:
+def _with_colon(tokens: list[Token]) -> list[Token]:
     """Mark the colon before the name of a message; comments may stand between."""
-    index = next(index for index in range(len(found) - 1, -1, -1) if found[index].kind != "comment")
-    colon = found[index]
-    found[index] = Token(colon.text, colon.start, colon.end, colon.kind, colon.newlines, "of message")
-    return found
+    index = next(index for index in range(len(tokens) - 1, -1, -1) if tokens[index].kind != "comment")
+    colon = tokens[index]
+    tokens[index] = Token(colon.text, colon.start, colon.end, colon.kind, colon.newlines, "of message")
+    return tokens

@@ -1,12 +1,11 @@
-"""Conditional commitments of CTLcc over the channel of promises, in terms of knowledge.
+"""Conditional commitments of CTLcc over a channel of promises, defined by knowledge.
 
-Of each commitment of a channel a state says one of three things: it is promised, it is offered (conditional), or
-neither. A state t is accessible from s iff every commitment that is promised at s is kept at t; every one that is
-offered at s is still offered or kept at t; and no other one is promised at t. Where nothing is offered at s, this is
-the accessibility of `C`.
+At each state a commitment of a channel is promised, offered (conditional), or neither. A state t is accessible from s
+iff every commitment promised at s is kept at t; every commitment offered at s is still offered or kept at t; and no
+other commitment is promised at t. If nothing is offered at s, this is the accessibility relation of `C`.
 
-Reference: El Kholy, Bentahar, El-Menshawy, Qu and Dssouli, "Conditional commitments: reasoning and model checking",
-ACM Transactions on Software Engineering and Methodology 24(2), 2014.
+Reference: El Kholy, Bentahar, El-Menshawy, Qu and Dssouli, "Conditional commitments: reasoning and model checking", ACM
+Transactions on Software Engineering and Methodology 24(2), 2014.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ def conditional_meaning(formula: Conditional) -> Formula:
         case "FuS":
             return And((_all_kept(channel), _weak(channel, p, q), p))
         case _:
-            ended = Atom(disj(offer.ended for offer in channel.offers), f"{channel.name} {_ENDED[formula.operation]}")
+            ended = Atom(disj(offer.ended for offer in channel.offers), f"{channel.name} {_ENDINGS[formula.operation]}")
             strong = _strong(channel, p, q)
             before = _strong(channel, p, q, with_ended=True)
             now = () if formula.other is None else (_strong(formula.other, p, q),)
             return And((ended, Not(p), Not(strong), before, *now))
 
 
-_ENDED = {
+_ENDINGS = {
     "CaS": "was cancelled",
     "ReS": "was released",
     "DeS": "was delegated",
@@ -59,16 +58,16 @@ def _weak(channel: Offering, p: Formula, q: Formula, *, with_ended: bool = False
     """Return where something is promised or offered, and ``p -> q`` holds wherever all of it is kept or offered."""
     offered = [_offered(offer, with_ended) for offer in channel.offers]
     stands = Atom(disj((channel.promises.bound, *offered)), f"{channel.name} promises or offers something")
-    return And((stands, *_wherever_kept(channel, Implies(p, q), with_ended)))
+    return And((stands, *_in_accessible_states(channel, Implies(p, q), with_ended)))
 
 
 def _strong(channel: Offering, p: Formula, q: Formula, *, with_ended: bool = False) -> Formula:
     """Return a weak commitment whose antecedent holds in some accessible state."""
-    never = And(_wherever_kept(channel, Not(p), with_ended))
+    never = And(_in_accessible_states(channel, Not(p), with_ended))
     return And((_weak(channel, p, q, with_ended=with_ended), Not(never)))
 
 
-def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tuple[Formula, ...]:
+def _in_accessible_states(channel: Offering, content: Formula, with_ended: bool) -> tuple[Formula, ...]:
     """Return formulas that hold together iff the content holds in every accessible state.
 
     One for each set of commitments that may be offered here. Claim: let E be the set that is offered at s. Then t is
@@ -80,7 +79,7 @@ def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tup
     promises = channel.promises
     here = [_offered(offer, with_ended) for offer in channel.offers]
     possible = [(False,) if expr == FALSE else (False, True) for expr in here]
-    found: list[Formula] = []
+    cases: list[Formula] = []
     for chosen in product(*possible):
         is_here = conj(expr if taken else negate(expr) for expr, taken in zip(here, chosen, strict=True))
         if is_here == FALSE:
@@ -88,16 +87,16 @@ def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tup
         taken = [offer for offer, is_taken in zip(channel.offers, chosen, strict=True) if is_taken]
         unobserved = {offer.promised for offer in taken}
         observed = tuple(expr for expr in promises.promised if expr not in unobserved)
-        there = conj((promises.caught_up, *(disj((offer.offered, offer.kept)) for offer in taken)))
+        accessible = conj((promises.caught_up, *(disj((offer.offered, offer.kept)) for offer in taken)))
         condition = Atom(
-            there, f"all that {channel.name} promises is kept, and what it offers is kept or still offered", True
+            accessible, f"all that {channel.name} promises is kept, and what it offers is kept or still offered", True
         )
         besides = f"{OFFERED}{', '.join(offer.name for offer in taken)}" if taken else ""
-        known = KnownFrom(observed, Implies(condition, content), channel.name + besides)
+        knowledge = KnownFrom(observed, Implies(condition, content), channel.name + besides)
         if is_here == TRUE:
-            return (known,)
-        found.append(Or((Not(Atom(is_here, f"{channel.name} offers the same", True)), known)))
-    return tuple(found)
+            return (knowledge,)
+        cases.append(Or((Not(Atom(is_here, f"{channel.name} offers the same", True)), knowledge)))
+    return tuple(cases)
 
 
 def _offered(offer: Offer, with_ended: bool) -> Expr:

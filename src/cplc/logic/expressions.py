@@ -1,7 +1,7 @@
-"""Expressions over the variables of a system, and functions that build simple ones.
+"""Expressions over the variables of a system, with constructors that simplify.
 
-Values are truth values, whole numbers and words; every variable has a finite domain. Expressions are total:
-arithmetic on what is not a number does not occur, and lowering guards every partial reading.
+Values are Booleans, integers and words; every variable has a finite domain. Expressions are total: arithmetic applies
+to numbers alone, and lowering guards every partial operation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class _CachedHash:
     __slots__ = ("_hash",)
     _hash: int
 
-    def _kept_hash(self) -> int:
+    def _cached_hash(self) -> int:
         try:
             return self._hash
         except AttributeError:
-            found = hash(tuple([getattr(self, name) for name in self.__slots__]))
-            object.__setattr__(self, "_hash", found)
-            return found
+            value = hash(tuple([getattr(self, name) for name in self.__slots__]))
+            object.__setattr__(self, "_hash", value)
+            return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +46,21 @@ class Read:
 class Not(_CachedHash):
     operand: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
 class And(_CachedHash):
     operands: tuple[Expr, ...]
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
 class Or(_CachedHash):
     operands: tuple[Expr, ...]
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Equal(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Less(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Arith(_CachedHash):
     left: Expr
     right: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Ite(_CachedHash):
     then: Expr
     otherwise: Expr
 
-    __hash__ = _CachedHash._kept_hash
+    __hash__ = _CachedHash._cached_hash
 
 
 Expr = Const | Read | Not | And | Or | Equal | Less | Arith | Ite
@@ -120,32 +120,32 @@ def is_false(expr: Expr) -> bool:
 
 def conj(operands: Iterable[Expr]) -> Expr:
     """Return the conjunction, flattened, without duplicates and constants."""
-    kept: dict[Expr, None] = {}
+    distinct: dict[Expr, None] = {}
     for operand in operands:
         if is_false(operand):
             return FALSE
         if isinstance(operand, And):
-            kept.update(dict.fromkeys(operand.operands))
+            distinct.update(dict.fromkeys(operand.operands))
         elif not is_true(operand):
-            kept[operand] = None
-    if not kept:
+            distinct[operand] = None
+    if not distinct:
         return TRUE
-    return next(iter(kept)) if len(kept) == 1 else And(tuple(kept))
+    return next(iter(distinct)) if len(distinct) == 1 else And(tuple(distinct))
 
 
 def disj(operands: Iterable[Expr]) -> Expr:
     """Return the disjunction, flattened, without duplicates and constants."""
-    kept: dict[Expr, None] = {}
+    distinct: dict[Expr, None] = {}
     for operand in operands:
         if is_true(operand):
             return TRUE
         if isinstance(operand, Or):
-            kept.update(dict.fromkeys(operand.operands))
+            distinct.update(dict.fromkeys(operand.operands))
         elif not is_false(operand):
-            kept[operand] = None
-    if not kept:
+            distinct[operand] = None
+    if not distinct:
         return FALSE
-    return next(iter(kept)) if len(kept) == 1 else Or(tuple(kept))
+    return next(iter(distinct)) if len(distinct) == 1 else Or(tuple(distinct))
 
 
 def negate(operand: Expr) -> Expr:
@@ -236,24 +236,24 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def length(expr: Expr, limit: int) -> int:
     """Return the number of operators and operands, written out; anything above the limit, if it is more than that."""
-    found, stack = 0, [expr]
-    while stack and found <= limit:
-        found += 1
+    count, stack = 0, [expr]
+    while stack and count <= limit:
+        count += 1
         stack.extend(children(stack.pop()))
-    return found
+    return count
 
 
 def reads(expr: Expr) -> frozenset[str]:
     """Return the variables that occur."""
-    found: set[str] = set()
+    variables: set[str] = set()
     stack = [expr]
     while stack:
         top = stack.pop()
         if isinstance(top, Read):
-            found.add(top.variable)
+            variables.add(top.variable)
         elif not isinstance(top, Const):
             stack += children(top)
-    return frozenset(found)
+    return frozenset(variables)
 
 
 def substitute(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
@@ -291,12 +291,12 @@ def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
                 return expr
             return TRUE if values[name] == constant else FALSE
         case And(operands):
-            return _joined(And, operands, values, TRUE, FALSE)
+            return _evaluated_operands(And, operands, values, TRUE, FALSE)
         case Or(operands):
-            return _joined(Or, operands, values, FALSE, TRUE)
+            return _evaluated_operands(Or, operands, values, FALSE, TRUE)
         case Not(operand):
-            left = partially_evaluate(operand, values)
-            return expr if left is operand else negate(left)
+            rest = partially_evaluate(operand, values)
+            return expr if rest is operand else negate(rest)
         case Read(name):
             return Const(values[name]) if name in values else expr
         case Const():
@@ -305,18 +305,18 @@ def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
             return substitute(expr, {name: Const(values[name]) for name in reads(expr) if name in values})
 
 
-def _joined(
+def _evaluated_operands(
     kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Const, settling: Const
 ) -> Expr:
     """Return what is left of a conjunction or disjunction."""
-    kept: list[Expr] = []
+    open_operands: list[Expr] = []
     for operand in operands:
-        left = partially_evaluate(operand, values)
-        if isinstance(left, Const):
-            if left.value is settling.value:
+        rest = partially_evaluate(operand, values)
+        if isinstance(rest, Const):
+            if rest.value is settling.value:
                 return settling
-        elif isinstance(left, kind):
-            kept += left.operands
+        elif isinstance(rest, kind):
+            open_operands += rest.operands
         else:
-            kept.append(left)
-    return neutral if not kept else kept[0] if len(kept) == 1 else kind(tuple(kept))
+            open_operands.append(rest)
+    return neutral if not open_operands else open_operands[0] if len(open_operands) == 1 else kind(tuple(open_operands))

@@ -1,7 +1,7 @@
-"""State and path formulas over a system. A few primitives and readable derived shapes; engines see nothing else.
+"""State and path formulas over a system: CTL* with past, knowledge, commitments and strategies.
 
-One type for both: what is said of a path stands below a path quantifier, and only there. A state formula below
-temporal operators is said of the state the path has come to.
+State and path formulas share one type. A path formula occurs only below a path quantifier. A state formula below
+temporal operators is evaluated at the current state of the path.
 """
 
 from __future__ import annotations
@@ -445,10 +445,10 @@ def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formu
             return And((bound(formula), some_path_keeps(formula), all_keeping_paths_satisfy(formula)))
         case Commits(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
-            known = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
+            knowledge = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
             if channel.bound == TRUE:
-                return known
-            return And((Atom(channel.bound, f"{channel.name} promises something"), known))
+                return knowledge
+            return And((Atom(channel.bound, f"{channel.name} promises something"), knowledge))
         case Fulfils(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
             return And((caught_up, Commits(channel, operand)))

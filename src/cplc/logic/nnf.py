@@ -1,9 +1,9 @@
-"""Path formulas in a form that says more directly what a run must do; every rule here is a law of single paths.
+"""Negation normal form of path formulas, with rewriting that simplifies their automata.
 
-Negation goes down to what a state or the next step decides; weak until becomes release. ``F`` goes over ``|`` and
-``G`` over ``&``, doubled operators become one, and what only the far future decides (Boolean combinations of ``G F``
-and ``F G``: their value is the same all along a path) is taken out of the operators that stand over it. The past is
-left where it is: a law that holds at every position of every path holds with any past.
+Negations are pushed down to state formulas and to steps; weak until becomes release. ``F`` is distributed over ``|``
+and ``G`` over ``&``, and doubled operators are merged. Prefix-independent conjuncts and disjuncts (Boolean combinations
+of ``G F`` and ``F G``) are moved out of the operators above them. Past operators stay in place. Each rewriting is an
+equivalence at every position of every path, so it holds with any past.
 """
 
 from __future__ import annotations
@@ -44,50 +44,52 @@ def to_nnf(path: Formula) -> Formula:
 
     Left negated are `Taken` and, for the first position of a path, `HAS_PREDECESSOR`.
     """
-    return _true(path)
+    return _positive(path)
 
 
-def _true(path: Formula) -> Formula:
+def _positive(path: Formula) -> Formula:
     if is_state_formula(path):
         return path
     match path:
         case Not(operand):
-            return _false(operand)
+            return _negative(operand)
         case And(operands):
-            return conjunction(map(_true, operands))
+            return conjunction(map(_positive, operands))
         case Or(operands):
-            return disjunction(map(_true, operands))
+            return disjunction(map(_positive, operands))
         case Implies(left, right):
-            return disjunction((_false(left), _true(right)))
+            return disjunction((_negative(left), _positive(right)))
         case Iff(left, right):
-            return disjunction((conjunction((_true(left), _true(right))), conjunction((_false(left), _false(right)))))
+            return disjunction(
+                (conjunction((_positive(left), _positive(right))), conjunction((_negative(left), _negative(right))))
+            )
         case Next(operand):
-            return _next(_true(operand))
+            return _next(_positive(operand))
         case Finally(operand, bound):
-            return _finally(_true(operand), bound)
+            return _finally(_positive(operand), bound)
         case Globally(operand, bound):
-            return _globally(_true(operand), bound)
+            return _globally(_positive(operand), bound)
         case Until(left, right, bound):
-            return until(_true(left), _true(right), bound)
+            return until(_positive(left), _positive(right), bound)
         case WeakUntil(left, right):
-            return _release(_true(right), disjunction((_true(left), _true(right))))
+            return _release(_positive(right), disjunction((_positive(left), _positive(right))))
         case Release(left, right):
-            return _release(_true(left), _true(right))
+            return _release(_positive(left), _positive(right))
         case Previous(operand):
-            return Previous(_true(operand))
+            return Previous(_positive(operand))
         case Once(operand):
-            return Once(_true(operand))
+            return Once(_positive(operand))
         case Historically(operand):
-            return Historically(_true(operand))
+            return Historically(_positive(operand))
         case Since(left, right):
-            return Since(_true(left), _true(right))
+            return Since(_positive(left), _positive(right))
         case Shorthand(operand):
-            return _true(operand)
+            return _positive(operand)
         case _:
             return path
 
 
-def _false(path: Formula) -> Formula:
+def _negative(path: Formula) -> Formula:
     """Return the normal form of the negation.
 
     ``!(p U<=k q)``: either q does not come within k, or p fails first; ``!(p S q)`` in the same way backwards.
@@ -96,44 +98,50 @@ def _false(path: Formula) -> Formula:
         return path.operand if isinstance(path, Not) else Not(path)
     match path:
         case Not(operand):
-            return _true(operand)
+            return _positive(operand)
         case And(operands):
-            return disjunction(map(_false, operands))
+            return disjunction(map(_negative, operands))
         case Or(operands):
-            return conjunction(map(_false, operands))
+            return conjunction(map(_negative, operands))
         case Implies(left, right):
-            return conjunction((_true(left), _false(right)))
+            return conjunction((_positive(left), _negative(right)))
         case Iff(left, right):
-            return disjunction((conjunction((_true(left), _false(right))), conjunction((_false(left), _true(right)))))
+            return disjunction(
+                (conjunction((_positive(left), _negative(right))), conjunction((_negative(left), _positive(right))))
+            )
         case Next(operand):
-            return _next(_false(operand))
+            return _next(_negative(operand))
         case Finally(operand, bound):
-            return _globally(_false(operand), bound)
+            return _globally(_negative(operand), bound)
         case Globally(operand, bound):
-            return _finally(_false(operand), bound)
+            return _finally(_negative(operand), bound)
         case Until(left, right, None):
-            return _release(_false(left), _false(right))
+            return _release(_negative(left), _negative(right))
         case Until(left, right, bound):
-            missing = _false(right)
-            return disjunction((_globally(missing, bound), until(missing, conjunction((missing, _false(left))), bound)))
+            missing = _negative(right)
+            return disjunction(
+                (_globally(missing, bound), until(missing, conjunction((missing, _negative(left))), bound))
+            )
         case WeakUntil(left, right):
-            missing = _false(right)
-            return until(missing, conjunction((missing, _false(left))), None)
+            missing = _negative(right)
+            return until(missing, conjunction((missing, _negative(left))), None)
         case Release(left, right):
-            return until(_false(left), _false(right), None)
+            return until(_negative(left), _negative(right), None)
         case Previous(operand):
             return (
-                Not(path) if path == HAS_PREDECESSOR else disjunction((Not(HAS_PREDECESSOR), Previous(_false(operand))))
+                Not(path)
+                if path == HAS_PREDECESSOR
+                else disjunction((Not(HAS_PREDECESSOR), Previous(_negative(operand))))
             )
         case Once(operand):
-            return Historically(_false(operand))
+            return Historically(_negative(operand))
         case Historically(operand):
-            return Once(_false(operand))
+            return Once(_negative(operand))
         case Since(left, right):
-            missing = _false(right)
-            return disjunction((Historically(missing), Since(missing, conjunction((missing, _false(left))))))
+            missing = _negative(right)
+            return disjunction((Historically(missing), Since(missing, conjunction((missing, _negative(left))))))
         case Shorthand(operand):
-            return _false(operand)
+            return _negative(operand)
         case _:
             return Not(path)
 
@@ -142,13 +150,13 @@ def _false(path: Formula) -> Formula:
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
-    found = tuple(dict.fromkeys(one for part in parts for one in conjuncts(part)))
-    return found[0] if len(found) == 1 else And(found)
+    operands = tuple(dict.fromkeys(one for part in parts for one in conjuncts(part)))
+    return operands[0] if len(operands) == 1 else And(operands)
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
-    found = tuple(dict.fromkeys(one for part in parts for one in disjuncts(part)))
-    return found[0] if len(found) == 1 else Or(found)
+    operands = tuple(dict.fromkeys(one for part in parts for one in disjuncts(part)))
+    return operands[0] if len(operands) == 1 else Or(operands)
 
 
 def conjuncts(path: Formula) -> tuple[Formula, ...]:
@@ -175,28 +183,28 @@ def has_past_operators(path: Formula) -> bool:
     return not is_state_formula(path) and (isinstance(path, Past) or any(map(has_past_operators, children(path))))
 
 
-def _taken_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
+def _extract_conjuncts(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
     """Apply an operator that goes with conjunctions of something and what lasts: ``F(p & l)`` is ``F p & l``."""
     lasting = [part for part in conjuncts(path) if is_prefix_independent(part)]
-    others = [part for part in conjuncts(path) if not is_prefix_independent(part)]
-    return conjunction((*((over(conjunction(others)),) if others else ()), *lasting)) if lasting else over(path)
+    local = [part for part in conjuncts(path) if not is_prefix_independent(part)]
+    return conjunction((*((over(conjunction(local)),) if local else ()), *lasting)) if lasting else over(path)
 
 
-def _left_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
+def _extract_disjuncts(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
     """Apply an operator that goes with disjunctions of something and what lasts: ``G(p | l)`` is ``G p | l``."""
     lasting = [part for part in disjuncts(path) if is_prefix_independent(part)]
-    others = [part for part in disjuncts(path) if not is_prefix_independent(part)]
-    return disjunction((*((over(disjunction(others)),) if others else ()), *lasting)) if lasting else over(path)
+    local = [part for part in disjuncts(path) if not is_prefix_independent(part)]
+    return disjunction((*((over(disjunction(local)),) if local else ()), *lasting)) if lasting else over(path)
 
 
 def _next(operand: Formula) -> Formula:
-    return _taken_out(operand, lambda rest: _left_out(rest, Next))
+    return _extract_conjuncts(operand, lambda rest: _extract_disjuncts(rest, Next))
 
 
 def _finally(operand: Formula, bound: int | None) -> Formula:
     if bound is not None:
-        return _taken_out(operand, lambda rest: Finally(rest, bound) if bound else rest)
-    return disjunction(_taken_out(part, _finally_one) for part in disjuncts(operand))
+        return _extract_conjuncts(operand, lambda rest: Finally(rest, bound) if bound else rest)
+    return disjunction(_extract_conjuncts(part, _finally_one) for part in disjuncts(operand))
 
 
 def _finally_one(operand: Formula) -> Formula:
@@ -211,8 +219,8 @@ def _finally_one(operand: Formula) -> Formula:
 
 def _globally(operand: Formula, bound: int | None) -> Formula:
     if bound is not None:
-        return _left_out(operand, lambda rest: Globally(rest, bound) if bound else rest)
-    return conjunction(_left_out(part, _globally_one) for part in conjuncts(operand))
+        return _extract_disjuncts(operand, lambda rest: Globally(rest, bound) if bound else rest)
+    return conjunction(_extract_disjuncts(part, _globally_one) for part in conjuncts(operand))
 
 
 def _globally_one(operand: Formula) -> Formula:
@@ -228,8 +236,8 @@ def _globally_one(operand: Formula) -> Formula:
 def until(left: Formula, right: Formula, bound: int | None) -> Formula:
     if bound == 0:
         return right
-    return disjunction(_taken_out(part, lambda rest: Until(left, rest, bound)) for part in disjuncts(right))
+    return disjunction(_extract_conjuncts(part, lambda rest: Until(left, rest, bound)) for part in disjuncts(right))
 
 
 def _release(left: Formula, right: Formula) -> Formula:
-    return conjunction(_left_out(part, lambda rest: Release(left, rest)) for part in conjuncts(right))
+    return conjunction(_extract_disjuncts(part, lambda rest: Release(left, rest)) for part in conjuncts(right))

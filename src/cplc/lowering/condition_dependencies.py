@@ -25,7 +25,7 @@ class ConditionDependencies:
     @cached_property
     def _mentions(self) -> dict[str, list[str]]:
         index: dict[str, list[str]] = {}
-        for life in self._model.lives:
+        for life in self._model.commitments_and_claims:
             for name in dict.fromkeys(_names(conditions_of(life), self._model)):
                 index.setdefault(name, []).append(life.name)
         return index
@@ -33,7 +33,7 @@ class ConditionDependencies:
     @cached_property
     def _dependents(self) -> dict[str, list[str]]:
         index: dict[str, list[str]] = {}
-        for life in self._model.lives:
+        for life in self._model.commitments_and_claims:
             for other in depends_on(self.lifecycles, life.name):
                 index.setdefault(other, []).append(life.name)
         return index
@@ -47,7 +47,7 @@ class ConditionDependencies:
         """
         return tuple(
             c.name
-            for c in self._model.lives
+            for c in self._model.commitments_and_claims
             if self._changes_outside_effects(c) or self._depends_on_outer_content(c.name)
         )
 
@@ -171,7 +171,7 @@ class ConditionDependencies:
     @cached_property
     def _position(self) -> dict[str, int]:
         """The position of each commitment and claim in the protocol."""
-        return {life.name: rank for rank, life in enumerate(self._model.lives)}
+        return {life.name: rank for rank, life in enumerate(self._model.commitments_and_claims)}
 
 
 def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:

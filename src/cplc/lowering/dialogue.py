@@ -98,7 +98,7 @@ def last_moves_in(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
     """Yield the sides whose last move a formula depends on, each with the commitment or claim of the move."""
     match term:
         case Social("SC" | "SCc", debtor, creditor):
-            for name in sorted(model.moved_on):
+            for name in sorted(model.subjects_of_moves):
                 if {debtor, creditor} == set(model.parties[name]) and debtor in last_moves(model, name):
                     yield debtor, name
         case _:

@@ -110,7 +110,7 @@ class Interpretation:
         is_open: Expr = e.TRUE
         if UNANSWERED in term.standings:
             is_open = e.one_of(state, sorted(dialogue.open_states(self.model, term.commitment)))
-        if term.commitment not in self.model.moved_on:
+        if term.commitment not in self.model.subjects_of_moves:
             return is_open if UNANSWERED in term.standings else e.FALSE
         standing = e.one_of(e.Read(standing_of(state.variable)), sorted(term.standings))
         return e.conj((is_open, standing))

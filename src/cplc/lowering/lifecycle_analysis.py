@@ -150,13 +150,13 @@ def analyse_lifecycles(
         claim.name: dialogue.possible_states(claim, involving[claim.name], contents[claim.name].monitor.decided)
         for claim in model.claims
     }
-    moved_on = {name: dialogue.standings(name, involving[name]) for name in model.moved_on}
-    arguments = {name: dialogue.arguments(name, involving[name]) for name in model.moved_on}
+    subjects_of_moves = {name: dialogue.standings(name, involving[name]) for name in model.subjects_of_moves}
+    arguments = {name: dialogue.arguments(name, involving[name]) for name in model.subjects_of_moves}
     last_moves: dict[str, dict[str, dict[dialogue.Move, str]]] = {}
     for role, name in sorted(recalled):
         last_moves.setdefault(name, {})[role] = dialogue.last_moves(model, name)[role]
     return LifecycleAnalysis(
-        model, observers, possible, retained, frozenset(suspended), moved_on, arguments, last_moves, contents
+        model, observers, possible, retained, frozenset(suspended), subjects_of_moves, arguments, last_moves, contents
     )
 
 

@@ -185,7 +185,8 @@ def _observers(model: CheckedModel, required_views: set[View]) -> dict[str | Non
     A view requires the subjects of its conditions, and those transferred to or from it by messages of the observer.
     """
     mentioned = {
-        life.name: {name for term in conditions_of(life) for name in states_in(term, model)} for life in model.lives
+        life.name: {name for term in conditions_of(life) for name in states_in(term, model)}
+        for life in model.commitments_and_claims
     }
     handed: dict[View, set[str]] = {}
     for message in model.messages:
@@ -224,7 +225,7 @@ def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Vari
             for name, (kind, domain) in zip(copy_variables(message, role), domains, strict=True):
                 yield Variable(name, domain, (domain[0],), kind, role, message.name)
     for observer, observable in lifecycles.observers.items():
-        for life in model.lives:
+        for life in model.commitments_and_claims:
             if life.name not in observable:
                 continue
             is_local = observer is not None and (observer, life.name) in local

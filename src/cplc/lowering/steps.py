@@ -282,7 +282,7 @@ class StepBuilder:
         for message in messages:
             updates |= self.clearing_updates(message)
         for observer, observable in self.lifecycles.observers.items():
-            for life in self.model.lives:
+            for life in self.model.commitments_and_claims:
                 if life.name in observable and life.scope in inner:
                     for name, _, domain in self.lifecycles.variables(life.name, observer):
                         updates[name] = e.Const(domain[0])

@@ -17,7 +17,7 @@ from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lower import lifecycles_and_variables
 from cplc.semantics.model import CheckedModel
 from cplc.source import Span
-from cplc.system.satisfying_assignments import independent, satisfying_assignments
+from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
 
 MAX_ASSIGNMENTS = 1 << 14
 """Combinations of values above which a conjunct is left to `cplc verify`."""
@@ -40,8 +40,8 @@ def contradictory_fairness(model: CheckedModel) -> Iterator[Diagnostic]:
 
 def unmeetable(span: Span) -> Diagnostic:
     """Return the warning for an unsatisfiable fairness condition at this place."""
-    message = "This condition of fairness holds in no state, so no run is fair"
-    hint = Note("every question about runs is answered by `unknown`: leave the condition out, or correct it")
+    message = "This fairness condition holds in no state, so no run is fair"
+    hint = Note("correct the condition or leave it out: without fair runs, every question about runs is `unknown`")
     return rules.UNMEETABLE_FAIRNESS.at(span, message, hint)
 
 
@@ -50,7 +50,7 @@ def is_contradictory(domains: Mapping[str, Sequence[Value]], expr: Expr) -> bool
     if e.is_false(expr):
         return True
     inner_scopes = {name: domains[name] for name in sorted(reads(expr))}
-    for names, part in independent(inner_scopes, expr):
+    for names, part in independent_groups(inner_scopes, expr):
         if prod(len(domains[name]) for name in names) <= MAX_ASSIGNMENTS:
             among = {name: domains[name] for name in names}
             if next(satisfying_assignments(among, part), None) is None:

@@ -21,43 +21,43 @@ from cplc.logic.formulas import Formula
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.questions import BoundQuestion
 from cplc.reductions.components import IndependentComponents, conjuncts_of
-from cplc.semantics.data_independence import Obstacle
+from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
 _Part = tuple[Formula, System, frozenset[str]]
 """A formula, what it depends on, and who is assumed to keep going there."""
 
 
-def cutoff(sizes: Sizes, question: Question) -> Proof | Obstacle:
+def cutoff(sizes: Sizes, question: Question) -> Proof | NotUniform:
     """Return a size that is a cutoff for the question, or why none was established."""
     obstacle, members = sizes.uniformity.obstacle, sizes.members_in(question)
     if obstacle is not None:
         return obstacle
-    if isinstance(members, Obstacle):
+    if isinstance(members, NotUniform):
         return members
     least, greatest = sizes.bounds
     size = max(2, least, members)
     if size + 1 > greatest:
-        return Obstacle(f"`{sizes.parameter}` ends at {greatest}", sizes.place)
-    asked, more = sizes.asked(question, size), sizes.asked(question, size + 1)
-    if isinstance(asked, Obstacle):
-        return asked
-    if isinstance(more, Obstacle):
+        return NotUniform(f"`{sizes.parameter}` ends at {greatest}", sizes.place)
+    smaller, more = sizes.asked(question, size), sizes.asked(question, size + 1)
+    if isinstance(smaller, NotUniform):
+        return smaller
+    if isinstance(more, NotUniform):
         return more
     later = _parts(more)
-    if all(part in later for part in _parts(asked)):
+    if all(part in later for part in _parts(smaller)):
         return Proof(size, "a cutoff: further members change nothing that it depends on")
-    return Obstacle("what it depends on grows with every member", question.span or sizes.place)
+    return NotUniform("what it depends on grows with every member", question.span or sizes.place)
 
 
-def _parts(asked: BoundQuestion) -> list[_Part]:
+def _parts(question: BoundQuestion) -> list[_Part]:
     """Return what the question comes down to."""
-    slices = IndependentComponents(asked.question.system or asked.system)
+    slices = IndependentComponents(question.question.system or question.system)
 
     def part(formula: Formula) -> _Part:
-        system = slices.of(slices.relevant(formula))
+        system = slices.slice(slices.components_of(formula))
         acting = {justice.role for justice in system.justice}
         agents = tuple(agent for agent in system.agents if agent.local)
-        return formula, replace(system, header=(), agents=agents), asked.question.assuming & acting
+        return formula, replace(system, header=(), agents=agents), question.question.assuming & acting
 
-    return [part(formula) for formula in conjuncts_of(asked.question.formula)]
+    return [part(formula) for formula in conjuncts_of(question.question.formula)]

@@ -12,7 +12,7 @@ from cplc.compilation import Compilation
 from cplc.questions import BoundQuestion, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.work_budget import charge
-from cplc.semantics.data_independence import Obstacle, Uniformity
+from cplc.semantics.data_independence import NotUniform, UniformityCheck
 from cplc.semantics.resolved import LiteralTree, ParameterValue
 from cplc.source import Span
 
@@ -20,9 +20,9 @@ from cplc.source import Span
 class NotCounting(LookupError):
     """The parameter counts nobody, or none was named and there is not just one; ``known`` are those that do."""
 
-    def __init__(self, known: Sequence[str]) -> None:
+    def __init__(self, counting: Sequence[str]) -> None:
         super().__init__()
-        self.known = tuple(known)
+        self.known = tuple(counting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class Sizes:
     @cached_property
     def parameter(self) -> str:
         names = [name for name, _ in self.compilation.model.parameters]
-        known = [name for name in names if self._of(name).families and self._bounds_of(name)]
-        if self.given not in known and (self.given or len(known) != 1):
-            raise NotCounting(known)
-        return self.given or known[0]
+        counting = [name for name in names if self._of(name).families and self._bounds_of(name)]
+        if self.given not in counting and (self.given or len(counting) != 1):
+            raise NotCounting(counting)
+        return self.given or counting[0]
 
-    def _of(self, name: str) -> Uniformity:
+    def _of(self, name: str) -> UniformityCheck:
         return self.compilation.uniformity(name)
 
     @property
-    def uniformity(self) -> Uniformity:
+    def uniformity(self) -> UniformityCheck:
         return self._of(self.parameter)
 
     @property
@@ -106,17 +106,17 @@ class Sizes:
             self._made[size] = replace(self.compilation, parameters=parameters, _systems={})
         return self._made[size]
 
-    def asked(self, question: Question, size: int) -> BoundQuestion | Obstacle:
+    def asked(self, question: Question, size: int) -> BoundQuestion | NotUniform:
         """Return the question as it is asked at one size, or why it is not."""
         compilation = self._charged(size)
         if compilation.ok:
             with suppress(UnknownQuestion):
-                (asked,) = compilation.questions((question.name,))
-                same = replace(asked.question, advisory=question.advisory, is_usual=question.is_usual)
-                return replace(asked, question=same)
-            return Obstacle(f"it is not asked for {self.parameter} = {size}", self.place)
+                (bound,) = compilation.questions((question.name,))
+                same = replace(bound.question, advisory=question.advisory, is_usual=question.is_usual)
+                return replace(bound, question=same)
+            return NotUniform(f"it is not asked for {self.parameter} = {size}", self.place)
         error = next(one for one in compilation.diagnostics if one.is_error)
-        return Obstacle(error.message, self.place)
+        return NotUniform(error.message, self.place)
 
     def questions(self, size: int) -> tuple[BoundQuestion, ...]:
         """Return what the file asks at one size; nothing where it has errors."""
@@ -129,6 +129,6 @@ class Sizes:
         charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
         return compilation
 
-    def members_in(self, question: Question) -> int | Obstacle:
+    def members_in(self, question: Question) -> int | NotUniform:
         """Return how many members each formula of the question speaks of at most."""
         return self.uniformity.of_property(question.name) if question.kind == "property" else 1

@@ -1,46 +1,47 @@
-"""The independent part of a system that a formula depends on.
+"""Slicing into independent components: keep the components of a system that a formula depends on.
 
-Two variables are connected when one step reads or writes both, or when one justice speaks of steps on both; the
-connected components of a system never influence each other. Initial values are free of each other as well, so the
-reachable states are the product of the components' reachable states. A formula has the same value at a state of the
-whole system and at that state cut down to a union W of components (the slice) that contains
+Definition: two variables are connected if one step reads or writes both, or if one justice constraint contains steps on
+both. The connected components do not influence each other. Initial values are independent as well, so the set of
+reachable states is the product of the components' reachable states.
+
+Claim: a formula has the same value at a state and at its projection to a union W of components (the slice) that
+contains
 
 * every variable of its atoms,
 * every variable that the steps of its ``does(…)`` read or write,
 * every variable of the system's fairness conditions,
 * for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
-* for every strategy by local states, every variable that a member of the group sees, reads or writes.
+* for every uniform strategy, every variable that a member of the group observes, reads or writes.
 
-Paths. A run of the whole system, cut down to W, is a run of the slice of the same length: steps outside W become idle
-steps, which no ``does(…)`` in the formula is about, and justice of steps in W reads W alone, so fair runs stay fair.
-Conversely a run of the slice becomes one of the whole by steps of the other components put between its own, in turn
-for each justice there: each can be met from every state, as none of them is disabled by what happens in W. In W these
-steps are stutter steps, and any finite prefix can be kept without. So where `is_stutter_invariant` holds both
-directions hold, for a path formula and its negation. Where it says no, as for ``A G X p`` or ``E (F Y p)``, the formula
-may tell whether others move in between, and everything is relevant.
+Proof, paths: the projection of a run to W is a run of the slice of the same length. Steps outside W become idle steps,
+which no ``does(…)`` in the formula names. Justice of steps in W reads W alone, so fair runs stay fair. Conversely, a
+run of the slice becomes a run of the whole system if steps of the other components are interleaved with it, in turn for
+each justice constraint outside W. Each constraint can be met from every state, since nothing in W disables those steps.
+In W the interleaved steps are stutter steps, and they can start after any finite prefix. Where `is_stutter_invariant`
+returns true, both directions therefore hold, for a path formula and its negation. Where it returns false, as for ``A G
+X p`` or ``E (F Y p)``, the formula may observe stuttering, and all variables are relevant.
 
-Restricted paths. ``E{α}``: steps that are not allowed are missing on both sides, in W as outside, and so is their
-justice; the argument is the same for the steps that are left, whatever they are. Those outside W are not needed to
-answer: a state that has no allowed step there idles. So the variables of α's steps are not relevant as such.
+Restricted paths: ``E{α}`` removes the same steps and their justice on both sides, in W and outside. The argument
+applies to the remaining steps. A state outside W that has no allowed step idles, so the variables of the steps in α are
+not relevant by themselves.
 
-Strategies. What a group enforces rests on pushing: a send of the group or a justice, enabled, leads into what is won
-already, while the steps of others keep to it. A push outside W leads from ``(w, v)`` to ``(w, v')``; if that is won,
-so is ``(w, v)``, by induction on the rounds of the fixpoint, in which membership depends on W alone. Steps of others
-outside W keep the state in W, hence what is won and what the push keeps to. So the group wins at ``(w, v)`` iff at
-``w``. For ``X`` and ``G`` likewise. Where each member decides by its own local state the argument fails, because what
-it sees outside W is more to decide by: it may count there, and insist on one thing before another. With all that the
-members see and do in W nothing outside it is theirs; what is left there goes on in turn as above, and goals on states
-bear pauses.
+Strategies: the group wins by insisting on a send, or by waiting for a justice constraint, that leads into the winning
+region while the steps of others stay in it. A step outside W that does so leads from ``(w, v)`` to ``(w, v')``. By
+induction on the rounds of the fixpoint, membership depends on W alone, so ``(w, v)`` is won already. Steps of others
+outside W keep the state in W. Hence the group wins at ``(w, v)`` iff it wins at ``w``; likewise for ``X`` and ``G``.
+With uniform strategies a member could use what it observes outside W as a memory. W therefore contains all that members
+observe and do; other components then run in turn as above, and goals on states are stutter-invariant.
 
-Knowledge. The reachable states are a product and so is indistinguishability; on the components outside W it is
-reflexive, so it relates some state there to each, and the operand does not depend on which.
+Knowledge: the reachable states are a product, and so is indistinguishability. Outside W it is reflexive: it relates
+every state there to some state, and the operand does not depend on which.
 
-Commitments. ``debtor -> creditor`` accessibility asks for equal local states of the debtor, for the creditor's copies
-to have caught up, and for equal values of the creditor's other variables. All copies lie in W, so on the components
-outside W it is the identity on variables of the two and nothing on others: a product again, and reflexive there. A
-``C`` or ``Fu`` over the slice has the value that it has over the whole.
+Commitments: ``debtor -> creditor`` accessibility requires equal local states of the debtor, copies of the creditor that
+have caught up, and equal values of the creditor's other variables. All copies lie in W. Outside W accessibility is the
+identity on variables of the two agents and unrestricted on others: again a product, and reflexive.
 
-Synchronous systems are not cut: in a round everybody acts, and whoever cannot stops all others.
+Synchronous systems are not sliced: all players act in each round, and a player without an action blocks all others.
+
+Reference for stuttering: Lamport, "What good is temporal logic?", 1983.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class IndependentComponents:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._made: dict[frozenset[str], System] = {}
+        self._parts: dict[frozenset[str], System] = {}
 
     @cached_property
     def components(self) -> tuple[frozenset[str], ...]:
@@ -97,8 +98,8 @@ class IndependentComponents:
             return name
 
         for group in self._connected():
-            first, *others = group or ("",)
-            for other in others:
+            first, *rest = group or ("",)
+            for other in rest:
                 leader[find(other)] = find(first)
         members: dict[str, list[str]] = {}
         for variable in self.system.variables:
@@ -116,7 +117,7 @@ class IndependentComponents:
     def _component_of(self) -> dict[str, frozenset[str]]:
         return {name: component for component in self.components for name in component}
 
-    def relevant(self, formula: Formula) -> frozenset[str]:
+    def components_of(self, formula: Formula) -> frozenset[str]:
         """Return the components that the value of the formula depends on."""
         if self.system.is_synchronous:
             return frozenset(self.system.variable)
@@ -136,40 +137,40 @@ class IndependentComponents:
                 case Taken(steps):
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
                 case Enforces(group, _, uniform=True):
-                    named |= self._of_group(group)
+                    named |= self._group_variables(group)
                 case OnPaths(_, path) if not is_stutter_invariant(path):
                     return frozenset(self.system.variable)
                 case _:
                     pass
-        return self.closed(named)
+        return self.component_closure(named)
 
     @cached_property
     def _footprints(self) -> dict[str, frozenset[str]]:
         return {step.name: step.footprint for step in self.system.steps}
 
-    def _of_group(self, group: Iterable[str]) -> frozenset[str]:
+    def _group_variables(self, group: Iterable[str]) -> frozenset[str]:
         """Return what these agents see, and what their steps read or write."""
-        seen = (frozenset(self.system.agent[name].local) for name in group)
-        return frozenset().union(*seen, *(step.footprint for step in self.system.steps if step.actor in group))
+        local_states = (frozenset(self.system.agent[name].local) for name in group)
+        return frozenset().union(*local_states, *(step.footprint for step in self.system.steps if step.actor in group))
 
-    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+    def slice_conjuncts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
         together: dict[frozenset[str], list[Formula]] = {}
         for part in conjuncts_of(formula):
-            together.setdefault(self.relevant(part), []).append(part)
-        return (formula,) if len(together) == 1 else tuple(map(_joined, together.values()))
+            together.setdefault(self.components_of(part), []).append(part)
+        return (formula,) if len(together) == 1 else tuple(map(_conjunction, together.values()))
 
-    def closed(self, variables: Iterable[str]) -> frozenset[str]:
+    def component_closure(self, variables: Iterable[str]) -> frozenset[str]:
         """Return the union of the components of these variables."""
         return frozenset().union(*{self._component_of[name] for name in variables})
 
-    def of(self, variables: frozenset[str]) -> System:
+    def slice(self, variables: frozenset[str]) -> System:
         """Return the part of the system that these components are; all of it is the system itself."""
         if len(variables) == len(self.system.variables):
             return self.system
-        made = self._made.get(variables)
+        made = self._parts.get(variables)
         if made is None:
-            made = self._made[variables] = _cut(self.system, variables, self._messages)
+            made = self._parts[variables] = _restricted_system(self.system, variables, self._messages)
         return made
 
     @cached_property
@@ -193,41 +194,43 @@ def components(system: System) -> tuple[frozenset[str], ...]:
 
 def relevant_variables(system: System, formula: Formula) -> frozenset[str]:
     """Return the variables of the components that the value of the formula depends on."""
-    return IndependentComponents(system).relevant(formula)
+    return IndependentComponents(system).components_of(formula)
 
 
 def slice_of(system: System, variables: Iterable[str]) -> System:
     """Return the part of the system that the components of these variables are."""
     slices = IndependentComponents(system)
-    return slices.of(slices.closed(variables))
+    return slices.slice(slices.component_closure(variables))
 
 
 def count_reachable(system: System, count: Callable[[System], int]) -> int:
     """Return the number of reachable states, the product of those of the components as ``count`` counts them."""
     slices = IndependentComponents(system)
-    return prod(count(slices.of(component)) for component in slices.components)
+    return prod(count(slices.slice(component)) for component in slices.components)
 
 
-def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
+def _restricted_system(
+    system: System, variables: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
+) -> System:
     """Keep what lies within a union of components. Steps that touch no variable are everywhere."""
     new_index: dict[int, int] = {}
     for index, step in enumerate(system.steps):
-        if step.footprint <= kept:
+        if step.footprint <= variables:
             new_index[index] = len(new_index)
     return replace(
-        restrict_declarations(system, kept, messages),
-        steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
+        restrict_declarations(system, variables, messages),
+        steps=tuple(_cut_step(system.steps[index], variables) for index in new_index),
         justice=tuple(
             Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
             for justice in system.justice
             if all(index in new_index for index in justice.steps)
         ),
-        fairness=tuple(condition for condition in system.fairness if reads(condition) <= kept),
+        fairness=tuple(condition for condition in system.fairness if reads(condition) <= variables),
     )
 
 
 def restrict_declarations(
-    system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
+    system: System, retained: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
 ) -> System:
     """Return what is declared, but for what needs other variables than these; steps and fairness stay as they are.
 
@@ -235,52 +238,52 @@ def restrict_declarations(
     """
     return replace(
         system,
-        variables=tuple(variable for variable in system.variables if variable.name in kept),
+        variables=tuple(variable for variable in system.variables if variable.name in retained),
         agents=tuple(
-            replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in system.agents
+            replace(agent, local=tuple(name for name in agent.local if name in retained)) for agent in system.agents
         ),
-        shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= kept),
-        messages=tuple(message for message, variables in messages if variables <= kept),
+        shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= retained),
+        messages=tuple(message for message, variables in messages if variables <= retained),
         commitments=tuple(
-            replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
+            replace(commitment, views=tuple(view for view in commitment.views if view[1] in retained))
             for commitment in system.commitments
-            if commitment.variable in kept
-            and _within(kept, commitment.antecedent, commitment.consequent, commitment.on_course)
+            if commitment.variable in retained
+            and _within(retained, commitment.antecedent, commitment.consequent, commitment.on_course)
         ),
         claims=tuple(
-            replace(claim, views=tuple(view for view in claim.views if view[1] in kept))
+            replace(claim, views=tuple(view for view in claim.views if view[1] in retained))
             for claim in system.claims
-            if claim.variable in kept and _within(kept, claim.content, claim.on_course)
+            if claim.variable in retained and _within(retained, claim.content, claim.on_course)
         ),
-        hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= kept),
+        hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= retained),
     )
 
 
-def _cut_step(step: Step, kept: frozenset[str]) -> Step:
+def _cut_step(step: Step, variables: frozenset[str]) -> Step:
     """Return the step without operations that need other variables."""
     inside = tuple(
-        operation for operation in step.operations if _within(kept, operation.applicable, operation.state_before)
+        operation for operation in step.operations if _within(variables, operation.applicable, operation.state_before)
     )
     return step if len(inside) == len(step.operations) else replace(step, operations=inside)
 
 
-def _within(kept: frozenset[str], *conditions: Expr) -> bool:
-    return all(reads(condition) <= kept for condition in conditions)
+def _within(variables: frozenset[str], *conditions: Expr) -> bool:
+    return all(reads(condition) <= variables for condition in conditions)
 
 
-def _joined(parts: list[Formula]) -> Formula:
+def _conjunction(parts: list[Formula]) -> Formula:
     """Return the conjunction; what is to hold in every state is said once."""
     always: list[Formula] = []
-    others: list[Formula] = []
+    remaining: list[Formula] = []
     for part in parts:
         match part:
             case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
                 always.append(operand)
             case _:
-                others.append(part)
+                remaining.append(part)
     if always:
-        others.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
-    return And(tuple(others)) if len(others) > 1 else others[0]
+        remaining.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
+    return And(tuple(remaining)) if len(remaining) > 1 else remaining[0]
 
 
 def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:

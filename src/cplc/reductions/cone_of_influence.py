@@ -1,17 +1,24 @@
-"""Variables that only look on: no step asks for them, and nothing that matters is made from them.
+"""Cone-of-influence reduction: drop variables that neither the steps nor the formula depend on.
 
-Mostly these are commitments that a question does not speak of and no guard mentions. Let V be variables such that
+Typical examples are commitments that the formula does not mention and no guard reads.
 
-* every guard, every condition of fairness and every atom of a formula reads V alone, and so does every value that a
-  step gives to a variable of V;
-* of every step that the formula is about (``does(…)``) V has all that it reads or writes; and
-* of every agent that the formula says knows something V has the whole local state, and all that both ends of the
-  channel of a ``C`` or ``Fu`` read.
+Definition: a set V of variables is a cone of a formula if
 
-Cut down to V, a state has the steps that it has in the whole, by the same names, and they lead to the same states cut
-down to V. So runs are the same, fair ones too, as justice speaks of guards and of steps taken; and who cannot tell two
-states apart cannot do so in the whole. The formula has the same value at a state and at that state cut down to V.
-Strategies are left alone: how they are shown depends on all that there is to see.
+* every guard, every fairness condition and every atom of the formula reads V alone, and so does every value that a step
+  assigns to a variable of V;
+* V contains all that the steps named by ``does(…)`` in the formula read or write; and
+* V contains the local state of every agent whose knowledge the formula mentions, and all that both ends of the channel
+  of a ``C`` or ``Fu`` read.
+
+Claim: the formula has the same value at a state and at the projection of that state to V.
+
+Proof: a state and its projection enable the same steps, by the same names, and these lead to states with the same
+projection: the projection is a bisimulation. It maps fair runs to fair runs, since justice depends on guards and on the
+steps taken. Two states are indistinguishable iff their projections are.
+
+Formulas about strategies are not reduced, because a strategy is shown over everything that agents observe.
+
+Reference: Clarke, Grumberg and Peled, "Model Checking", 1999 (cone of influence reduction).
 """
 
 from __future__ import annotations
@@ -46,38 +53,38 @@ class ConeOfInfluence:
         self._everything = frozenset(system.variable)
         self._needed: dict[Formula, frozenset[str]] = {}
 
-    def needed(self, formula: Formula) -> frozenset[str]:
+    def cone(self, formula: Formula) -> frozenset[str]:
         """Return the variables without those that only look on while the formula is asked."""
-        found = self._needed.get(formula)
-        if found is None:
-            asked = None if self.system.is_synchronous else self._asked(formula)
-            found = self._needed[formula] = self._everything if asked is None else self._closed(asked)
-        return found
+        cone = self._needed.get(formula)
+        if cone is None:
+            named = None if self.system.is_synchronous else self._directly_needed(formula)
+            cone = self._needed[formula] = self._everything if named is None else self._closed(named)
+        return cone
 
-    def _asked(self, formula: Formula) -> set[str] | None:
+    def _directly_needed(self, formula: Formula) -> set[str] | None:
         """Return the variables that the formula itself needs; None for all."""
-        asked: set[str] = set()
+        named: set[str] = set()
         for part in subformulas(formula):
             match part:
                 case Atom(condition):
-                    asked |= reads(condition)
+                    named |= reads(condition)
                 case Taken(steps) | OnPaths(along=Taken(steps)):
-                    asked.update(*(self._footprints[name] for name in steps if name in self._footprints))
+                    named.update(*(self._footprints[name] for name in steps if name in self._footprints))
                 case Commits(channel) | Fulfils(channel):
-                    asked |= channel.reads
+                    named |= channel.reads
                 case Conditional(channel=one, other=other):
-                    asked |= one.reads if other is None else one.reads | other.reads
+                    named |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
-                    asked = asked.union(*map(reads, observed))
+                    named = named.union(*map(reads, observed))
                 case Knows(_, agents):
-                    asked |= self._seen(agents)
+                    named |= self._observed(agents)
                 case Enforces():
                     return None
                 case _:
                     pass
-        return asked
+        return named
 
-    def _seen(self, agents: Iterable[str]) -> set[str]:
+    def _observed(self, agents: Iterable[str]) -> set[str]:
         return {name for agent in agents for name in self.system.agent[agent].local}
 
     @cached_property
@@ -85,50 +92,50 @@ class ConeOfInfluence:
         return {step.name: step.footprint for step in self.system.steps}
 
     @cached_property
-    def _always(self) -> frozenset[str]:
+    def _always_needed(self) -> frozenset[str]:
         """What guards and conditions of fairness read, and all that it is made from."""
         read = (*(step.guard for step in self.system.steps), *self.system.fairness)
         return self._with_sources(frozenset().union(*map(reads, read)))
 
     @cached_property
-    def _made_from(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+    def _sources(self) -> dict[str, set[str]]:
+        sources: dict[str, set[str]] = {}
         for step in self.system.steps:
             for name, value in step.updates:
-                found.setdefault(name, set()).update(reads(value))
-        return found
+                sources.setdefault(name, set()).update(reads(value))
+        return sources
 
-    def _closed(self, asked: Iterable[str]) -> frozenset[str]:
+    def _closed(self, named: Iterable[str]) -> frozenset[str]:
         """Return these, what every question needs, and all that they are made from."""
-        return self._always | self._with_sources(self._everything.intersection(asked))
+        return self._always_needed | self._with_sources(self._everything.intersection(named))
 
     def _with_sources(self, names: frozenset[str]) -> frozenset[str]:
-        found, waiting = set(names), list(names)
+        closure, waiting = set(names), list(names)
         while waiting:
-            more = self._made_from.get(waiting.pop(), set()) - found
-            found |= more
+            more = self._sources.get(waiting.pop(), set()) - closure
+            closure |= more
             waiting += more
-        return frozenset(found)
+        return frozenset(closure)
 
 
-def project_to_cone(system: System, kept: frozenset[str]) -> System:
+def project_to_cone(system: System, cone: frozenset[str]) -> System:
     """Return the system with these variables alone. It has the same steps, but for what these write besides."""
     return replace(
-        restrict_declarations(system, kept, message_variables(system)),
-        steps=tuple(_without(step, kept) for step in system.steps),
+        restrict_declarations(system, cone, message_variables(system)),
+        steps=tuple(_without(step, cone) for step in system.steps),
     )
 
 
-def _without(step: Step, kept: frozenset[str]) -> Step:
-    if step.footprint <= kept:
+def _without(step: Step, cone: frozenset[str]) -> Step:
+    if step.footprint <= cone:
         return step
     return replace(
         step,
-        updates=tuple((name, value) for name, value in step.updates if name in kept),
-        free=tuple(name for name in step.free if name in kept),
+        updates=tuple((name, value) for name, value in step.updates if name in cone),
+        free=tuple(name for name in step.free if name in cone),
         operations=tuple(
             operation
             for operation in step.operations
-            if reads(operation.applicable) | reads(operation.state_before) <= kept
+            if reads(operation.applicable) | reads(operation.state_before) <= cone
         ),
     )

@@ -1,8 +1,8 @@
-"""How steps bear on each other and on conditions: what is worked out once, before any state is looked at.
+"""Dependency relation of steps, and the steps that can enable a condition, for partial-order reduction.
 
-Every answer is about all values that the variables might have, whether they are reached or not, and where there are
-too many of them to go through the answer is yes: two steps may get in each other's way, a step may bring something
-about. So a set of steps chosen by these answers is only ever too large.
+Both are static over-approximations: they consider all values of the variables, reachable or not. Where there are too
+many combinations of values to enumerate, steps count as dependent. A stubborn set computed from them is therefore
+stubborn, and at worst larger than necessary.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from cplc.records import dataclass
 from cplc.statespace.packing import Packing
 from cplc.system.model import Step, System
 
-_VALUES = 256
+_MAX_COMBINATIONS_PER_QUERY = 256
 """Combinations of values that are gone through for one question."""
-_EFFORT = 500_000
+_MAX_COMBINATIONS = 500_000
 """Combinations of values that are gone through for all questions together; afterwards all answers are yes."""
 
 Steps = int
@@ -64,18 +64,18 @@ def to_nnf(condition: Expr, value: bool = True) -> NnfCondition:
             return Leaf(condition if value else negate(condition))
 
 
-def conjuncts(found: NnfCondition) -> Iterator[NnfCondition]:
+def conjuncts(tree: NnfCondition) -> Iterator[NnfCondition]:
     """Yield what holds together where the condition holds."""
-    if isinstance(found, All):
-        for operand in found.operands:
+    if isinstance(tree, All):
+        for operand in tree.operands:
             yield from conjuncts(operand)
     else:
-        yield found
+        yield tree
 
 
-def condition(found: NnfCondition) -> Expr:
+def condition(tree: NnfCondition) -> Expr:
     """Return the tree as a condition."""
-    match found:
+    match tree:
         case Leaf(expr):
             return expr
         case All(operands):
@@ -94,7 +94,7 @@ class DependencyRelation:
         self._dependent: dict[int, Steps] = {}
         self._pairs: dict[tuple[int, int], bool] = {}
         self._makers: dict[Expr, Steps] = {}
-        self._begun = self._left = _EFFORT
+        self._initial_budget = self._remaining_budget = _MAX_COMBINATIONS
 
     @cached_property
     def _writers(self) -> dict[str, Steps]:
@@ -109,20 +109,20 @@ class DependencyRelation:
     @property
     def effort(self) -> int:
         """How many combinations of values have been gone through."""
-        return self._begun - self._left
+        return self._initial_budget - self._remaining_budget
 
     # --- what brings something about
 
-    def makers(self, wanted: Expr) -> Steps:
+    def enabling_steps(self, goal: Expr) -> Steps:
         """Return the steps that can lead from where the condition does not hold to where it does."""
-        known = self._makers.get(wanted)
-        if known is None:
-            known = 0
-            for number in _members(_union(self._writers, reads(wanted))):
-                if self._may_change(self._effects[number], wanted, (), value=True):
-                    known |= 1 << number
-            self._makers[wanted] = known
-        return known
+        steps = self._makers.get(goal)
+        if steps is None:
+            steps = 0
+            for number in _members(_union(self._writers, reads(goal))):
+                if self._may_change(self._effects[number], goal, (), value=True):
+                    steps |= 1 << number
+            self._makers[goal] = steps
+        return steps
 
     # --- what gets in each other's way
 
@@ -131,19 +131,19 @@ class DependencyRelation:
 
         Two steps commute if neither disables the other and they lead to the same states in either order.
         """
-        known = self._dependent.get(number)
-        if known is None:
+        dependent = self._dependent.get(number)
+        if dependent is None:
             step = self.system.steps[number]
             near = _union(self._users, step.writes) | _union(self._writers, step.footprint)
-            known = 1 << number
-            for other in _members(near & ~known):
+            dependent = 1 << number
+            for other in _members(near & ~dependent):
                 pair = (min(number, other), max(number, other))
                 if pair not in self._pairs:
                     self._pairs[pair] = self._depend(*map(self._effects.__getitem__, pair))
                 if self._pairs[pair]:
-                    known |= 1 << other
-            self._dependent[number] = known
-        return known
+                    dependent |= 1 << other
+            self._dependent[number] = dependent
+        return dependent
 
     def _depend(self, one: _Effect, other: _Effect) -> bool:
         if one.exclude(other):
@@ -162,17 +162,17 @@ class DependencyRelation:
             if one.writes & reads(part)
         )
 
-    def _may_change(self, effect: _Effect, wanted: Expr, given: Iterable[Expr], *, value: bool) -> bool:
+    def _may_change(self, effect: _Effect, goal: Expr, given: Iterable[Expr], *, value: bool) -> bool:
         """Whether the step can give the condition this value where it had the other one and what is given holds."""
-        asked = effect.needed_for(reads(wanted))
-        before = self.packing.condition(wanted)
+        names = effect.needed_for(reads(goal))
+        before = self.packing.condition(goal)
 
         def changes(pattern: int) -> bool:
             return before(pattern) is not value and any(
-                before(after) is value for after in effect.after(pattern, reads(wanted))
+                before(after) is value for after in effect.after(pattern, reads(goal))
             )
 
-        return self._possible(asked, (*effect.conjuncts, *given), changes)
+        return self._possible(names, (*effect.conjuncts, *given), changes)
 
     def _differ(self, name: str, one: _Effect, other: _Effect) -> bool:
         """Whether the order of the two matters to the value of a variable that one of them writes."""
@@ -186,7 +186,7 @@ class DependencyRelation:
         elif not one.read_by(name) & other.writes:
             return False
         first, last = one.needed_for({name}), other.needed_for({name})
-        asked = one.needed_for(last) | other.needed_for(first)
+        names = one.needed_for(last) | other.needed_for(first)
 
         def differ(pattern: int) -> bool:
             mask = self.packing.mask((name,))
@@ -198,15 +198,15 @@ class DependencyRelation:
             }
             return one_first != other_first or len(one_first) > 1
 
-        return self._possible(asked, (*one.conjuncts, *other.conjuncts), differ)
+        return self._possible(names, (*one.conjuncts, *other.conjuncts), differ)
 
     def _possible(self, names: frozenset[str], given: Iterable[Expr], test: Callable[[int], bool]) -> bool:
         """Whether some values of the variables pass the test, under the conditions that speak of no others."""
         domains = [self.system.variable[name].domain for name in names]
         count = prod(map(len, domains))
-        if count > min(_VALUES, self._left):
+        if count > min(_MAX_COMBINATIONS_PER_QUERY, self._remaining_budget):
             return True
-        self._left -= count
+        self._remaining_budget -= count
         holds = [self.packing.condition(part) for part in dict.fromkeys(given) if reads(part) <= names]
         choices = [
             [self.packing.bits(name, value) for value in domain] for name, domain in zip(names, domains, strict=True)
@@ -231,20 +231,20 @@ class _Effect:
     @cached_property
     def _allowed(self) -> dict[str, frozenset[Value]]:
         """The values that the guard leaves to each variable that some conjunct speaks of alone."""
-        found: dict[str, frozenset[Value]] = {}
+        allowed: dict[str, frozenset[Value]] = {}
         for part in self.conjuncts:
             if len(names := reads(part)) == 1:
                 (name,) = names
                 holds = self._packing.condition(part)
                 domain = self._system.variable[name].domain
                 values = frozenset(value for value in domain if holds(self._packing.bits(name, value)))
-                found[name] = found.get(name, values) & values
-        return found
+                allowed[name] = allowed.get(name, values) & values
+        return allowed
 
     def exclude(self, other: _Effect) -> bool:
         """Whether the two are never enabled together, as far as single variables tell."""
-        few, many = sorted((self._allowed, other._allowed), key=len)
-        return any(values.isdisjoint(many[name]) for name, values in few.items() if name in many)
+        smaller, larger = sorted((self._allowed, other._allowed), key=len)
+        return any(values.isdisjoint(larger[name]) for name, values in smaller.items() if name in larger)
 
     @cached_property
     def _evaluators(self) -> dict[str, Callable[[int], Value]]:
@@ -261,34 +261,34 @@ class _Effect:
 
     def needed_for(self, names: Iterable[str]) -> frozenset[str]:
         """Return the variables whose values before the step decide those of these after it, and these themselves."""
-        kept = frozenset(names)
-        return kept.union(*map(self.read_by, kept))
+        targets = frozenset(names)
+        return targets.union(*map(self.read_by, targets))
 
     def after(self, pattern: int, names: Iterable[str]) -> list[int]:
         """Return what these variables may be after the step, all others left as they are."""
-        found = [pattern]
+        patterns = [pattern]
         for name in names:
             if name not in self.writes:
                 continue
-            kept = ~self._packing.mask((name,))
+            unchanged = ~self._packing.mask((name,))
             values = self._system.variable[name].initial if name in self.free else (self._evaluators[name](pattern),)
-            found = [after & kept | self._packing.bits(name, value) for after in found for value in values]
-        return found
+            patterns = [after & unchanged | self._packing.bits(name, value) for after in patterns for value in values]
+        return patterns
 
 
 def _by_variable(sets: Iterable[tuple[int, Iterable[str]]]) -> dict[str, Steps]:
-    found: dict[str, Steps] = {}
+    steps_of: dict[str, Steps] = {}
     for number, names in sets:
         for name in names:
-            found[name] = found.get(name, 0) | 1 << number
-    return found
+            steps_of[name] = steps_of.get(name, 0) | 1 << number
+    return steps_of
 
 
 def _union(steps: Mapping[str, Steps], names: Iterable[str]) -> Steps:
-    found = 0
+    union = 0
     for name in names:
-        found |= steps.get(name, 0)
-    return found
+        union |= steps.get(name, 0)
+    return union
 
 
 def _members(steps: Steps) -> Iterator[int]:

@@ -1,8 +1,10 @@
-"""What some members of a family do, with all that belongs to no member, as far as it can be said without the others.
+"""Projection to some members of a family: an abstraction of the system without the other members' variables.
 
-A step of the whole system is one of the excerpt, or belongs to a member that was left out. It *may* be taken in the
-excerpt wherever the others could be such that it can be taken, and it is *certain* where they make no difference. What
-it does to those who were kept must not depend on those who were not.
+Definition: a step of the projection *may* be taken where some values of the hidden variables enable it, and is
+*certain* where all of them do. What it assigns to the remaining variables must not depend on the hidden ones.
+
+The projection over-approximates the remaining members' behaviour by steps that may be taken, and under-approximates it
+by certain steps. `under_approximate` returns a formula over the projection that implies a given formula of the whole.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ def specialise_to_idle(system: System, kin: SymmetryGroup, idle: Collection[int]
     hidden = variables_of(system, kin, idle)
     if any(len(set(system.variable[name].initial)) > 1 for name in hidden):
         return None
-    values = _beginning(system, hidden)
+    values = _initial_values(system, hidden)
     steps: dict[int, Step] = {}
     for number, step in enumerate(system.steps):
         if not set(kin.members_in(step.name)).isdisjoint(idle):
@@ -116,7 +118,7 @@ def specialise_to_idle(system: System, kin: SymmetryGroup, idle: Collection[int]
     return _without(system, hidden, kin, idle, steps)
 
 
-def _beginning(system: System, names: Iterable[str]) -> dict[str, Expr]:
+def _initial_values(system: System, names: Iterable[str]) -> dict[str, Expr]:
     return {name: Const(system.variable[name].initial[0]) for name in names}
 
 
@@ -157,27 +159,27 @@ def _without(
 
 def exists_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
     """Return what holds at least wherever the condition does, and reads nothing that is hidden."""
-    return _cut(condition, True, frozenset(hidden))
+    return _quantified(condition, True, frozenset(hidden))
 
 
 def forall_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
     """Return what holds at most where the condition does, and reads nothing that is hidden."""
-    return negate(_cut(condition, False, frozenset(hidden)))
+    return negate(_quantified(condition, False, frozenset(hidden)))
 
 
-def _cut(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
+def _quantified(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
     """Return what holds wherever the condition has the value."""
     if hidden.isdisjoint(reads(condition)):
         return condition if value else negate(condition)
     match condition:
         case Not(operand):
-            return _cut(operand, not value, hidden)
+            return _quantified(operand, not value, hidden)
         case And(operands) | Or(operands):
             joined = conj if isinstance(condition, And) == value else disj
-            return joined(_cut(operand, value, hidden) for operand in operands)
+            return joined(_quantified(operand, value, hidden) for operand in operands)
         case Ite(test, then, otherwise):
-            yes = conj((_cut(test, True, hidden), _cut(then, value, hidden)))
-            no = conj((_cut(test, False, hidden), _cut(otherwise, value, hidden)))
+            yes = conj((_quantified(test, True, hidden), _quantified(then, value, hidden)))
+            no = conj((_quantified(test, False, hidden), _quantified(otherwise, value, hidden)))
             return disj((yes, no))
         case _:
             return TRUE
@@ -188,10 +190,10 @@ def under_approximate(formula: Formula, system: System, hidden: Collection[str])
 
     Below ``EF`` only what is certain to be possible counts; knowledge, and what must come, is about all that may be.
     """
-    return _judged(formula, True, frozenset(hidden), frozenset(agent.name for agent in system.agents))
+    return _implying(formula, True, frozenset(hidden), frozenset(agent.name for agent in system.agents))
 
 
-def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: frozenset[str]) -> Formula | None:
+def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: frozenset[str]) -> Formula | None:
     """Return what implies that the formula has the value."""
     match formula:
         case Atom(condition, text):
@@ -199,38 +201,38 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
                 forall_hidden(condition if value else negate(condition), hidden), text if value else f"!({text})"
             )
         case NotFormula(operand):
-            return _judged(operand, not value, hidden, agents)
+            return _implying(operand, not value, hidden, agents)
         case AndFormula(operands) | OrFormula(operands):
-            judged = [_judged(operand, value, hidden, agents) for operand in operands]
-            known = tuple(one for one in judged if one is not None)
+            judged = [_implying(operand, value, hidden, agents) for operand in operands]
+            implied = tuple(one for one in judged if one is not None)
             if isinstance(formula, AndFormula) == value:
-                return AndFormula(known) if len(known) == len(operands) else None
-            return OrFormula(known) if known else None
+                return AndFormula(implied) if len(implied) == len(operands) else None
+            return OrFormula(implied) if implied else None
         case Implies(left, right):
-            return _judged(OrFormula((NotFormula(left), right)), value, hidden, agents)
+            return _implying(OrFormula((NotFormula(left), right)), value, hidden, agents)
         case Iff(left, right):
             neither = AndFormula((NotFormula(left), NotFormula(right)))
-            return _judged(OrFormula((AndFormula((left, right)), neither)), value, hidden, agents)
+            return _implying(OrFormula((AndFormula((left, right)), neither)), value, hidden, agents)
         case OnPaths("E", Finally(operand, None), None) if value:
-            inner = _judged(operand, True, hidden, agents)
+            inner = _implying(operand, True, hidden, agents)
             return None if inner is None else OnPaths("E", Finally(inner))
         case OnPaths("A", Finally(operand, None), None) if value:
-            inner = _judged(operand, True, hidden, agents)
+            inner = _implying(operand, True, hidden, agents)
             return None if inner is None else OnPaths("A", Finally(inner))
         case OnPaths("A", Until(left, right, None), None) if value:
-            both = _judged(left, True, hidden, agents), _judged(right, True, hidden, agents)
+            both = _implying(left, True, hidden, agents), _implying(right, True, hidden, agents)
             return None if both[0] is None or both[1] is None else OnPaths("A", Until(both[0], both[1]))
         case OnPaths("A", Globally(operand, None), None) if not value:
-            return _judged(OnPaths("E", Finally(NotFormula(operand))), True, hidden, agents)
+            return _implying(OnPaths("E", Finally(NotFormula(operand))), True, hidden, agents)
         case OnPaths("E", Globally(operand, None), None) if not value:
-            return _judged(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
+            return _implying(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
         case Commits() | Fulfils() | Conditional():
-            return _judged(meaning(formula), value, hidden, agents)
+            return _implying(meaning(formula), value, hidden, agents)
         case KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
-            inner = _judged(operand, True, hidden, agents)
+            inner = _implying(operand, True, hidden, agents)
             return None if inner is None else replace(formula, operand=inner)
         case Knows("each", group, operand) if value and agents.issuperset(group):
-            inner = _judged(operand, True, hidden, agents)
+            inner = _implying(operand, True, hidden, agents)
             return None if inner is None else replace(formula, operand=inner)
         case _:
             return None
@@ -251,10 +253,10 @@ def is_possibility(formula: Formula) -> bool:
 
 def formula_specialised_to_idle(formula: Formula, system: System, kin: SymmetryGroup, idle: Collection[int]) -> Formula:
     """Return what the formula says while some members stay as they are in the beginning."""
-    return _replaced(formula, _beginning(system, variables_of(system, kin, idle)))
+    return _substituted(formula, _initial_values(system, variables_of(system, kin, idle)))
 
 
-def _replaced(formula: Formula, values: Mapping[str, Expr]) -> Formula:
+def _substituted(formula: Formula, values: Mapping[str, Expr]) -> Formula:
     if isinstance(formula, Atom):
         return replace(formula, condition=substitute(formula.condition, values))
-    return with_children(formula, tuple(_replaced(operand, values) for operand in operands_of(formula)))
+    return with_children(formula, tuple(_substituted(operand, values) for operand in operands_of(formula)))

@@ -1,18 +1,21 @@
-"""Which steps are enough to follow from a state, if all that is asked is whether some condition can be reached.
+"""Stubborn sets (Valmari): a subset of the enabled steps that preserves reachability of goal conditions.
 
-A *stubborn set* of steps, chosen anew in every state, has these properties (Valmari 1990; for goals Schmidt 1999, and
-Kristensen, Schmidt and Valmari, "Question-guided stubborn set methods for state properties", 2006):
+Definition: a set of steps is *stubborn* at a state, for a set of goals, if
 
-* each wanted condition that does not hold in the state comes to hold only after a step of the set was taken;
-* of a step in the set that is not enabled, so that it becomes enabled only after a step of the set was taken;
-* a step in the set that is enabled commutes with every step outside, wherever both are enabled.
+* a goal that does not hold in the state can become true only after a step of the set (the set is necessary for it);
+* a disabled step of the set can become enabled only after another step of the set;
+* an enabled step of the set commutes with every step outside the set in every state that enables both.
 
-**What that keeps.** Let some run lead to where a wanted condition holds, and be a shortest one. It takes a step of the
-set; let a be the first. Nothing before it is in the set, so a was enabled already (otherwise some step of the set would
-have come before), and it commutes with one after the other: a taken first and then the others lead to the same state
-by as many steps. What is left after a is a shortest run again. So if only steps of the set are followed, from every
-state that is met each wanted condition is reached iff it can be reached at all, and by a shortest run. Nothing has to
-be said of cycles. All steps together are such a set, and it does no harm to take them where one likes.
+Claim: if in every state only the steps of a stubborn set are explored, a goal is reached iff it is reachable, and by a
+run of the same length.
+
+Proof: take a shortest run to a state where a goal holds. It takes a step of the set; let a be the first one. No earlier
+step of the run is in the set, so a was enabled from the beginning and commutes with all of them. Moving a to the front
+gives a run of the same length to the same state. Its remainder is a shortest run again, so the claim follows by
+induction. No condition on cycles (no proviso) is needed for reachability. The set of all steps is stubborn.
+
+References: Valmari, "Stubborn sets for reduced state space generation", 1991; Schmidt, "Stubborn sets for standard
+properties", 1999; Kristensen, Schmidt and Valmari, "Question-guided stubborn set methods for state properties", 2006.
 """
 
 from __future__ import annotations
@@ -33,12 +36,12 @@ from cplc.reductions.dependency_relation import (
 )
 from cplc.statespace.packing import MemoTable
 
-Wants = tuple[Steps, ...]
+NecessarySets = tuple[Steps, ...]
 """Sets of steps, each of which contains one that must be taken before a condition holds; none if it holds."""
 
-_CHOICES = 4
+_MAX_ALTERNATIVES = 4
 """Of so many ways to go on the best is taken."""
-_WIDE = 16
+_MAX_GOAL_BITS = 16
 """A wanted condition over more bits is looked at part by part, lest every state be a pattern of its own."""
 
 
@@ -61,42 +64,42 @@ class StubbornSets:
         self._interference = interference
         self._packing = interference.packing
         self._goals = [(goal.is_hint, self._parts(to_nnf(goal.condition))) for goal in goals]
-        self._guards: dict[int, tuple[int, MemoTable[Wants]]] = {}
+        self._guards: dict[int, tuple[int, MemoTable[NecessarySets]]] = {}
 
     def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
         """Return the steps to follow, of those that are enabled, for the goals with these numbers."""
-        found = waiting = 0
+        closed = waiting = 0
         for goal in goals:
             wants: list[Steps] = []
             is_hint, parts = self._goals[goal]
             for mask, table in parts:
                 wants += table[state & mask]
             if wants:
-                waiting = self._chosen(wants, waiting, enabled)
+                waiting = self._cheapest(wants, waiting, enabled)
             elif is_hint:
                 return enabled
         dependent, guards = self._interference.dependent, self._guards
         while waiting:
             step = waiting & -waiting
-            found |= step
+            closed |= step
             number = step.bit_length() - 1
             if step & enabled:
-                waiting = (waiting | dependent(number)) & ~found
-                if enabled & ~(found | waiting) == 0:
+                waiting = (waiting | dependent(number)) & ~closed
+                if enabled & ~(closed | waiting) == 0:
                     return enabled
             else:
                 guard = guards.get(number)
                 if guard is None:
                     guard = guards[number] = self._guard(number)
                 mask, table = guard
-                waiting = self._chosen(table[state & mask], found | waiting, enabled) & ~found
-        return found & enabled
+                waiting = self._cheapest(table[state & mask], closed | waiting, enabled) & ~closed
+        return closed & enabled
 
     def holds(self, goal: int, state: int) -> bool:
         """Whether a wanted condition holds."""
         return not any(table[state & mask] for mask, table in self._goals[goal][1])
 
-    def _chosen(self, wants: Sequence[Steps], taken: Steps, enabled: Steps) -> Steps:
+    def _cheapest(self, wants: Sequence[Steps], taken: Steps, enabled: Steps) -> Steps:
         """Return what is taken with one of the sets more, one that adds little."""
         best, least = taken, 1 << 30
         for steps in wants:
@@ -108,12 +111,12 @@ class StubbornSets:
                 best, least = taken | steps, cost
         return best
 
-    def _guard(self, number: int) -> tuple[int, MemoTable[Wants]]:
+    def _guard(self, number: int) -> tuple[int, MemoTable[NecessarySets]]:
         guard = self._interference.system.steps[number].guard
         return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
-    def _parts(self, wanted: NnfCondition) -> list[tuple[int, MemoTable[Wants]]]:
-        parts = list(conjuncts(wanted)) if self._mask(wanted).bit_count() > _WIDE else [wanted]
+    def _parts(self, goal: NnfCondition) -> list[tuple[int, MemoTable[NecessarySets]]]:
+        parts = list(conjuncts(goal)) if self._mask(goal).bit_count() > _MAX_GOAL_BITS else [goal]
         return [(self._mask(part), self._table(part)) for part in parts]
 
     def _mask(self, part: NnfCondition) -> int:
@@ -126,21 +129,21 @@ class StubbornSets:
                     mask |= self._mask(operand)
                 return mask
 
-    def _table(self, part: NnfCondition) -> MemoTable[Wants]:
-        look = self._look(part)
-        return MemoTable(lambda pattern: _fewest(look(pattern)))
+    def _table(self, part: NnfCondition) -> MemoTable[NecessarySets]:
+        look = self._necessary_sets(part)
+        return MemoTable(lambda pattern: _minimal_sets(look(pattern)))
 
-    def _look(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
+    def _necessary_sets(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
         """Return what the condition wants, as a function of the state."""
         match part:
             case Leaf(condition):
-                holds, makers = self._packing.condition(condition), self._interference.makers
+                holds, makers = self._packing.condition(condition), self._interference.enabling_steps
                 return lambda pattern: [] if holds(pattern) else [makers(condition)]
             case All(operands):
-                inner = [self._look(operand) for operand in operands]
+                inner = [self._necessary_sets(operand) for operand in operands]
                 return lambda pattern: [steps for look in inner for steps in look(pattern)]
             case Any(operands):
-                inner = [self._look(operand) for operand in operands]
+                inner = [self._necessary_sets(operand) for operand in operands]
 
                 def any_of_them(pattern: int) -> list[Steps]:
                     together = 0
@@ -154,10 +157,10 @@ class StubbornSets:
                 return any_of_them
 
 
-def _fewest(wants: Iterable[Steps]) -> Wants:
+def _minimal_sets(wants: Iterable[Steps]) -> NecessarySets:
     """Return the smallest of these sets, and none that contains another."""
-    kept: list[Steps] = []
+    minimal: list[Steps] = []
     for steps in sorted(set(wants), key=lambda steps: (steps.bit_count(), steps)):
-        if not any(smaller & ~steps == 0 for smaller in kept):
-            kept.append(steps)
-    return tuple(kept[:_CHOICES])
+        if not any(smaller & ~steps == 0 for smaller in minimal):
+            minimal.append(steps)
+    return tuple(minimal[:_MAX_ALTERNATIVES])

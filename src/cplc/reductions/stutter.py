@@ -1,33 +1,41 @@
-"""Path formulas that cannot tell whether others move in between.
+"""Stutter invariance of path formulas: whether idle steps of other components can change the value of a formula.
 
-A *pause* is an idle step put in before a step of a run: its state is there twice then, and of the two only the later,
-the *last copy*, has the step. A formula is
+A *stutter step* is an idle step that is inserted before a step of a run: the state occurs twice, and only the later
+occurrence, the *block representative*, is followed by the original step. A formula is
 
-* *steady* if at every copy of a state it has the value it had there before;
-* *an event* if it has that value at the last copy and is false at the others, as what says that a step is taken;
-* *a condition on events* if it has that value at the last copy and is true at the others, as ``does(a) -> p``;
-* *settled* if it has that value at the last copy, which all of these are;
-* *begun* if for every position there is another from which on pauses do not change its value at that position.
+* *stutter-invariant* if at every copy of a state it has the value that it had at that state;
+* *an event* if it has that value at the block representative and is false at all other copies, like ``does(a)``;
+* *an event condition* if it has that value at the block representative and is true at all other copies, like ``does(a)
+  -> p``;
+* *anchored* if it has that value at the block representative, which holds for all of the above;
+* *eventually invariant* if for every position there is a later one from which on stutter steps do not change its value
+  at the first position.
 
-What a state decides is steady, and so are the temporal operators but ``X`` and ``Y`` over what is steady. Besides,
+State formulas are stutter-invariant, and so are temporal operators but ``X`` and ``Y`` over stutter-invariant operands
+(Lamport 1983; conversely Peled and Wilke 1997). Further rules:
 
-* ``F`` of an event: the last copies are to come from wherever one stands. ``G`` of a condition dually, and ``p U q``
-  and ``p W q`` where ``p`` is a condition, true at all copies that were put in, and ``q`` an event or steady. Not
-  where ``p`` is steady and ``q`` an event: a pause before the event asks for ``p`` at its state as well. ``R`` is
-  dual to ``U``.
-* ``O`` of an event is settled: at the last copy of a state all last copies of those before are past, and this one.
-  ``H`` of a condition dually, and ``p S q`` where ``p`` is steady or a condition and ``q`` steady or an event: ``p``
-  is asked after the event only, which is the last copy of its state. They are not steady: before the event at the
-  last copy of its own state ``O`` does not know of it yet.
-* ``X`` of what is steady is settled: behind a last copy comes a copy of the next state, and any will do.
-* An event and something settled are an event together; an event implies something settled on one condition.
+* ``F`` of an event is stutter-invariant: the block representatives ahead are the same from each copy. Dually ``G`` of
+  an event condition; also ``p U q`` and ``p W q`` if ``p`` is an event condition (true at all inserted copies) and
+  ``q`` is an event or stutter-invariant. They are not if ``p`` is stutter-invariant and ``q`` an event: a stutter step
+  before the event requires ``p`` at its state as well. ``R`` is dual to ``U``.
+* ``O`` of an event is anchored: at a block representative all earlier block representatives lie in the past, and this
+  one is present. Dually ``H`` of an event condition; also ``p S q`` if ``p`` is stutter-invariant or an event condition
+  and ``q`` is stutter-invariant or an event: ``p`` is required only after the event, which is the last copy of its
+  state. They are not stutter-invariant: at earlier copies of the state of the event, ``O`` is still false.
+* ``X`` of a stutter-invariant formula is anchored: the block representative is followed by some copy of the next state.
+* The conjunction of an event and an anchored formula is an event. An event that implies an anchored formula is an event
+  condition.
 
-Settled formulas are begun: put pauses behind. A Boolean combination of begun formulas is begun, and so are ``X`` of
-one, bounded operators, and ``Y O H S``: they ask for finitely many positions. ``F``, ``G``, ``U``, ``W`` and ``R``
-without a bound ask for infinitely many, and are begun as far as they are steady.
+Anchored formulas are eventually invariant: insert stutter steps later. Eventually invariant formulas are closed under
+Boolean operators, ``X``, bounded operators and ``Y O H S``, since these look at finitely many positions. ``F``, ``G``,
+``U``, ``W`` and ``R`` without a bound look at infinitely many and are eventually invariant only where they are
+stutter-invariant.
 
-A path formula that is begun has the same value on a run and on some run with pauses wherever others may need them but
-at the beginning; its negation is begun as well.
+Claim: an eventually invariant path formula has the same value on a run and on some run with any number of stutter steps
+after a finite prefix; the same holds for its negation.
+
+References: Lamport, "What good is temporal logic?", 1983; Peled and Wilke, "Stutter-invariant temporal properties are
+expressible without the next-time operator", 1997.
 """
 
 from __future__ import annotations
@@ -58,32 +66,32 @@ from cplc.logic.formulas import (
 )
 
 
-class _Is(Flag):
+class _Kind(Flag):
     """What is known of a formula; each but the first is more than another."""
 
     NOTHING = 0
-    BEGUN = 0b00001
-    SETTLED = 0b00011
-    STEADY = 0b00111
+    EVENTUALLY_INVARIANT = 0b00001
+    ANCHORED = 0b00011
+    STUTTER_INVARIANT = 0b00111
     EVENT = 0b01011
-    CONDITION = 0b10011
+    EVENT_CONDITION = 0b10011
 
 
-_TRUE = _Is.STEADY | _Is.CONDITION
-_FALSE = _Is.STEADY | _Is.EVENT
+_TRUE = _Kind.STUTTER_INVARIANT | _Kind.EVENT_CONDITION
+_FALSE = _Kind.STUTTER_INVARIANT | _Kind.EVENT
 
 
 def is_stutter_invariant(path: Formula) -> bool:
     """Whether pauses from some position on do not change what it says of a run."""
-    return _Is.BEGUN in _kind(path)
+    return _Kind.EVENTUALLY_INVARIANT in _kind(path)
 
 
-def _kind(formula: Formula) -> _Is:
+def _kind(formula: Formula) -> _Kind:
     match formula:
         case Atom(e.Const(value)):
             return _TRUE if value is True else _FALSE
         case Taken(steps):
-            return _Is.EVENT if steps else _FALSE
+            return _Kind.EVENT if steps else _FALSE
         case Shorthand(operand):
             return _kind(operand)
         case Not(operand):
@@ -95,10 +103,10 @@ def _kind(formula: Formula) -> _Is:
         case Implies(left, right):
             return _any([_negated(_kind(left)), _kind(right)])
         case Iff(left, right):
-            return _kind(left) & _kind(right) & _Is.STEADY
+            return _kind(left) & _kind(right) & _Kind.STUTTER_INVARIANT
         case Next(operand):
             inner = _kind(operand)
-            return _Is.SETTLED if _Is.STEADY in inner else inner & _Is.BEGUN
+            return _Kind.ANCHORED if _Kind.STUTTER_INVARIANT in inner else inner & _Kind.EVENTUALLY_INVARIANT
         case Finally(operand, None):
             return _until(_TRUE, _kind(operand))
         case Globally(operand, None):
@@ -108,9 +116,9 @@ def _kind(formula: Formula) -> _Is:
         case Release(left, right):
             return _until(_negated(_kind(left)), _negated(_kind(right)))
         case Finally(operand) | Globally(operand) | Previous(operand):
-            return _kind(operand) & _Is.BEGUN
+            return _kind(operand) & _Kind.EVENTUALLY_INVARIANT
         case Until(left, right):
-            return _kind(left) & _kind(right) & _Is.BEGUN
+            return _kind(left) & _kind(right) & _Kind.EVENTUALLY_INVARIANT
         case Once(operand):
             return _since(_TRUE, _kind(operand))
         case Historically(operand):
@@ -118,40 +126,42 @@ def _kind(formula: Formula) -> _Is:
         case Since(left, right):
             return _since(_kind(left), _kind(right))
         case _:
-            return _Is.STEADY  # a state decides it
+            return _Kind.STUTTER_INVARIANT  # a state decides it
 
 
-def _negated(kind: _Is) -> _Is:
+def _negated(kind: _Kind) -> _Kind:
     """Events and conditions on them change places, the rest stays."""
-    kept = kind & _Is.STEADY
-    if _Is.EVENT in kind:
-        kept |= _Is.CONDITION
-    return kept | _Is.EVENT if _Is.CONDITION in kind else kept
+    common = kind & _Kind.STUTTER_INVARIANT
+    if _Kind.EVENT in kind:
+        common |= _Kind.EVENT_CONDITION
+    return common | _Kind.EVENT if _Kind.EVENT_CONDITION in kind else common
 
 
-def _all(kinds: list[_Is]) -> _Is:
+def _all(kinds: list[_Kind]) -> _Kind:
     common = _TRUE
     for kind in kinds:
         common &= kind
-    is_event = _Is.SETTLED in common and any(_Is.EVENT in kind for kind in kinds)
-    return common | _Is.EVENT if is_event else common
+    is_event = _Kind.ANCHORED in common and any(_Kind.EVENT in kind for kind in kinds)
+    return common | _Kind.EVENT if is_event else common
 
 
-def _any(kinds: list[_Is]) -> _Is:
+def _any(kinds: list[_Kind]) -> _Kind:
     return _negated(_all([_negated(kind) for kind in kinds]))
 
 
-def _until(left: _Is, right: _Is) -> _Is:
-    if _Is.STEADY in left and _Is.STEADY in right:
-        return _Is.STEADY
-    if _Is.CONDITION in left and (_Is.STEADY in right or _Is.EVENT in right):
-        return _Is.STEADY
-    return _Is.NOTHING
+def _until(left: _Kind, right: _Kind) -> _Kind:
+    if _Kind.STUTTER_INVARIANT in left and _Kind.STUTTER_INVARIANT in right:
+        return _Kind.STUTTER_INVARIANT
+    if _Kind.EVENT_CONDITION in left and (_Kind.STUTTER_INVARIANT in right or _Kind.EVENT in right):
+        return _Kind.STUTTER_INVARIANT
+    return _Kind.NOTHING
 
 
-def _since(left: _Is, right: _Is) -> _Is:
-    if _Is.STEADY in left and _Is.STEADY in right:
-        return _Is.STEADY
-    if (_Is.STEADY in left or _Is.CONDITION in left) and (_Is.STEADY in right or _Is.EVENT in right):
-        return _Is.SETTLED
-    return left & right & _Is.BEGUN
+def _since(left: _Kind, right: _Kind) -> _Kind:
+    if _Kind.STUTTER_INVARIANT in left and _Kind.STUTTER_INVARIANT in right:
+        return _Kind.STUTTER_INVARIANT
+    if (_Kind.STUTTER_INVARIANT in left or _Kind.EVENT_CONDITION in left) and (
+        _Kind.STUTTER_INVARIANT in right or _Kind.EVENT in right
+    ):
+        return _Kind.ANCHORED
+    return left & right & _Kind.EVENTUALLY_INVARIANT

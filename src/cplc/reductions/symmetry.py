@@ -1,13 +1,16 @@
-"""Role instances that nothing tells apart: exchanged for each other, they leave the system as it is.
+"""Symmetry between role instances: permutations of instances that map the system to itself.
 
-Which variables, steps and agents belong to an instance is read off their names: ``pay[2,1]@Cus[2]`` belongs to
-``Cus[2]`` if the first index of every ``pay`` is that of its sender or receiver. Nothing rests on that reading. What it
-suggests is tried on the system: after two instances have been exchanged, and after all have moved up by one, variables,
-local states, shared copies, steps, justice and fairness must be the same as before. These two permutations generate
-all others.
+The variables, steps and agents of an instance are read off their names: ``pay[2,1]@Cus[2]`` belongs to ``Cus[2]`` if
+the first index of every ``pay`` is that of its sender or receiver. Soundness does not depend on the names: each
+candidate is checked. Two generators of the symmetric group, a transposition and a cycle, must map variables, local
+states, shared copies, steps, justice and fairness to themselves.
 
-A permutation that leaves the system as it is maps runs to runs, fair ones to fair ones, and what looks the same to an
-agent to what looks the same to its image. So a formula holds initially iff its image does.
+Claim: if a permutation is an automorphism of the system, a formula holds initially iff its image holds initially.
+Proof: the permutation maps runs to runs, fair runs to fair runs, and indistinguishable states of an agent to
+indistinguishable states of its image.
+
+References: Emerson and Sistla, "Symmetry and model checking", 1996; Clarke, Enders, Filkorn and Jha, "Exploiting
+symmetry in temporal logic model checking", 1996.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ from cplc.system.model import Step, System
 
 _INDEXED = re.compile(r"([\w.]+)\[(\d+(?:,\d+)*)\]")
 
-Place = tuple[str, int]
+IndexPosition = tuple[str, int]
 """What is indexed, and the position of the index."""
 Permutation = Mapping[int, int]
 
@@ -57,20 +60,20 @@ class SymmetryGroup:
     """Families whose instances with the same index are exchanged together; mostly a single one."""
 
     families: frozenset[str]
-    places: frozenset[Place]
+    places: frozenset[IndexPosition]
     indices: tuple[int, ...]
 
     def members_in(self, name: str) -> tuple[int, ...]:
         """Return the indices of the instances that the name of a variable, agent, message or step speaks of."""
-        known = self._members.get(name)
-        if known is None:
-            known = self._members[name] = tuple(
+        members = self._members.get(name)
+        if members is None:
+            members = self._members[name] = tuple(
                 value
                 for base, index in _indices(name)
                 for position, value in enumerate(index)
                 if (base, position) in self.places
             )
-        return known
+        return members
 
     @cached_property
     def _members(self) -> dict[str, tuple[int, ...]]:
@@ -78,10 +81,10 @@ class SymmetryGroup:
 
     def renaming(self, permutation: Permutation) -> Callable[[str], str]:
         """Return the names of what the instances have after they have been exchanged for each other."""
-        known: dict[str, str] = {}
+        images: dict[str, str] = {}
 
-        def exchanged(found: re.Match[str]) -> str:
-            base, index = found[1], _numbers(found[2])
+        def exchanged(indexed: re.Match[str]) -> str:
+            base, index = indexed[1], _numbers(indexed[2])
             moved = (
                 permutation.get(value, value) if (base, position) in self.places else value
                 for position, value in enumerate(index)
@@ -89,9 +92,9 @@ class SymmetryGroup:
             return f"{base}[{','.join(map(str, moved))}]"
 
         def renamed(name: str) -> str:
-            if name not in known:
-                known[name] = _INDEXED.sub(exchanged, name)
-            return known[name]
+            if name not in images:
+                images[name] = _INDEXED.sub(exchanged, name)
+            return images[name]
 
         return renamed
 
@@ -137,7 +140,7 @@ def generators(indices: Sequence[int]) -> tuple[Permutation, Permutation]:
 
 
 def _indices(name: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-    return ((found[1], _numbers(found[2])) for found in _INDEXED.finditer(name))
+    return ((indexed[1], _numbers(indexed[2])) for indexed in _INDEXED.finditer(name))
 
 
 def _numbers(written: str) -> tuple[int, ...]:
@@ -150,7 +153,7 @@ def _candidates(system: System) -> Iterator[SymmetryGroup]:
     for agent in system.agents:
         if agent.family:
             instances.setdefault(agent.family, []).extend(index[-1] for _, index in _indices(agent.name))
-    homes = _homes(system, instances)
+    homes = _indexed_families(system, instances)
     together = [{family} for family in instances]
     for families in homes.values():
         if families:
@@ -163,7 +166,7 @@ def _candidates(system: System) -> Iterator[SymmetryGroup]:
             yield SymmetryGroup(frozenset(group), places, first)
 
 
-def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Place, frozenset[str]]:
+def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) -> dict[IndexPosition, frozenset[str]]:
     """Return for each index the families that it may count instances of.
 
     Mostly that shows from those who take part. Where it does not, as in messages between others, it may be the only
@@ -175,21 +178,21 @@ def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Pla
         *((one.name, (one.debtor, one.creditor)) for one in system.commitments),
         *((claim.name, (claim.maker, claim.addressee)) for claim in system.claims),
     ]
-    homes: dict[Place, frozenset[str]] = {}
+    homes: dict[IndexPosition, frozenset[str]] = {}
     for name, agents in taking_part:
         for base, index in _indices(name):
             for position, value in enumerate(index):
                 fitting = frozenset(family for family in instances if f"{family}[{value}]" in agents)
                 place = base, position
                 homes[place] = homes.get(place, fitting) & fitting
-    values: dict[Place, set[int]] = {}
+    values: dict[IndexPosition, set[int]] = {}
     for name in (*system.variable, *(step.name for step in system.steps)):
         for base, index in _indices(name):
             for position, value in enumerate(index):
                 values.setdefault((base, position), set()).add(value)
-    for place, found in values.items():
+    for place, used in values.items():
         if not homes.get(place):
-            fitting = frozenset(family for family, indices in instances.items() if set(indices) == found)
+            fitting = frozenset(family for family, indices in instances.items() if set(indices) == used)
             homes[place] = fitting if len(fitting) == 1 else frozenset()
     return homes
 
@@ -281,37 +284,37 @@ def formula_key(formula: Formula) -> Hashable:
 def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
     """Return what the formula says after instances have been exchanged."""
     operands = operands_of(formula)
-    found = with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
-    match found:
+    rebuilt = with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
+    match rebuilt:
         case Atom(condition, text):
             return Atom(_renamed(condition, renamed), renamed(text))
         case Taken():
-            return _renamed_steps(found, renamed)
+            return _renamed_steps(rebuilt, renamed)
         case Shorthand():
-            return replace(found, text=renamed(found.text))
+            return replace(rebuilt, text=renamed(rebuilt.text))
         case Commits() | Fulfils():
-            return replace(found, channel=_renamed_channel(found.channel, renamed))
+            return replace(rebuilt, channel=_renamed_channel(rebuilt.channel, renamed))
         case Conditional(channel=channel, other=other, other_party=party):
             return replace(
-                found,
+                rebuilt,
                 channel=_renamed_offering(channel, renamed),
                 other=None if other is None else _renamed_offering(other, renamed),
                 other_party=None if party is None else renamed(party),
             )
         case SociallyCommits(pair, bindings):
             named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
-            return replace(found, pair=renamed(pair), bindings=named)
+            return replace(rebuilt, pair=renamed(pair), bindings=named)
         case KnownFrom():
-            observed = tuple(_renamed(expr, renamed) for expr in found.observed)
-            return replace(found, observed=observed, observer=renamed(found.observer))
+            observed = tuple(_renamed(expr, renamed) for expr in rebuilt.observed)
+            return replace(rebuilt, observed=observed, observer=renamed(rebuilt.observer))
         case Knows():
-            return replace(found, agents=tuple(map(renamed, found.agents)))
+            return replace(rebuilt, agents=tuple(map(renamed, rebuilt.agents)))
         case Enforces():
-            return replace(found, group=tuple(map(renamed, found.group)))
+            return replace(rebuilt, group=tuple(map(renamed, rebuilt.group)))
         case OnPaths(along=Taken() as along):
-            return replace(found, along=_renamed_steps(along, renamed))
+            return replace(rebuilt, along=_renamed_steps(along, renamed))
         case _:
-            return found
+            return rebuilt
 
 
 def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:

@@ -1,15 +1,14 @@
-"""States up to exchange of role instances that nothing tells apart: of those that differ by it one is enough.
+"""Symmetry quotient of the state space: explore one representative of each orbit of states.
 
-An exchange that leaves the system as it is (`cplc.reductions.symmetry`) maps states to states, initial ones to initial
-ones and steps to steps. If it also leaves every condition as it is that a question asks of single states, then a state
-and its image satisfy the same conditions and lead to images of the same states: they are bisimilar, step by step,
-idling included. So the value of every formula over these conditions that the graph decides by itself is that of the
-image, and by as many steps. In a search each state that is met is replaced by an image of its own; which one does not
-matter for what is found out, but the fewer the better. Here all members of a family that the question does not tell
-apart are put in the order of what they are like.
+An automorphism of the system (`cplc.reductions.symmetry`) that leaves every condition of the formula unchanged relates
+each state to its image by a bisimulation, idle steps included. A formula over these conditions therefore has the same
+value at both, and shortest runs have the same length. The search replaces each state by a representative of its orbit.
+The representative sorts the local states of interchangeable instances; any choice would be sound.
 
-Stubborn sets may be followed from the images all the same: the first step of a shortest run to a goal leads to where
-the goal is nearer by one, and so it is from the image, for the goal is its own image.
+Stubborn sets combine with the quotient: the first step of a shortest run to a goal leads to a state that is nearer to
+the goal by one step, and so is its image, since the goal is its own image.
+
+Reference: Emerson and Sistla, "Symmetry and model checking", 1996.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Canonical = Callable[[int], int]
 
 
 def interchangeable_instances(
-    system: System, kin: Iterable[SymmetryGroup], asked: Sequence[Expr]
+    system: System, kin: Iterable[SymmetryGroup], conditions: Sequence[Expr]
 ) -> tuple[InterchangeableInstances, ...]:
     """Return the members that can be exchanged without any of the conditions becoming another one.
 
@@ -45,22 +44,22 @@ def interchangeable_instances(
     Families with variables that belong to two members (or to members of two families) are left as they are, the first
     one excepted.
     """
-    found: list[InterchangeableInstances] = []
+    groups: list[InterchangeableInstances] = []
     taken: set[str] = set()
     for one in kin:
         fixed = {
             member
-            for condition in asked
+            for condition in conditions
             if not _is_symmetric(condition, one)
             for name in reads(condition)
             for member in one.members_in(name)
         }
         free = [index for index in one.indices if index not in fixed]
-        pieces = None if len(free) < 2 else _pieces(system, one, free)
+        pieces = None if len(free) < 2 else _instance_variables(system, one, free)
         if pieces and taken.isdisjoint(name for piece in pieces for name in piece):
             taken.update(name for piece in pieces for name in piece)
-            found.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
-    return tuple(found)
+            groups.append(InterchangeableInstances(tuple(sorted(one.families)), tuple(free), pieces))
+    return tuple(groups)
 
 
 def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
@@ -68,7 +67,7 @@ def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
     return all(expr_key(condition, kin.renaming(way)) == before for way in generators(kin.indices))
 
 
-def _pieces(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
+def _instance_variables(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
     """Return the variables of each member, in the same order; None if some variable belongs to two of them."""
     first = []
     for variable in system.variables:
@@ -110,14 +109,14 @@ def _sorting(packing: Packing, group: InterchangeableInstances) -> Canonical:
     places = [(mask & -mask).bit_length() - 1 for mask in masks]
     one = masks[0] >> places[0]
     assert all(mask >> place == one for mask, place in zip(masks, places, strict=True)), "members differ"
-    kept = ~sum(masks)
+    unsorted = ~sum(masks)
 
     def sorting(state: int) -> int:
         pieces = [state >> place & one for place in places]
         inorder = sorted(pieces, reverse=True)
         if inorder == pieces:
             return state
-        state &= kept
+        state &= unsorted
         for place, piece in zip(places, inorder, strict=True):
             state |= piece << place
         return state

@@ -18,29 +18,29 @@ class ResourceExhausted(TooLarge):
     """A computation gave up before it had its result; the text names the limit."""
 
 
-_left: list[Callable[[], int] | None] = [None]
-_most: list[int | None] = [None]
+_bytes_left: list[Callable[[], int] | None] = [None]
+_process_limit: list[int | None] = [None]
 
 
-def allow(left: Callable[[], int] | None, most: int | None = None) -> None:
+def set_memory_limit(left: Callable[[], int] | None, most: int | None = None) -> None:
     """Set how many bytes may still be taken, as a function that tells so now; None for as many as there are.
 
     ``most`` is the memory limit of the whole process; None for a share of what the machine has.
     """
-    _left[0] = left
-    _most[0] = most
+    _bytes_left[0] = left
+    _process_limit[0] = most
 
 
-def make_room(size: int, what: str) -> None:
+def require_memory(size: int, what: str) -> None:
     """Raise `TooLarge` if so many bytes, which are about to be taken in one piece, are not left."""
-    left = _left[0]
+    left = _bytes_left[0]
     if left is not None and left() < size:
         raise TooLarge(f"{what} takes more memory than is left")
 
 
 def memory_limit() -> int | None:
     """Return the bytes that the whole process may take; None where nothing is known of the machine."""
-    return default_memory() if _most[0] is None else _most[0]
+    return default_memory() if _process_limit[0] is None else _process_limit[0]
 
 
 @cache

@@ -52,21 +52,21 @@ class Budget:
             self._whole._spend(units)
 
 
-_present: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def limited_by(budget: Budget) -> Iterator[None]:
+def use_budget(budget: Budget) -> Iterator[None]:
     """Charge the work of engines to this budget in the meantime."""
-    token = _present.set(budget)
+    token = _current_budget.set(budget)
     try:
         yield
     finally:
-        _present.reset(token)
+        _current_budget.reset(token)
 
 
 def charge(units: int) -> None:
     """Count work of the present computation; raise `ResourceExhausted` if it has a budget and that is used up."""
-    budget = _present.get()
+    budget = _current_budget.get()
     if budget is not None:
         budget.charge(units)

@@ -9,8 +9,8 @@ from typing import Final, get_args
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import resolved, statements
-from cplc.semantics.diagnostic_sink import Problems
-from cplc.semantics.expressions import Expressions, Purpose
+from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.model import Aspect
 from cplc.semantics.references import Scope
 from cplc.source import Span
@@ -19,19 +19,21 @@ from cplc.syntax import ast
 ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
 
 
-class Agents:
+class AgentChecker:
     """Reads `agent` and `analyze`."""
 
-    def __init__(self, problems: Problems, expressions: Expressions) -> None:
+    def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
         self._problems = problems
-        self._expressions = expressions
+        self._expression_checker = expression_checker
 
     def agent(self, symbol: resolved.AgentSymbol, scope: Scope) -> Iterator[statements.Agent]:
         """Yield the agent, unless something is wrong with it."""
         before = self._problems.errors
-        found = [self._expressions.names.roles(ref, scope) for ref in symbol.node.roles]
-        roles = tuple(role for role in found if role is not None)
-        own = actor_of(roles[0]) if len(found) == 1 and roles and not isinstance(roles[0], resolved.AllOf) else None
+        role_trees = [self._expression_checker.names.roles(ref, scope) for ref in symbol.node.roles]
+        roles = tuple(role for role in role_trees if role is not None)
+        own = (
+            actor_of(roles[0]) if len(role_trees) == 1 and roles and not isinstance(roles[0], resolved.AllOf) else None
+        )
         items = tuple(self._items(symbol.node.body, scope, own))
         if self._problems.errors == before:
             yield statements.Agent(symbol, roles, items)
@@ -42,12 +44,12 @@ class Agents:
         scope: Scope,
         own: tuple[resolved.RoleTree, resolved.RoleSymbol] | None,
     ) -> Iterator[statements.AgentItem]:
-        names = self._expressions.names
+        names = self._expression_checker.names
         seeing = replace(scope, actor=own)
         for item in items:
             match item:
                 case ast.Goal(condition):
-                    goal = self._expressions.condition(condition, scope, Purpose.STATE)
+                    goal = self._expression_checker.condition(condition, scope, Purpose.STATE)
                     yield statements.Goal(goal, condition.span)
                 case ast.Values(worths):
                     for worth in worths:
@@ -64,7 +66,7 @@ class Agents:
                     where = self._when(when, seeing)
                     yield statements.Decision(tuple(one for one in chosen if one is not None), where, item.span)
                 case ast.Each(variable, domain, body):
-                    self._expressions.introduce(variable, scope)
+                    self._expression_checker.introduce(variable, scope)
                     over = names.domain(domain, scope)
                     if over is not None:
                         binder = resolved.Binder(variable.text, over, variable.span)
@@ -72,15 +74,17 @@ class Agents:
                         yield statements.Each(binder, inside)
 
     def _when(self, condition: ast.Expr | None, scope: Scope) -> resolved.Tree:
-        return resolved.TRUE if condition is None else self._expressions.condition(condition, scope, Purpose.LOCAL)
+        return (
+            resolved.TRUE if condition is None else self._expression_checker.condition(condition, scope, Purpose.LOCAL)
+        )
 
     def _event(self, event: ast.Event, scope: Scope) -> Iterator[statements.Event]:
-        message = self._expressions.names.message(event.message, scope)
+        message = self._expression_checker.names.message(event.message, scope)
         low, high = event.low.value, (event.high or event.low).value
         for bound in (event.low, event.high or event.low):
             self._probability(bound)
         if low > high:
-            text = f"No probability is at least {event.low.span.text} and at most {(event.high or event.low).span.text}"
+            text = f"The range {event.low.span.text}..{(event.high or event.low).span.text} contains no probability"
             self._problems.report(rules.EMPTY_RANGE, event.span, text)
         if message is None or not isinstance(message.symbol, resolved.MessageSymbol):
             return
@@ -90,25 +94,25 @@ class Agents:
             self._problems.report(rules.WRONG_ARGUMENTS, event.message.span, takes)
             return
         payload = tuple(
-            self._expressions.initial(value, scope, ranged.type)
+            self._expression_checker.initial(value, scope, ranged.type)
             for value, ranged in zip(event.payload, declared.values(), strict=False)
         )
         yield statements.Event(message, payload if event.payload else None, low, high, event.span)
 
     def _probability(self, number: ast.Decimal) -> None:
         if not 0 <= number.value <= 1:
-            message = f"A probability is between 0 and 1, and this is {number.span.text}"
+            message = f"The probability {number.span.text} is not between 0 and 1"
             self._problems.report(rules.VALUE_OUT_OF_RANGE, number.span, message)
 
     def analyze(self, node: ast.Analyze, scope: Scope) -> Iterator[statements.Analyze]:
         """Yield what is asked of an agent, unless something is wrong with it."""
         before = self._problems.errors
-        agent = self._expressions.names.agent(node.agent, scope)
+        agent = self._expression_checker.names.agent(node.agent, scope)
         for threshold in node.thresholds:
             self._probability(threshold.value)
             if threshold.aspect.text not in ASPECTS:
                 notes = did_you_mean(threshold.aspect.text, ASPECTS)
-                message = f"Nothing that can be analyzed is called `{threshold.aspect.text}`"
+                message = f"`{threshold.aspect.text}` cannot be analyzed"
                 notes = notes or (Note("an agent is analyzed for " + ", ".join(ASPECTS)),)
                 self._problems.report(rules.UNKNOWN_NAME, threshold.aspect.span, message, *notes)
             elif agent is not None:
@@ -126,7 +130,7 @@ class Agents:
         elif threshold.relation == ">=" and limit == 0:
             why = "Every probability is at least 0"
         elif threshold.aspect.text == "benefit" and not any(isinstance(item, ast.Values) for item in body):
-            why = f"Nothing is of value to `{name}`, so it never gains"
+            why = f"`{name}` declares no `value`, so it never gains"
         elif threshold.aspect.text == "achievement" and not any(isinstance(item, ast.Goal) for item in body):
             why = f"`{name}` has no goal, so it always achieves all"
         else:

@@ -11,24 +11,24 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.records import dataclass
 from cplc.semantics import resolved, statements
-from cplc.semantics.data_independence import Uniformity
+from cplc.semantics.data_independence import UniformityCheck
 from cplc.semantics.declarations import broken_symbols, check_macros, declare, forbid_recursion
-from cplc.semantics.diagnostic_sink import Problems
-from cplc.semantics.expressions import Expressions, Purpose
+from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.imports import Load, load_program
-from cplc.semantics.instances import MOST_BESIDES, MOST_INSTANCES, Frame, World
-from cplc.semantics.instantiate import Unroller
-from cplc.semantics.instantiate_clauses import Ground
+from cplc.semantics.instances import MAX_INSTANCES, MAX_INSTANCES_OF_OTHER_PROTOCOLS, InstanceTable, ProtocolInstance
+from cplc.semantics.instantiate import Instantiator
+from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
-from cplc.semantics.lints import Guards
+from cplc.semantics.lints import GuardLints
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.operations import check_commitments, check_operations
 from cplc.semantics.parameters import has_defaults, parameter_values
-from cplc.semantics.precedence_lints import misreadings
+from cplc.semantics.precedence_lints import precedence_warnings
 from cplc.semantics.references import Scope
 from cplc.semantics.signatures import Library
 from cplc.semantics.symbol_index import Index, index_of
-from cplc.semantics.templates import Templates
+from cplc.semantics.templates import TemplateBuilder
 from cplc.semantics.terms import Term
 from cplc.semantics.unused import report_unused
 from cplc.source import Source, Span
@@ -53,26 +53,28 @@ class Analysis:
             return ResolvedFormula(None)
         return self._instances.formula(expr)
 
-    def uniformity(self, parameter: str) -> Uniformity | None:
+    def uniformity(self, parameter: str) -> UniformityCheck | None:
         """Return how the protocol speaks of the families whose size is this parameter; None if it means nothing."""
         if self._instances is None:
             return None
-        return Uniformity(self._instances.frame.template, parameter, self._instances.templates)
+        return UniformityCheck(self._instances.protocol_instance.template, parameter, self._instances.templates)
 
     def resolve_roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
         """Return the role instances that ``Mer``, ``Cus[1]``, ``Cus`` or ``all`` stand for."""
-        problems = Problems()
+        problems = DiagnosticSink()
         roles = self.model.roles if self.model else ()
-        found: dict[str, None] = {}
+        members: dict[str, None] = {}
         for name in names:
-            wanted = re.sub(r"\s", "", name)
-            matching = [role.name for role in roles if wanted in ("all", role.name, role.family)]
+            name_ = re.sub(r"\s", "", name)
+            matching = [role.name for role in roles if name_ in ("all", role.name, role.family)]
             if not matching:
                 span = Span(Source("--assuming", name), 0, len(name))
-                known = ["all", *(role.name for role in roles), *(role.family for role in roles)]
-                problems.report(rules.UNKNOWN_NAME, span, f"No role is called `{name}`", *did_you_mean(name, known))
-            found.update(dict.fromkeys(matching))
-        return tuple(found), problems.sorted()
+                candidates = ["all", *(role.name for role in roles), *(role.family for role in roles)]
+                problems.report(
+                    rules.UNKNOWN_NAME, span, f"No role is called `{name}`", *did_you_mean(name, candidates)
+                )
+            members.update(dict.fromkeys(matching))
+        return tuple(members), problems.sorted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class ResolvedFormula:
 
     term: Term | None
     diagnostics: tuple[Diagnostic, ...] = ()
-    over_nothing: tuple[str, ...] = ()
+    vacuous_quantifiers: tuple[str, ...] = ()
     """Its quantifiers that say nothing."""
     constant_implications: tuple[str, ...] = ()
     """What there is to say of its implications that a constant makes true."""
@@ -91,28 +93,28 @@ class ResolvedFormula:
 class _Instances:
     """What is needed to understand one more formula."""
 
-    world: World
-    frame: Frame
+    table: InstanceTable
+    protocol_instance: ProtocolInstance
     library: Library
     templates: Mapping[resolved.Signature, statements.Template]
 
     def formula(self, expr: ast.Expr) -> ResolvedFormula:
-        problems = Problems()
-        signature = self.frame.template.signature
-        expressions = Expressions(problems, self.library.reporting_to(problems).macro)
-        found = expressions.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
-        problems.extend(misreadings(expr))
+        problems = DiagnosticSink()
+        signature = self.protocol_instance.template.signature
+        expression_checker = ExpressionChecker(problems, self.library.reporting_to(problems).macro)
+        tree = expression_checker.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
+        problems.extend(precedence_warnings(expr))
         if problems.errors:
             return ResolvedFormula(None, problems.sorted())
-        world = replace(self.world, problems=problems, nodes=0, full=False)
-        resolver = Resolver(world, self.frame, {})
-        term = resolver.term(found)
+        table = replace(self.table, problems=problems, nodes=0, is_full=False)
+        resolver = Resolver(table, self.protocol_instance, {})
+        term = resolver.term(tree)
         is_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
         return ResolvedFormula(
             None if is_wrong else term,
             problems.sorted(),
-            resolver.ranges.nothing(world.fact_ranges),
-            resolver.ranges.constant_implications(world.fact_ranges),
+            resolver.vacuity.vacuous_quantifiers(table.fact_vacuity),
+            resolver.vacuity.constant_implications(table.fact_vacuity),
         )
 
 
@@ -130,17 +132,17 @@ def analyse(
     Of a tree with parts that could not be read nothing is said that these parts could refute; ``unread`` are the words
     that stand there.
     """
-    problems = Problems()
+    problems = DiagnosticSink()
     if unread is not None:
         problems.is_incomplete, problems.unread = True, unread
     program = load_program(file.span.source, file, load, problems)
     library = Library(program, problems)
-    expressions = Expressions(problems, library.macro)
-    declare(library, expressions)
+    expression_checker = ExpressionChecker(problems, library.macro)
+    declare(library, expression_checker)
     forbid_recursion(library)
     with problems.local():
-        check_macros(library, expressions)
-    reader = Templates(problems, expressions)
+        check_macros(library, expression_checker)
+    reader = TemplateBuilder(problems, expression_checker)
     templates = {signature: reader.template(signature) for signature in library.every_signature()}
     broken = library.broken | broken_symbols(templates, library.broken)
     chosen = _chosen(file, library.signatures[0], protocol, problems)
@@ -149,21 +151,33 @@ def analyse(
     for signature in library.signatures[0]:
         if signature is not chosen:
             if has_defaults(signature):
-                _instantiated(templates, signature, World(problems, broken=set(broken)), {}, None, most=MOST_BESIDES)
+                _instantiated(
+                    templates,
+                    signature,
+                    InstanceTable(problems, broken=set(broken)),
+                    {},
+                    None,
+                    most=MAX_INSTANCES_OF_OTHER_PROTOCOLS,
+                )
         elif outcome := _instantiated(
-            templates, signature, World(problems, broken=set(broken)), parameters or {}, channels, most=MOST_INSTANCES
+            templates,
+            signature,
+            InstanceTable(problems, broken=set(broken)),
+            parameters or {},
+            channels,
+            most=MAX_INSTANCES,
         ):
-            checked, world, frame = outcome
-            instances = _Instances(world, frame, library, templates)
+            checked, table, protocol_instance = outcome
+            instances = _Instances(table, protocol_instance, library, templates)
     if chosen is not None and not problems.errors:
-        report_unused(library, chosen, expressions.references.used)
-    problems.extend(misreadings(file))
-    index = index_of(library, expressions.references.places)
+        report_unused(library, chosen, expression_checker.references.used)
+    problems.extend(precedence_warnings(file))
+    index = index_of(library, expression_checker.references.places)
     return Analysis(checked, problems.sorted(), index, instances)
 
 
 def _chosen(
-    file: ast.File, signatures: Sequence[resolved.Signature], name: str | None, problems: Problems
+    file: ast.File, signatures: Sequence[resolved.Signature], name: str | None, problems: DiagnosticSink
 ) -> resolved.Signature | None:
     """Return the protocol to unroll: the last one, or the one asked for."""
     if name is None:
@@ -181,32 +195,32 @@ def _chosen(
 def _instantiated(
     templates: Mapping[resolved.Signature, statements.Template],
     signature: resolved.Signature,
-    world: World,
+    table: InstanceTable,
     given: Mapping[str, str],
     channels: Channels | None,
     *,
     most: int,
-) -> tuple[CheckedModel, World, Frame] | None:
+) -> tuple[CheckedModel, InstanceTable, ProtocolInstance] | None:
     """Return the checked model of one protocol; None if it means nothing, which is reported."""
-    problems = world.problems
-    unroller = Unroller(world, templates)
-    values = parameter_values(unroller, templates[signature], given, problems)
+    problems = table.problems
+    instantiator = Instantiator(table, templates)
+    values = parameter_values(instantiator, templates[signature], given, problems)
     if values is None:
         return None
-    frame = unroller.unroll(templates[signature], values, most=most)
-    if frame is None:
+    protocol_instance = instantiator.instantiate(templates[signature], values, most=most)
+    if protocol_instance is None:
         return None
-    checked = Ground(world, unroller).checked(templates[signature], values, channels)
-    check_operations(world, checked.messages)
+    checked = ClauseInstantiator(table, instantiator).checked(templates[signature], values, channels)
+    check_operations(table, checked.messages)
     if not problems.errors and (checked.about_runs or checked.claims):
         from cplc.semantics.content_checks import check_contents
 
-        check_contents(world, checked)
+        check_contents(table, checked)
     if not problems.errors:
-        check_commitments(world, checked)
+        check_commitments(table, checked)
         if checked.commitments or checked.claims:
-            from cplc.semantics.content_lints import Promises
+            from cplc.semantics.content_lints import ContentLints
 
-            Promises(checked).report(world)
-        Guards(checked).report(problems)
-    return None if problems.fatal else (checked, world, frame)
+            ContentLints(checked).report(table)
+        GuardLints(checked).report(problems)
+    return None if problems.fatal else (checked, table, protocol_instance)

@@ -8,36 +8,36 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import resolved
 from cplc.semantics import terms as t
-from cplc.semantics.instances import Ends
+from cplc.semantics.instances import Parties
 from cplc.semantics.terms import FALSE, Term
 from cplc.source import Span
 
 if TYPE_CHECKING:
     from cplc.semantics.instantiate_terms import Resolver
 
-MOST_LISTED = 6
+MAX_LISTED_COMMITMENTS = 6
 """How many commitments a message lists."""
 MAX_OFFERS = 6
 """Commitments of one pair of roles that may be offered at once: conditional commitments consider each set of them."""
 
 
-class Parties:
+class ConditionalParties:
     """Reads the parties of a modality of conditional commitment, for one instance of a declaration."""
 
     def __init__(self, resolver: Resolver, notes: tuple[Note, ...]) -> None:
         self._resolver = resolver
-        self._world = resolver.world
+        self._table = resolver.table
         self._notes = notes
 
-    def conditional(self, found: resolved.Conditional, antecedent: Term, consequent: Term) -> Term:
+    def conditional(self, tree: resolved.Conditional, antecedent: Term, consequent: Term) -> Term:
         """Return the modality between instances of roles or commitments; what is wrong is reported."""
-        between = self._between(found.between, found.span)
+        between = self._between(tree.between, tree.span)
         if between is None:
             return FALSE
-        if found.other is None:
-            return t.Conditional(found.modality, between, None, antecedent, consequent)
-        other = self._handed_over(found, between)
-        return FALSE if other is None else t.Conditional(found.modality, between, other, antecedent, consequent)
+        if tree.other is None:
+            return t.Conditional(tree.modality, between, None, antecedent, consequent)
+        other = self._handed_over(tree, between)
+        return FALSE if other is None else t.Conditional(tree.modality, between, other, antecedent, consequent)
 
     def _between(
         self, parties: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance, span: Span
@@ -46,7 +46,7 @@ class Parties:
             name = self._resolver.instance(parties)
             if name is None:
                 return None
-            ends = self._world.ends[name]
+            ends = self._table.parties[name]
             return t.Between(ends.first, ends.second, name)
         debtor, creditor = map(self._resolver.role, parties)
         return None if debtor is None or creditor is None else self._pair(debtor.name, creditor.name, span)
@@ -55,14 +55,14 @@ class Parties:
         if debtor == creditor:
             self._report(rules.SAME_ROLE, span, f"`{debtor}` cannot be committed to itself")
             return None
-        if not self._world.promises(debtor, creditor):
+        if not self._table.promises(debtor, creditor):
             self.nothing_promised(debtor, creditor, span)
             return None
-        pair = Ends(debtor, creditor)
+        pair = Parties(debtor, creditor)
         offered = [
             name
-            for name, job in self._world.commitments.items()
-            if self._world.ends[name] == pair and job.body.antecedent != resolved.TRUE
+            for name, pending in self._table.commitments.items()
+            if self._table.parties[name] == pair and pending.body.antecedent != resolved.TRUE
         ]
         if len(offered) > MAX_OFFERS:
             message = (
@@ -75,46 +75,46 @@ class Parties:
             return None
         return t.Between(debtor, creditor)
 
-    def _handed_over(self, found: resolved.Conditional, between: t.Between) -> t.Between | None:
+    def _handed_over(self, tree: resolved.Conditional, between: t.Between) -> t.Between | None:
         """Return the channel that a delegation or assignment hands over to."""
-        delegated = found.modality == "DeS"
-        kept = between.creditor if delegated else between.debtor
-        if isinstance(found.other, resolved.Instance):
-            name = self._resolver.instance(found.other)
+        delegated = tree.modality == "DeS"
+        remaining_party = between.creditor if delegated else between.debtor
+        if isinstance(tree.other, resolved.Instance):
+            name = self._resolver.instance(tree.other)
             if name is None:
                 return None
-            ends = self._world.ends[name]
-            moved, stays = (ends.first, ends.second) if delegated else (ends.second, ends.first)
+            parties = self._table.parties[name]
+            moved, stays = (parties.first, parties.second) if delegated else (parties.second, parties.first)
             was = between.debtor if delegated else between.creditor
-            if stays != kept or moved == was:
+            if stays != remaining_party or moved == was:
                 same, other = ("creditor", "debtor") if delegated else ("debtor", "creditor")
                 message = f"`{between.commitment}` is not handed over to `{name}`"
                 hint = Note(f"name a commitment with another {other} and the same {same}")
-                self._report(rules.WRONG_TARGET, found.span, message, hint)
+                self._report(rules.WRONG_TARGET, tree.span, message, hint)
                 return None
-            return t.Between(ends.first, ends.second, name)
-        assert found.other is not None
-        role = self._resolver.role(found.other)
+            return t.Between(parties.first, parties.second, name)
+        assert tree.other is not None
+        role = self._resolver.role(tree.other)
         if role is None:
             return None
         if role.name in (between.debtor, between.creditor):
             message = f"`{role.name}` is a party already: name a third role"
-            self._report(rules.SAME_ROLE, found.span, message)
+            self._report(rules.SAME_ROLE, tree.span, message)
             return None
-        pair = (role.name, kept) if delegated else (kept, role.name)
-        return self._pair(*pair, found.span)
+        pair = (role.name, remaining_party) if delegated else (remaining_party, role.name)
+        return self._pair(*pair, tree.span)
 
     def nothing_promised(self, debtor: str, creditor: str, span: Span, *, counts_claims: bool = False) -> None:
         """Report that no commitment is declared from the one to the other, and name those that there are."""
         no_claim = ", and no claim between them," if counts_claims else ""
         message = f"No commitment from `{debtor}` to `{creditor}`{no_claim} is declared"
-        names = [*self._world.commitments, *(self._world.claims if counts_claims else ())]
-        ends = ((name, self._world.ends[name]) for name in names)
-        shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in ends]
-        listed = ", ".join(shown[:MOST_LISTED]) + (", ..." if len(shown) > MOST_LISTED else "")
-        what = "commitments and claims" if counts_claims and self._world.claims else "commitments"
+        names = [*self._table.commitments, *(self._table.claims if counts_claims else ())]
+        parties = ((name, self._table.parties[name]) for name in names)
+        shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in parties]
+        listed = ", ".join(shown[:MAX_LISTED_COMMITMENTS]) + (", ..." if len(shown) > MAX_LISTED_COMMITMENTS else "")
+        what = "commitments and claims" if counts_claims and self._table.claims else "commitments"
         hint = f"{what} are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
         self._report(rules.NOTHING_PROMISED, span, message, Note(hint))
 
     def _report(self, rule: Rule, span: Span, message: str, *hints: Note) -> None:
-        self._world.problems.report(rule, span, message, *hints, *self._notes)
+        self._table.problems.report(rule, span, message, *hints, *self._notes)

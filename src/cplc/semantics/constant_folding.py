@@ -28,17 +28,17 @@ def negated(term: Term) -> Term:
 
 def combined(op: t.Op, operands: Iterator[Term]) -> Term:
     """Return the conjunction or disjunction; operands after one that decides it are not asked for."""
-    kept: list[Term] = []
+    remaining: list[Term] = []
     for operand in operands:
         if is_constant(operand, op == "|"):
             return operand
         if isinstance(operand, t.Apply) and operand.op == op:
-            kept.extend(operand.operands)
+            remaining.extend(operand.operands)
         elif not isinstance(operand, t.Const):
-            kept.append(operand)
-    if not kept:
+            remaining.append(operand)
+    if not remaining:
         return TRUE if op == "&" else FALSE
-    return kept[0] if len(kept) == 1 else t.Apply(op, tuple(kept))
+    return remaining[0] if len(remaining) == 1 else t.Apply(op, tuple(remaining))
 
 
 def equivalence(left: Term, right: Term) -> Term:

@@ -12,13 +12,13 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import model
 from cplc.semantics import terms as t
-from cplc.semantics.instances import World
+from cplc.semantics.instances import InstanceTable
 from cplc.semantics.terms import Term, is_about_runs
 
 Finding = tuple[Rule, str, Note]
 
 
-class Promises:
+class ContentLints:
     """Looks at the commitments of one model, and at what its claims say of runs."""
 
     def __init__(self, checked: model.CheckedModel) -> None:
@@ -36,21 +36,21 @@ class Promises:
                     self._handed_over |= {operation.commitment, operation.target}
         self._needed: dict[str, frozenset[str]] = {}
 
-    def report(self, world: World) -> None:
-        found: dict[tuple[object, Rule], list[tuple[model.Commitment | model.Claim, Finding]]] = {}
+    def report(self, table: InstanceTable) -> None:
+        findings: dict[tuple[object, Rule], list[tuple[model.Commitment | model.Claim, Finding]]] = {}
         instances: dict[object, int] = {}
         promised: tuple[model.Commitment | model.Claim, ...] = (*self._model.commitments, *self._model.claims)
         for commitment in promised:
             instances[commitment.span] = instances.get(commitment.span, 0) + 1
-            seen: set[str] = set()
+            reported: set[str] = set()
             for finding in self._findings(commitment):
-                if finding[0].code not in seen:
-                    seen.add(finding[0].code)
-                    found.setdefault((commitment.span, finding[0]), []).append((commitment, finding))
-        for (span, rule), alike in found.items():
+                if finding[0].code not in reported:
+                    reported.add(finding[0].code)
+                    findings.setdefault((commitment.span, finding[0]), []).append((commitment, finding))
+        for (span, rule), alike in findings.items():
             if len(alike) == instances[span]:
                 commitment, (_, message, note) = alike[0]
-                world.problems.report(rule, commitment.span, message, note)
+                table.problems.report(rule, commitment.span, message, note)
 
     def _findings(self, commitment: model.Commitment | model.Claim) -> Iterator[Finding]:
         if isinstance(commitment, model.Claim):
@@ -74,10 +74,14 @@ class Promises:
         name, condition = commitment.name, commitment.antecedent
         late = f"; its deadline of {commitment.within} ticks never runs" if commitment.within is not None else ""
         if self._plain(condition) == t.FALSE:
-            yield rules.NEVER_ACTIVE, f"The antecedent of `{name}` is never true{late}", Note("let it name a message")
+            yield (
+                rules.NEVER_ACTIVE,
+                f"The antecedent of `{name}` is never true{late}",
+                Note("use a message in the antecedent"),
+            )
         elif not is_about_runs(commitment.consequent) and self._plain(condition) == self._plain(commitment.consequent):
             message = f"`{name}` is fulfilled by its own antecedent, so it is never active{late}"
-            yield rules.NEVER_ACTIVE, message, Note("nothing is promised: name what the debtor does in return")
+            yield rules.NEVER_ACTIVE, message, Note("let the content be what the debtor does in return")
 
     def _trivial(self, commitment: model.Commitment) -> Iterator[Finding]:
         name, content = commitment.name, commitment.consequent
@@ -85,11 +89,15 @@ class Promises:
             from cplc.semantics.run_contents import compiled
 
             if compiled(content, self._model).monitor.decided[0] is True:
-                message = f"What `{name}` promises holds whatever happens"
-                yield rules.TRIVIAL_CONTENT, message, Note("say what the debtor is to do, or is not to do")
-        elif not isinstance(content, t.Const) and self._at_first(content) is True:
-            message = f"What `{name}` promises holds from the start, so it is fulfilled when it is made"
-            yield rules.TRIVIAL_CONTENT, message, Note("`G p` promises that it stays so, as in `G !leak`")
+                message = f"The content of `{name}` holds on every run"
+                yield (
+                    rules.TRIVIAL_CONTENT,
+                    message,
+                    Note("promise something that the debtor is to do, or is not to do"),
+                )
+        elif not isinstance(content, t.Const) and self._initial_value(content) is True:
+            message = f"The content of `{name}` holds initially, so `{name}` is fulfilled when it is created"
+            yield rules.TRIVIAL_CONTENT, message, Note("`G p` promises that p holds forever, as in `G !leak`")
 
     def _foreign(self, commitment: model.Commitment) -> Iterator[Finding]:
         """A consequent that some message of others has to make true, and none of the debtor."""
@@ -106,25 +114,33 @@ class Promises:
         senders = {self._model.message[name].sender for name in messages}
         if not any(self._contributes(commitment, name) for name in messages):
             who = " or ".join(f"`{sender}`" for sender in sorted(senders))
-            message = f"Only {who} can bring about what `{commitment.debtor}` promises in `{commitment.name}`"
+            message = (
+                f"Only {who} can make the content of `{commitment.name}` true, not its debtor `{commitment.debtor}`"
+            )
             yield rules.FOREIGN_CONTENT, message, Note("let the debtor promise what it does itself, or delegate it")
 
     def _contributes(self, commitment: model.Commitment, name: str) -> bool:
-        """Whether the debtor sends the message, or one that it waits for and that does not just make the promise."""
-        making = {before for made in self._creating.get(commitment.name, ()) for before in self._needs(made)}
-        return any(self._model.message[one].sender == commitment.debtor for one in {name} | self._needs(name) - making)
+        """Return whether the debtor sends the message or a predecessor that does not just create the commitment."""
+        making = {before for made in self._creating.get(commitment.name, ()) for before in self._predecessors(made)}
+        return any(
+            self._model.message[one].sender == commitment.debtor for one in {name} | self._predecessors(name) - making
+        )
 
     def _unseen(self, commitment: model.Commitment) -> Iterator[Finding]:
         """An antecedent that comes true without the debtor, and of which no message ever tells it."""
         if commitment.name in self._handed_over:
             return
-        told = {name for m in self._model.messages if m.receiver == commitment.debtor for name in self._needs(m.name)}
+        received = {
+            name for m in self._model.messages if m.receiver == commitment.debtor for name in self._predecessors(m.name)
+        }
         for atom, helps in self._atoms(commitment.antecedent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if helps and commitment.debtor not in (declared.sender, declared.receiver) and name not in told:
+                if helps and commitment.debtor not in (declared.sender, declared.receiver) and name not in received:
                     message = f"`{commitment.debtor}` does not see `{name}`, which makes `{commitment.name}` active"
-                    hint = Note(f"let a message tell `{commitment.debtor}`, and name that one in the antecedent")
+                    hint = Note(
+                        f"send `{commitment.debtor}` a message about it, and use that message in the antecedent"
+                    )
                     yield rules.UNSEEN_ANTECEDENT, message, hint
                     return
 
@@ -134,9 +150,9 @@ class Promises:
         """A message that breaks it by having been received, and may have been before it is active."""
         starts = set(self._activating(commitment))
         for name in self._breaking(commitment):
-            if starts.isdisjoint(self._needs(name) - {name}):
-                message = f"`{name}` may come before `{commitment.name}` is active, which is then broken at once"
-                hint = Note(f"`does({name})` is about the step alone, and is only watched from then on")
+            if starts.isdisjoint(self._predecessors(name) - {name}):
+                message = f"`{name}` may be received before `{commitment.name}` is active, which violates it at once"
+                hint = Note(f"write `does({name})`: it is true only of steps after the activation")
                 yield rules.STALE_CONTENT, message, hint
                 return
 
@@ -156,8 +172,12 @@ class Promises:
 
     def _sticky(self, commitment: model.Commitment) -> Iterator[Finding]:
         if commitment.name in self._suspended and (name := next(iter(self._breaking(commitment)), None)):
-            message = f"`{name}` breaks `{commitment.name}` even if it comes while that is suspended, on its return"
-            yield rules.STICKY_CONTENT, message, Note(f"`does({name})` does not count while it is suspended")
+            message = f"`{name}`, received while `{commitment.name}` is suspended, violates it when it is reactivated"
+            yield (
+                rules.STICKY_CONTENT,
+                message,
+                Note(f"write `does({name})`: it does not count while the commitment is suspended"),
+            )
 
     def _unobservable(self, commitment: model.Commitment) -> Iterator[Finding]:
         creditor = commitment.creditor
@@ -165,8 +185,8 @@ class Promises:
             for name in _messages(atom):
                 declared = self._model.message[name]
                 if not helps and creditor not in (declared.sender, declared.receiver):
-                    message = f"`{creditor}` does not see `{name}`, by which `{commitment.name}` is broken"
-                    hint = Note(f"let a message tell `{creditor}`, who could not claim anything otherwise")
+                    message = f"`{creditor}` does not see `{name}`, which violates `{commitment.name}`"
+                    hint = Note(f"send `{creditor}` a message about the violation")
                     yield rules.UNOBSERVABLE_BREACH, message, hint
                     return
 
@@ -176,13 +196,16 @@ class Promises:
             for message in _messages(atom):
                 declared = self._model.message[message]
                 if helps and viewer not in (declared.sender, declared.receiver):
-                    explanation = f"`{viewer}` does not see `{message}`, so `{name}` may seem broken to it and is not"
-                    hint = Note(f"let a message tell `{viewer}`, and name that one in place of `{message}`")
+                    explanation = (
+                        f"`{viewer}` does not see `{message}`, "
+                        f"so `{name}` may seem violated to `{viewer}` although it is not"
+                    )
+                    hint = Note(f"send `{viewer}` a message about it, and use that message in place of `{message}`")
                     yield rules.SEEMING_BREACH, explanation, hint
                     return
 
     def _is_breakable(self, content: Term) -> bool:
-        """Whether the content is about runs, and something that happens may decide it false."""
+        """Return whether the content is about runs, and something that happens may decide it false."""
         from cplc.semantics.run_contents import compiled
 
         return is_about_runs(content) and False in compiled(content, self._model).monitor.decided
@@ -220,41 +243,41 @@ class Promises:
             case _:
                 yield term, helps
 
-    def _at_first(self, term: Term) -> bool | None:
+    def _initial_value(self, term: Term) -> bool | None:
         """Return the value of a condition before anything has happened; None if it is not known."""
         match term:
             case t.Const(bool() as value):
                 return value
             case t.FactRef(fact):
-                return self._at_first(self._model.fact[fact].meaning)
+                return self._initial_value(self._model.fact[fact].meaning)
             case t.Happened():
                 return False
             case t.InState(_, states):
                 return "null" in states
             case t.Apply("!", (operand,)):
-                inner = self._at_first(operand)
+                inner = self._initial_value(operand)
                 return None if inner is None else not inner
             case t.Apply("&" | "|" as op, operands):
-                values = [self._at_first(operand) for operand in operands]
+                values = [self._initial_value(operand) for operand in operands]
                 decisive = op == "|"
                 return decisive if decisive in values else None if None in values else not decisive
             case t.Apply("->", (left, right)):
-                return self._at_first(t.Apply("|", (t.Apply("!", (left,)), right)))
+                return self._initial_value(t.Apply("|", (t.Apply("!", (left,)), right)))
             case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", operands) if any(map(_has_payload, operands)):
                 return False
             case _:
                 return None
 
-    def _needs(self, name: str) -> frozenset[str]:
+    def _predecessors(self, name: str) -> frozenset[str]:
         """Return the messages that have come before a message for sure, itself among them."""
         if name not in self._needed:
-            found, pending = {name}, [name]
+            predecessors, pending = {name}, [name]
             while pending:
                 guard = self._model.message[pending.pop()].guard
-                fresh = set(self._demanded(guard)) - found
-                found |= fresh
+                fresh = set(self._demanded(guard)) - predecessors
+                predecessors |= fresh
                 pending += fresh
-            self._needed[name] = frozenset(found)
+            self._needed[name] = frozenset(predecessors)
         return self._needed[name]
 
     def _demanded(self, guard: Term) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Whether the members of a family get along without numbers: then what a protocol says is the same for every size.
+"""True if the members of a family get along without numbers: then what a protocol says is the same for every size.
 
 A parameter counts members if it is the size of families and is read nowhere else. The declarations are *uniform* in
 these families if each stands in at most one loop over them, names members by the variable of that loop alone, asks
@@ -21,7 +21,7 @@ from cplc.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class NotUniform:
     """What keeps one size from standing for all."""
 
     message: str
@@ -29,7 +29,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True)
-class Uniformity:
+class UniformityCheck:
     """How a protocol speaks of the families that a parameter counts the members of."""
 
     template: statements.Template
@@ -39,24 +39,24 @@ class Uniformity:
 
     @cached_property
     def families(self) -> frozenset[RoleSymbol]:
-        wanted = resolved.ParameterValue(self.parameter)
-        return frozenset(role for role in self.template.signature.roles if role.size == wanted)
+        size = resolved.ParameterValue(self.parameter)
+        return frozenset(role for role in self.template.signature.roles if role.size == size)
 
     @property
     def declared(self) -> resolved.Ranged:
         """The declared range of the parameter."""
         return self.template.signature.parameters[self.parameter].declared
 
-    asking_all: bool = False
-    """Whether a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""
+    may_quantify_over_all: bool = False
+    """True if a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""
 
     @cached_property
-    def obstacle(self) -> Obstacle | None:
+    def obstacle(self) -> NotUniform | None:
         """The first declaration that is not uniform."""
         return next(chain(self._of_signature(), self._of_declarations(self.template.body, None)), None)
 
     @cached_property
-    def asked_at_once(self) -> int:
+    def simultaneous_members(self) -> int:
         """Of how many members, each of which may be any, a declaration speaks at most."""
         asking = (statements.Property, statements.Check, statements.Agent, statements.Analyze)
         declared = (body for body in _all(self.template.body) if not isinstance(body, asking))
@@ -71,7 +71,7 @@ class Uniformity:
             pass
         return reader.quantified
 
-    def _of_signature(self) -> Iterator[Obstacle]:
+    def _of_signature(self) -> Iterator[NotUniform]:
         """Yield what is wrong with ranges, sizes and values: each may hide a number of members."""
         signature = self.template.signature
         for parameter in signature.parameters.values():
@@ -86,7 +86,7 @@ class Uniformity:
             if isinstance(symbol, resolved.MessageSymbol):
                 yield from self._reader(symbol.span).obstacles(*symbol.parameters.values())
 
-    def of_property(self, name: str) -> Obstacle | int:
+    def of_property(self, name: str) -> NotUniform | int:
         """Return how many members a property speaks of at most, each by a variable or by its number; or why not."""
         for body in self.template.body:
             if isinstance(body, statements.Property) and body.node.name.text == name:
@@ -94,13 +94,15 @@ class Uniformity:
                 reader = _Reader(self.families, self.parameter, self._facts, span, asks_all=True, numbers=True)
                 obstacle = next(reader.obstacles(body.formula), None)
                 return obstacle or reader.quantified + reader.highest
-        return Obstacle("it is declared for each member, or by a part", self.template.signature.node.name.span)
+        return NotUniform("it is declared for each member, or by a part", self.template.signature.node.name.span)
 
     @cached_property
     def _facts(self) -> Mapping[resolved.FactSymbol, resolved.Tree]:
         return {body.symbol: body.meaning for body in _all(self.template.body) if isinstance(body, statements.Fact)}
 
-    def _of_declarations(self, bodies: Iterable[statements.Body], member: resolved.Binder | None) -> Iterator[Obstacle]:
+    def _of_declarations(
+        self, bodies: Iterable[statements.Body], member: resolved.Binder | None
+    ) -> Iterator[NotUniform]:
         for body in bodies:
             match body:
                 case statements.Loop(binder, inner):
@@ -111,11 +113,11 @@ class Uniformity:
                     pass  # counts where it is used
                 case statements.Part(symbol):
                     if self._takes_numbers(symbol):
-                        yield Obstacle(f"`{symbol.name}` takes a role for a number", symbol.span)
+                        yield NotUniform(f"`{symbol.name}` takes a role for a number", symbol.span)
                     yield from self._reader(symbol.span).obstacles(body.roles, body.values, body.conditions)
                     for role, given, span in body.roles:
                         if isinstance(given, resolved.AllOf) and given.role in self.families:
-                            yield Obstacle(
+                            yield NotUniform(
                                 f"`{symbol.name}` is given all of `{given.role.name}` for `{role.name}`", span
                             )
                 case statements.Message(symbol) | statements.Commitment(symbol) | statements.Claim(symbol):
@@ -125,23 +127,25 @@ class Uniformity:
 
     def _of_loop(
         self, binder: resolved.Binder, inner: Iterable[statements.Body], member: resolved.Binder | None
-    ) -> Iterator[Obstacle]:
+    ) -> Iterator[NotUniform]:
         if not _is_over(binder, self.families):
             yield from self._reader(binder.span).obstacles(binder.domain)
             yield from self._of_declarations(inner, member)
         elif member is not None:
-            yield Obstacle(f"`{member.name}` and `{binder.name}` make pairs of members", binder.span)
+            yield NotUniform(f"`{member.name}` and `{binder.name}` make pairs of members", binder.span)
         else:
             yield from self._of_declarations(inner, binder)
 
     def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
-        """Whether a part, or a part of it, asks which member one of its roles is."""
+        """Return whether a part, or a part of it, asks which member one of its roles is."""
         template = self.templates[part.signature]
         parts = [body.symbol for body in _all(template.body) if isinstance(body, statements.Part)]
         return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, _nodes(template.body)))
 
     def _reader(self, span: Span) -> _Reader:
-        return _Reader(self.families, self.parameter, self._facts, span, asks_all=self.asking_all, numbers=False)
+        return _Reader(
+            self.families, self.parameter, self._facts, span, asks_all=self.may_quantify_over_all, numbers=False
+        )
 
 
 @dataclass
@@ -153,19 +157,19 @@ class _Reader:
     facts: Mapping[resolved.FactSymbol, resolved.Tree]
     span: Span
     asks_all: bool
-    """Whether it may speak of all members, and so of pairs of them."""
+    """True if it may speak of all members, and so of pairs of them."""
     numbers: bool
-    """Whether it may name members by number, as formulas do."""
+    """True if it may name members by number, as formulas do."""
     quantified: int = 0
     """How many quantifiers over members it has."""
     highest: int = 0
     """The highest number that it names a member by."""
 
-    def obstacles(self, *nodes: object) -> Iterator[Obstacle]:
+    def obstacles(self, *nodes: object) -> Iterator[NotUniform]:
         for node in nodes:
             yield from self._in(node)
 
-    def _in(self, node: object) -> Iterator[Obstacle]:
+    def _in(self, node: object) -> Iterator[NotUniform]:
         match node:
             case resolved.ParameterValue(name) if name == self.parameter:
                 yield self._because(f"it reckons with `{name}`")
@@ -197,7 +201,7 @@ class _Reader:
             case _:
                 yield from self.obstacles(*_children(node))
 
-    def _named(self, index: resolved.Tree | None) -> Iterator[Obstacle]:
+    def _named(self, index: resolved.Tree | None) -> Iterator[NotUniform]:
         """Yield what is wrong with how a member is named."""
         match index:
             case None | resolved.LoopValue() | resolved.IndexOf(resolved.LoopValue()):
@@ -214,8 +218,8 @@ class _Reader:
             case resolved.RoleAt(symbol, owner=owner):
                 return symbol in self.families or bool(owner)
 
-    def _because(self, message: str) -> Obstacle:
-        return Obstacle(message, self.span)
+    def _because(self, message: str) -> NotUniform:
+        return NotUniform(message, self.span)
 
 
 _SYMBOLS = (

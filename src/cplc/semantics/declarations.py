@@ -8,27 +8,27 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import resolved, statements
 from cplc.semantics.cycles import cycles
-from cplc.semantics.expressions import Expressions
+from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.references import Scope
-from cplc.semantics.signatures import MOST_BLOCKS, Declarer, Library
+from cplc.semantics.signatures import MAX_LOOP_DEPTH, Library, SymbolCollector
 from cplc.source import Span
 from cplc.syntax import ast
 
 
-def declare(library: Library, expressions: Expressions) -> None:
+def declare(library: Library, expression_checker: ExpressionChecker) -> None:
     """Fill the library: macros, then what protocols declare, then what refers to other protocols."""
-    declarer = Declarer(library, expressions)
+    declarer = SymbolCollector(library, expression_checker)
     for position, unit in enumerate(library.program):
         library.macros[position] = tuple(declarer.macros(unit.file.defines, None, position))
     for position, unit in enumerate(library.program):
-        seen: dict[str, Span] = {}
+        first_places: dict[str, Span] = {}
         for protocol in unit.file.protocols:
             name = protocol.name
-            if name.text in seen:
+            if name.text in first_places:
                 message = f"`{name.text}` is declared already"
-                note = Note("first declared here", seen[name.text])
+                note = Note("first declared here", first_places[name.text])
                 library.problems.report(rules.DUPLICATE_NAME, name.span, message, note)
-            seen.setdefault(name.text, name.span)
+            first_places.setdefault(name.text, name.span)
         library.signatures[position] = tuple(declarer.signature(protocol, position) for protocol in unit.file.protocols)
     for signature in library.every_signature():
         declarer.fill(signature)
@@ -52,14 +52,14 @@ def forbid_recursion(library: Library) -> None:
             library.problems.report(rules.RECURSIVE_DEFINITION, use.node.protocol.span, message)
         for key in component:
             levels[key] = 1 + max((levels.get(inner, 0) for inner in uses[key]), default=0)
-            if levels[key] > MOST_BLOCKS:
+            if levels[key] > MAX_LOOP_DEPTH:
                 library.broken.update(_parts(signatures[key]))
-                if levels[key] == MOST_BLOCKS + 1:
-                    message = f"More than {MOST_BLOCKS} protocols use each other in a row here"
+                if levels[key] == MAX_LOOP_DEPTH + 1:
+                    message = f"Protocols use each other more than {MAX_LOOP_DEPTH} levels deep here"
                     library.problems.report(rules.TOO_DEEP, signatures[key].node.name.span, message)
 
 
-def check_macros(library: Library, expressions: Expressions) -> None:
+def check_macros(library: Library, expression_checker: ExpressionChecker) -> None:
     """Check every macro by itself, those first that stand in others; what cannot be expanded is left alone."""
     macros = {f"{position}": macro for position, macro in enumerate(library.every_macro())}
     numbers = {macro: key for key, macro in macros.items()}
@@ -67,14 +67,14 @@ def check_macros(library: Library, expressions: Expressions) -> None:
     for component, circle in cycles(calls):
         macro = macros[circle[0]] if circle else macros[component[0]]
         if circle:
-            expressions.unusable.update(macros[key] for key in component)
+            expression_checker.unusable.update(macros[key] for key in component)
             shown = " -> ".join(f"`{macros[key].name}`" for key in (*circle, circle[0]))
             message = f"`{macro.name}` is defined by itself: {shown}"
             library.problems.report(rules.RECURSIVE_DEFINITION, macro.span, message)
             continue
-        rests_on_unusable = any(macros[inner] in expressions.unusable for inner in calls[component[0]])
-        if rests_on_unusable or not expressions.macro_alone(macro):
-            expressions.unusable.add(macro)
+        rests_on_unusable = any(macros[inner] in expression_checker.unusable for inner in calls[component[0]])
+        if rests_on_unusable or not expression_checker.macro_alone(macro):
+            expression_checker.unusable.add(macro)
 
 
 def _parts(signature: resolved.Signature) -> Iterator[resolved.PartSymbol]:

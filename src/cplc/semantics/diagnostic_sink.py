@@ -11,11 +11,11 @@ from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.source import Span
 
 
-class Problems:
+class DiagnosticSink:
     """Diagnostics in the order found; a second one of the same rule at the same place is dropped."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, Span], Diagnostic] = {}
+        self._diagnostics: dict[tuple[str, Span], Diagnostic] = {}
         self.is_incomplete = False
         """Something could not be read, so what seems to be in vain may be needed after all."""
         self.unread: frozenset[str] | None = frozenset()
@@ -29,8 +29,8 @@ class Problems:
 
     def add(self, diagnostic: Diagnostic) -> None:
         key = diagnostic.code, diagnostic.span
-        if key not in self._found:
-            self._found[key] = diagnostic
+        if key not in self._diagnostics:
+            self._diagnostics[key] = diagnostic
             self._errors += diagnostic.is_error
             self._harmless += diagnostic.is_error and self._is_local
 
@@ -57,13 +57,13 @@ class Problems:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Return them by source, in the order the sources were first met, then by place."""
         sources: dict[str, int] = {}
-        kept = [d for d in self._found.values() if not (self.is_incomplete and self._is_of_absence(d))]
-        for diagnostic in kept:
+        reliable = [d for d in self._diagnostics.values() if not (self.is_incomplete and self._is_of_absence(d))]
+        for diagnostic in reliable:
             sources.setdefault(diagnostic.span.source.name, len(sources))
-        return tuple(sorted(kept, key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end)))
+        return tuple(sorted(reliable, key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end)))
 
     def _is_of_absence(self, diagnostic: Diagnostic) -> bool:
-        """Whether what could not be read may be just what the diagnostic misses."""
+        """Return whether what could not be read may be just what the diagnostic misses."""
         if diagnostic.code == rules.UNKNOWN_NAME.code:
             return self.unread is None or not self.unread.isdisjoint(re.findall(r"\w+", diagnostic.span.text))
         return diagnostic.code == rules.NO_PROTOCOL.code or not diagnostic.is_error

@@ -10,19 +10,19 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import resolved, types
 from cplc.semantics.builtin_words import AGE, CLAIM_STATES, EVENTS, STANDINGS, STATES
-from cplc.semantics.diagnostic_sink import Problems
-from cplc.semantics.modalities import Modalities, no_content, path_word, quantified
+from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
-from cplc.semantics.symbol_lookup import Lookups
+from cplc.semantics.symbol_lookup import SymbolLookup
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
 
-MOST_NODES = 100_000
+MAX_NODES = 100_000
 """How large one expression may become when its macros are expanded."""
-MOST_LEVELS = 120
+MAX_EXPANSION_DEPTH = 120
 """How deep it may be nested then; what comes after recurses."""
 
 Typed = tuple[resolved.Tree, Type]
@@ -46,17 +46,17 @@ class Purpose(Enum):
     FORMULA = auto()
 
 
-class Expressions:
+class ExpressionChecker:
     """Turns syntax into trees; what is wrong is reported and replaced by ``false``."""
 
     def __init__(
-        self, problems: Problems, macro: Callable[[str, Scope, Span | None], resolved.MacroSymbol | None]
+        self, problems: DiagnosticSink, macro: Callable[[str, Scope, Span | None], resolved.MacroSymbol | None]
     ) -> None:
         self._problems = problems
         self._macro = macro
         self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
-        self.names = Lookups(self.references, self._error, self._index)
-        self._modalities = Modalities(self, self.names, self._error)
+        self.names = SymbolLookup(self.references, self._error, self._index)
+        self._modalities = ModalityChecker(self, self.names, self._error)
         self.unusable: set[resolved.MacroSymbol] = set()
         """Macros that cannot be expanded, which has been reported."""
         self._calls: list[ast.Call] = []
@@ -73,7 +73,7 @@ class Expressions:
     def content(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return what is promised: a condition, or a formula about the run from activation on."""
         self._nodes = 0
-        return self.said(expr, scope, Purpose.CONTENT)[0]
+        return self.path_formula(expr, scope, Purpose.CONTENT)[0]
 
     def number(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a whole number that is known before the protocol runs."""
@@ -85,12 +85,12 @@ class Expressions:
         self._nodes = 0
         if isinstance(expected, types.Bool):
             return self._condition(expr, scope, purpose)
-        found, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
-        found, type_ = resolved.as_number(found, type_) if isinstance(expected, types.Int) else (found, type_)
+        tree, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
+        tree, type_ = resolved.as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
         if not types.fits(type_, expected):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not {described(expected)}")
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {described(expected)}, found {described(type_)}")
             return resolved.FALSE
-        return found
+        return tree
 
     def initial(self, expr: ast.Expr, scope: Scope, expected: Type) -> resolved.Tree:
         """Return a value that is known before the protocol runs."""
@@ -113,54 +113,54 @@ class Expressions:
         return self._number(expr, scope, Purpose.CONSTANT)
 
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
-        found, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
+        tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a number")
-        return found if type_ == INT else resolved.LiteralTree(1)
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}")
+        return tree if type_ == INT else resolved.LiteralTree(1)
 
     def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
         return self._as_condition(expr, *self._expr(expr, scope, purpose, None))
 
-    def _as_condition(self, expr: ast.Expr, found: resolved.Tree, type_: Type) -> resolved.Tree:
+    def _as_condition(self, expr: ast.Expr, tree: resolved.Tree, type_: Type) -> resolved.Tree:
         match type_:
             case types.Bool():
                 return (
-                    resolved.Apply("=", (found, resolved.TRUE), expr.span)
-                    if isinstance(found, resolved.Payload)
-                    else found
+                    resolved.Apply("=", (tree, resolved.TRUE), expr.span)
+                    if isinstance(tree, resolved.Payload)
+                    else tree
                 )
             case types.Unknown():
-                return found
+                return tree
             case types.Path():
-                message = f"`{path_word(found) or 'does'}` speaks of a run, and here a state decides"
+                message = f"`{path_word(tree) or 'does'}` speaks of a run, and here a state decides"
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
-                self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a condition")
+                self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a condition, found {described(type_)}")
         return resolved.FALSE
 
-    def on_states(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+    def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a formula that a state decides."""
         return self._condition(expr, scope, Purpose.FORMULA)
 
-    def said(self, expr: ast.Expr, scope: Scope, purpose: Purpose = Purpose.FORMULA) -> Typed:
+    def path_formula(self, expr: ast.Expr, scope: Scope, purpose: Purpose = Purpose.FORMULA) -> Typed:
         """Return a condition or, where a formula may stand, what it says of runs."""
-        found, type_ = self._expr(expr, scope, purpose, None)
-        return (found, PATH) if isinstance(type_, types.Path) else (self._as_condition(expr, found, type_), BOOL)
+        tree, type_ = self._expr(expr, scope, purpose, None)
+        return (tree, PATH) if isinstance(type_, types.Path) else (self._as_condition(expr, tree, type_), BOOL)
 
     def _joined(self, op: Op, parts: Sequence[ast.Expr], whole: ast.Expr, scope: Scope, purpose: Purpose) -> Typed:
         """Return a Boolean combination, which speaks of runs if a part of it does."""
-        operands = [self.said(part, scope, purpose) for part in parts]
+        operands = [self.path_formula(part, scope, purpose) for part in parts]
         type_ = PATH if any(isinstance(one, types.Path) for _, one in operands) else BOOL
-        return resolved.Apply(op, tuple(found for found, _ in operands), whole.span), type_
+        return resolved.Apply(op, tuple(tree for tree, _ in operands), whole.span), type_
 
     def _expr(self, expr: ast.Expr, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         self._nodes += 1
-        if self._nodes > MOST_NODES:
-            if self._nodes == MOST_NODES + 1:
+        if self._nodes > MAX_NODES:
+            if self._nodes == MAX_NODES + 1:
                 place = self._calls[0].span if self._calls else expr.span
-                self._problems.report(rules.TOO_LARGE, place, f"This formula has more than {MOST_NODES:,} parts")
+                self._problems.report(rules.TOO_LARGE, place, f"This formula has more than {MAX_NODES:,} parts")
             return _WRONG
-        if self._depth > MOST_LEVELS:
+        if self._depth > MAX_EXPANSION_DEPTH:
             place = self._calls[0].span if self._calls else expr.span
             self._problems.report(rules.TOO_DEEP, place, "This formula is nested too deep")
             self._is_too_deep = True
@@ -188,7 +188,7 @@ class Expressions:
                 return self._quantifier(expr, scope, purpose)
             case ast.View(commitment):
                 hint = Note(f"ask for its state: `active({expr.span.text})`")
-                self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is no condition", hint)
+                self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is not a condition", hint)
                 return _WRONG
             case ast.Does() if purpose is Purpose.CONTENT:
                 return self._modalities.does_in_content(expr, scope)
@@ -216,9 +216,9 @@ class Expressions:
 
     def _not_here(self, span: Span, purpose: Purpose, *hints: Note) -> Typed:
         if purpose is Purpose.CONSTANT:
-            self._error(rules.NOT_CONSTANT, span, "This number must be known before the protocol runs")
+            self._error(rules.NOT_CONSTANT, span, "Expected a number that is known before the protocol runs")
         else:
-            message = "A guard, fact or condition speaks of the present state only"
+            message = "A guard, fact or condition can only depend on the present state"
             self._error(rules.NOT_A_STATE_CONDITION, span, message, *hints)
         return _WRONG
 
@@ -327,7 +327,7 @@ class Expressions:
         self._is_too_deep = False
         anything = {parameter.text: AnyArgument(parameter.span) for parameter in macro.node.parameters}
         self._expr(macro.node.body, Scope(macro.unit, macro.home, (), anything), Purpose.FORMULA, None)
-        return self._nodes <= MOST_NODES and not self._is_too_deep
+        return self._nodes <= MAX_NODES and not self._is_too_deep
 
     def _single_argument(self, call: ast.Call) -> ast.Expr | None:
         if len(call.arguments) == 1:
@@ -363,16 +363,16 @@ class Expressions:
             message = f"`{call.name.text}` takes the name of a commitment or claim"
             self._error(rules.WRONG_ARGUMENTS, ref.span, message)
             return _WRONG
-        found = self.names.in_state(call.name, ref, scope)
-        if found is None or (isinstance(argument, ast.View) and view is None):
+        subject = self.names.in_state(call.name, ref, scope)
+        if subject is None or (isinstance(argument, ast.View) and view is None):
             return _WRONG
-        return resolved.Lifecycle(*found, view, argument.span), BOOL
+        return resolved.Lifecycle(*subject, view, argument.span), BOOL
 
     def _age(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
         """Return how long ago a commitment or claim was created; only guards may ask."""
         if purpose is not Purpose.LOCAL:
-            hint = Note("in a formula, deadlines and `F<=k ticks` speak of time")
-            message = "Only a guard may ask for an age, of what its sender sees"
+            hint = Note("in formulas, use `F<=k ticks p`, or a deadline of the commitment")
+            message = "`age` can be used only in guards, on what the sender sees"
             self._error(rules.NOT_A_STATE_CONDITION, call.span, message, hint)
             return _WRONG
         argument = self._single_argument(call)
@@ -410,7 +410,7 @@ class Expressions:
                 return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case op if purpose in (Purpose.FORMULA, Purpose.CONTENT):
                 bound = self._bound(expr, scope, purpose)
-                operand, _ = self.said(expr.operand, scope, purpose)
+                operand, _ = self.path_formula(expr.operand, scope, purpose)
                 return resolved.Apply(op, (operand,), expr.span, bound, expr.in_ticks), PATH
             case _:
                 return self._not_here(expr.span, purpose)
@@ -421,7 +421,7 @@ class Expressions:
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
         elif purpose is Purpose.FORMULA and expr.in_ticks:
             hint = Note("without `ticks` the bound counts steps; a deadline of a commitment is `within k`")
-            message = "Bounds in ticks are for what commitments and claims promise"
+            message = "Bounds in ticks can be used only in the content of a commitment or claim"
             self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
         return None if expr.bound is None else self._index(expr.bound, scope)
 
@@ -448,7 +448,10 @@ class Expressions:
                 return self._not_here(expr.span, purpose)
             case "U" | "W" | "R" | "S" | "therefore":
                 bound = self._bound(expr, scope, purpose)
-                left, right = self.said(expr.left, scope, purpose)[0], self.said(expr.right, scope, purpose)[0]
+                left, right = (
+                    self.path_formula(expr.left, scope, purpose)[0],
+                    self.path_formula(expr.right, scope, purpose)[0],
+                )
                 return resolved.Apply(op, (left, right), expr.span, bound, expr.in_ticks), PATH
 
     def _equality(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
@@ -486,10 +489,10 @@ class Expressions:
         name = expr.variable.text
         domain = self.names.domain(expr.domain, scope)
         if domain is None:
-            self.said(expr.body, scope.with_local(name, AnyArgument(expr.variable.span)), purpose)
+            self.path_formula(expr.body, scope.with_local(name, AnyArgument(expr.variable.span)), purpose)
             return _WRONG
         binder = resolved.Binder(name, domain, expr.variable.span)
-        body, type_ = self.said(expr.body, scope.with_local(name, binder), purpose)
+        body, type_ = self.path_formula(expr.body, scope.with_local(name, binder), purpose)
         return resolved.Quantified(expr.kind, binder, body, expr.span), type_
 
 

@@ -7,7 +7,7 @@ from cplc.semantics.terms import Term
 
 
 def allows_idling(action: Term) -> bool:
-    """Whether a combination of `does(…)` is true of the idle step."""
+    """Return whether a combination of `does(…)` is true of the idle step."""
     match action:
         case t.Const(value):
             return value is True
@@ -28,7 +28,7 @@ def allows_idling(action: Term) -> bool:
 
 
 def names_idle_step(action: Term) -> bool:
-    """Whether a combination of `does(…)` has `does(idle)` in it."""
+    """Return whether a combination of `does(…)` has `does(idle)` in it."""
     match action:
         case t.Apply(_, operands):
             return any(map(names_idle_step, operands))

@@ -13,7 +13,7 @@ from cplc.diagnostics.core import Diagnostic, Note, Rule, did_you_mean
 from cplc.records import dataclass
 from cplc.resources import shipped
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, NotRegular, TooManyBytes, is_below, project_root, read_bytes
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Source
 from cplc.syntax import ast
 
@@ -137,8 +137,8 @@ def _in_library(target: str) -> Path | NotLoaded:
     path = folder.joinpath(*rest).with_suffix(".cpl")
     if os.path.isfile(path):  # false where the name is too long for one
         return path
-    known = [".".join(("std", *p.relative_to(folder).with_suffix("").parts)) for p in sorted(folder.rglob("*.cpl"))]
-    return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, known))
+    names = [".".join(("std", *p.relative_to(folder).with_suffix("").parts)) for p in sorted(folder.rglob("*.cpl"))]
+    return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, names))
 
 
 def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Loaded | NotLoaded:
@@ -165,7 +165,7 @@ def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Lo
     return Loaded(source, *parse(source))
 
 
-def load_program(source: Source, file: ast.File, load: Load, problems: Problems) -> Program:
+def load_program(source: Source, file: ast.File, load: Load, problems: DiagnosticSink) -> Program:
     """Return the file with all that it imports, directly or not."""
     files = [(source, file)]
     positions = {os.path.normpath(source.name): 0}
@@ -173,11 +173,11 @@ def load_program(source: Source, file: ast.File, load: Load, problems: Problems)
     while len(units) < len(files):
         importing, tree = files[len(units)]
         imports: list[tuple[ast.Import, int | None]] = []
-        for wanted in tree.imports:
-            outcome = load(importing, wanted.target, wanted.is_path)
+        for import_ in tree.imports:
+            outcome = load(importing, import_.target, import_.is_path)
             if isinstance(outcome, NotLoaded):
-                problems.report(outcome.rule, wanted.span, _sentence(outcome.reason), *outcome.notes)
-                imports.append((wanted, None))
+                problems.report(outcome.rule, import_.span, _sentence(outcome.reason), *outcome.notes)
+                imports.append((import_, None))
                 problems.is_incomplete, problems.unread = True, None
                 continue
             key = os.path.normpath(outcome.source.name)
@@ -187,7 +187,7 @@ def load_program(source: Source, file: ast.File, load: Load, problems: Problems)
                 problems.extend(outcome.diagnostics)
                 if any(diagnostic.is_error for diagnostic in outcome.diagnostics):
                     problems.is_incomplete, problems.unread = True, None
-            imports.append((wanted, positions[key]))
+            imports.append((import_, positions[key]))
         units.append(Unit(importing, tree, tuple(imports)))
     _report_cycles(units, problems)
     return tuple(units)
@@ -197,7 +197,7 @@ def _sentence(reason: str) -> str:
     return reason[:1].upper() + reason[1:] if not reason.startswith("`") else reason
 
 
-def _report_cycles(units: list[Unit], problems: Problems) -> None:
+def _report_cycles(units: list[Unit], problems: DiagnosticSink) -> None:
     """Report each import that leads back to a file on the way to it."""
     done: set[int] = set()
     for start in range(len(units)):
@@ -213,10 +213,10 @@ def _report_cycles(units: list[Unit], problems: Problems) -> None:
                 continue
             path.append(position)
             stack.append((position, False))
-            for wanted, target in units[position].imports:
+            for import_, target in units[position].imports:
                 if target in path:
                     cycle = [*path[path.index(target) :], target]
                     shown = " -> ".join(Path(units[p].source.name).name for p in cycle)
-                    problems.report(rules.IMPORT_CYCLE, wanted.span, f"This import leads back to itself: {shown}")
+                    problems.report(rules.IMPORT_CYCLE, import_.span, f"Cyclic import: {shown}")
                 elif target is not None and target not in done:
                     stack.append((target, True))

@@ -9,16 +9,16 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model, resolved, statements
 from cplc.semantics.instances import (
-    MOST_IN_FAMILY,
-    MOST_INSTANCES,
-    Beginning,
-    Binding,
-    Ends,
-    Frame,
-    Job,
+    MAX_FAMILY_SIZE,
+    MAX_INSTANCES,
+    InstanceTable,
+    Parties,
+    PendingInstance,
+    ProtocolInstance,
+    RoleBinding,
     RoleValue,
+    StartCondition,
     Values,
-    World,
 )
 from cplc.semantics.instantiate_terms import Resolver, where
 from cplc.semantics.terms import Value
@@ -26,74 +26,80 @@ from cplc.semantics.types import Bool, Enum, Int
 from cplc.source import Span
 
 
-class Unroller:
+class Instantiator:
     """Fills a world with the instances of one protocol."""
 
-    def __init__(self, world: World, templates: Mapping[resolved.Signature, statements.Template]) -> None:
-        self.world = world
+    def __init__(self, table: InstanceTable, templates: Mapping[resolved.Signature, statements.Template]) -> None:
+        self.table = table
         self._templates = templates
         self._scope_names: set[str] = set()
         self._counted: dict[object, int | None] = {}
 
-    def unroll(self, template: statements.Template, parameters: Mapping[str, Value], *, most: int) -> Frame | None:
+    def instantiate(
+        self, template: statements.Template, parameters: Mapping[str, Value], *, most: int
+    ) -> ProtocolInstance | None:
         """Add everything; None where there are more instances than ``most``, and then nothing is added.
 
         That is reported where they are too many for any protocol.
         """
         name = template.signature.name
-        bare = Frame(template, (), (), parameters, {}, name)
+        bare = ProtocolInstance(template, (), (), parameters, {}, name)
         if not self._size_is_fit(template, bare):
             return None
         roles = {role: tuple(self._agents(role, bare)) for role in template.signature.roles}
-        frame = Frame(template, (), (), parameters, roles, name)
-        counted = self._count(template.body, frame, {}, MOST_INSTANCES)
+        protocol_instance = ProtocolInstance(template, (), (), parameters, roles, name)
+        counted = self._count(template.body, protocol_instance, {}, MAX_INSTANCES)
         if counted is None:
             return None
-        if counted > most and counted <= MOST_INSTANCES:
+        if counted > most and counted <= MAX_INSTANCES:
             return None
-        if counted > MOST_INSTANCES:
-            message = f"`{name}` has more than {MOST_INSTANCES:,} declarations when its families are unrolled"
-            self.world.report(rules.TOO_LARGE, template.signature.node.name.span, message)
+        if counted > MAX_INSTANCES:
+            message = f"`{name}` has more than {MAX_INSTANCES:,} declarations when its families are instantiated"
+            self.table.report(rules.TOO_LARGE, template.signature.node.name.span, message)
             return None
-        self.world.roles.extend(agent for agents in roles.values() for agent in agents)
-        self._variables(frame)
+        self.table.roles.extend(agent for agents in roles.values() for agent in agents)
+        self._variables(protocol_instance)
         self._scope_names.add(name)
-        self.world.scopes.append(model.Scope(name, None, tuple(agent.name for agent in self.world.roles)))
-        self._bodies(template.body, frame, {}, (), name)
-        return frame
+        self.table.scopes.append(model.Scope(name, None, tuple(agent.name for agent in self.table.roles)))
+        self._bodies(template.body, protocol_instance, {}, (), name)
+        return protocol_instance
 
     # --- sizes ----------------------------------------------------------------------------------
 
-    def _size_is_fit(self, template: statements.Template, frame: Frame) -> bool:
+    def _size_is_fit(self, template: statements.Template, protocol_instance: ProtocolInstance) -> bool:
         """Report families that are too large, or smaller than nothing."""
         total = 0
         for role in template.signature.roles:
             if role.size is None:
                 total += 1
                 continue
-            size = Resolver(self.world, frame, {}).number(role.size)
+            size = Resolver(self.table, protocol_instance, {}).number(role.size)
             if size is None:
                 return False
             if size < 0:
-                self.world.report(rules.EMPTY_RANGE, role.span, f"`{role.name}` cannot have {size} instances")
+                self.table.report(rules.EMPTY_RANGE, role.span, f"`{role.name}` cannot have {size} instances")
                 return False
-            if size > MOST_IN_FAMILY:
-                message = f"`{role.name}` has {size:,} instances, more than {MOST_IN_FAMILY:,}"
-                self.world.report(rules.TOO_LARGE, role.span, message)
+            if size > MAX_FAMILY_SIZE:
+                message = f"`{role.name}` has {size:,} instances, more than {MAX_FAMILY_SIZE:,}"
+                self.table.report(rules.TOO_LARGE, role.span, message)
                 return False
             total += size
-        return total <= MOST_INSTANCES
+        return total <= MAX_INSTANCES
 
-    def _count(self, bodies: Iterable[statements.Body], frame: Frame, values: Values, room: int) -> int | None:
+    def _count(
+        self, bodies: Iterable[statements.Body], protocol_instance: ProtocolInstance, values: Values, room: int
+    ) -> int | None:
         """Return how many instances there are, or a number above ``room``; None if a domain is wrong."""
         total = 0
         for body in bodies:
             inner: int | None
             match body:
                 case statements.Loop(binder, inside):
-                    inner = self._count_loop(binder, inside, frame, values, room - total)
+                    inner = self._count_loop(binder, inside, protocol_instance, values, room - total)
                 case statements.Part(symbol):
-                    used = None if symbol in self.world.broken else self._part_frame(body, frame, values, ())
+                    used = (
+                        None if symbol in self.table.broken else self._part_frame(body, protocol_instance, values, ())
+                    )
                     inner = self._count_part(used) if used else 1
                 case _:
                     inner = 1
@@ -104,27 +110,32 @@ class Unroller:
                 return total
         return total
 
-    def _count_part(self, frame: Frame) -> int | None:
+    def _count_part(self, protocol_instance: ProtocolInstance) -> int | None:
         """Count once for all uses with the same parameters and families."""
-        sizes = tuple(len(agents) for agents in frame.roles.values())
-        key = frame.template.signature, tuple(frame.parameters.items()), sizes
+        sizes = tuple(len(agents) for agents in protocol_instance.roles.values())
+        key = protocol_instance.template.signature, tuple(protocol_instance.parameters.items()), sizes
         if key not in self._counted:
-            self._counted[key] = self._count(frame.template.body, frame, {}, MOST_INSTANCES)
+            self._counted[key] = self._count(protocol_instance.template.body, protocol_instance, {}, MAX_INSTANCES)
         counted = self._counted[key]
         return None if counted is None else counted + 1
 
     def _count_loop(
-        self, binder: resolved.Binder, inside: tuple[statements.Body, ...], frame: Frame, values: Values, room: int
+        self,
+        binder: resolved.Binder,
+        inside: tuple[statements.Body, ...],
+        protocol_instance: ProtocolInstance,
+        values: Values,
+        room: int,
     ) -> int | None:
-        before = self.world.problems.errors
-        domain = list(Resolver(self.world, frame, values).domain(binder.domain, binder.span))
-        if self.world.problems.errors > before:
+        before = self.table.problems.errors
+        domain = list(Resolver(self.table, protocol_instance, values).domain(binder.domain, binder.span))
+        if self.table.problems.errors > before:
             return None
         if all(_is_flat(body) for body in inside):
             return len(domain) * (1 + len(inside))
         total = 0
         for value in domain:
-            inner = self._count(inside, frame, {**values, binder: value}, room - total - 1)
+            inner = self._count(inside, protocol_instance, {**values, binder: value}, room - total - 1)
             if inner is None:
                 return None
             total += 1 + inner
@@ -134,17 +145,17 @@ class Unroller:
 
     # --- roles ----------------------------------------------------------------------------------
 
-    def _agents(self, role: resolved.RoleSymbol, frame: Frame) -> Iterator[model.Role]:
+    def _agents(self, role: resolved.RoleSymbol, protocol_instance: ProtocolInstance) -> Iterator[model.Role]:
         if role.size is None:
             yield model.Role(role.name, role.name, None, span=role.span)
             return
-        size = Resolver(self.world, frame, {}).number(role.size) or 0
+        size = Resolver(self.table, protocol_instance, {}).number(role.size) or 0
         for index in range(1, size + 1):
             yield model.Role(f"{role.name}[{index}]", role.name, index, span=role.span)
 
-    def _variables(self, frame: Frame) -> None:
-        resolver = Resolver(self.world, frame, {})
-        for role, agents in frame.roles.items():
+    def _variables(self, protocol_instance: ProtocolInstance) -> None:
+        resolver = Resolver(self.table, protocol_instance, {})
+        for role, agents in protocol_instance.roles.items():
             for symbol in role.variables.values():
                 domain = self.domain(symbol.declared, resolver)
                 initial = None
@@ -152,9 +163,9 @@ class Unroller:
                     initial = resolver.constant(symbol.initial)
                     self._check_initial(symbol, initial, domain)
                 for agent in agents:
-                    name = f"{agent.name}.{frame.prefix}{symbol.name}"
-                    scope = frame.scope if frame.path else ""
-                    self.world.variables[name] = model.Variable(
+                    name = f"{agent.name}.{protocol_instance.prefix}{symbol.name}"
+                    scope = protocol_instance.scope if protocol_instance.path else ""
+                    self.table.variables[name] = model.Variable(
                         name, agent.name, domain or (False,), initial, scope, span=symbol.span
                     )
 
@@ -162,7 +173,7 @@ class Unroller:
         if initial is None or initial in domain:
             return
         message = f"`{symbol.name}` starts at {shown(initial)}, which is not in {range_text(domain)}"
-        self.world.report(rules.VALUE_OUT_OF_RANGE, symbol.span, message)
+        self.table.report(rules.VALUE_OUT_OF_RANGE, symbol.span, message)
 
     def domain(self, declared: resolved.Ranged, resolver: Resolver) -> tuple[Value, ...] | None:
         """Return the values of a type; None if they are wrong, which is reported."""
@@ -176,11 +187,11 @@ class Unroller:
                 if low is None or high is None:
                     return None
                 if high < low:
-                    self.world.report(rules.EMPTY_RANGE, declared.span, f"There is no number in {low}..{high}")
+                    self.table.report(rules.EMPTY_RANGE, declared.span, f"The range {low}..{high} is empty")
                     return None
-                if high - low >= MOST_IN_FAMILY:
-                    message = f"{high - low + 1:,} values are more than {MOST_IN_FAMILY:,}"
-                    self.world.report(rules.TOO_LARGE, declared.span, message)
+                if high - low >= MAX_FAMILY_SIZE:
+                    message = f"{high - low + 1:,} values are more than {MAX_FAMILY_SIZE:,}"
+                    self.table.report(rules.TOO_LARGE, declared.span, message)
                     return None
                 return tuple(range(low, high + 1))
             case _:
@@ -189,77 +200,90 @@ class Unroller:
     # --- instances ------------------------------------------------------------------------------
 
     def _bodies(
-        self, bodies: Iterable[statements.Body], frame: Frame, values: Values, indices: tuple[int, ...], scope: str
+        self,
+        bodies: Iterable[statements.Body],
+        protocol_instance: ProtocolInstance,
+        values: Values,
+        indices: tuple[int, ...],
+        scope: str,
     ) -> None:
         for body in bodies:
             match body:
                 case statements.Loop(binder, inside):
-                    for value in Resolver(self.world, frame, values).domain(binder.domain, binder.span):
+                    for value in Resolver(self.table, protocol_instance, values).domain(binder.domain, binder.span):
                         index = value.position or 0 if isinstance(value, RoleValue) else value
-                        inner = self._loop_scope(binder, value, frame, scope)
-                        self._bodies(inside, frame, {**values, binder: value}, (*indices, index), inner)
+                        inner = self._loop_scope(binder, value, protocol_instance, scope)
+                        self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
                 case statements.Message(symbol):
-                    ends = self._ends(body.sender, body.receiver, frame, values)
-                    name = frame.name_of(symbol.name, indices=indices)
-                    if ends is None:
-                        self.world.broken.add(symbol)
-                    elif self._is_between_two(ends, (body.sender, body.receiver), symbol, name, frame, values):
-                        self.world.ends[name] = ends
-                        self.world.messages[name] = Job(name, body, frame, values, scope)
+                    parties = self._ends(body.sender, body.receiver, protocol_instance, values)
+                    name = protocol_instance.name_of(symbol.name, indices=indices)
+                    if parties is None:
+                        self.table.broken.add(symbol)
+                    elif self._is_between_two(
+                        parties, (body.sender, body.receiver), symbol, name, protocol_instance, values
+                    ):
+                        self.table.parties[name] = parties
+                        self.table.messages[name] = PendingInstance(name, body, protocol_instance, values, scope)
                 case statements.Commitment(symbol):
-                    ends = self._ends(body.debtor, body.creditor, frame, values)
-                    name = frame.name_of(symbol.name, indices=indices)
-                    if ends is None:
-                        self.world.broken.add(symbol)
-                    elif self._is_between_two(ends, (body.debtor, body.creditor), symbol, name, frame, values):
-                        self.world.ends[name] = ends
-                        self.world.commitments[name] = Job(name, body, frame, values, scope)
+                    parties = self._ends(body.debtor, body.creditor, protocol_instance, values)
+                    name = protocol_instance.name_of(symbol.name, indices=indices)
+                    if parties is None:
+                        self.table.broken.add(symbol)
+                    elif self._is_between_two(
+                        parties, (body.debtor, body.creditor), symbol, name, protocol_instance, values
+                    ):
+                        self.table.parties[name] = parties
+                        self.table.commitments[name] = PendingInstance(name, body, protocol_instance, values, scope)
                 case statements.Claim(symbol):
-                    ends = self._ends(body.maker, body.addressee, frame, values)
-                    name = frame.name_of(symbol.name, indices=indices)
-                    if ends is None:
-                        self.world.broken.add(symbol)
-                    elif self._is_between_two(ends, (body.maker, body.addressee), symbol, name, frame, values):
-                        self.world.ends[name] = ends
-                        self.world.claims[name] = Job(name, body, frame, values, scope)
+                    parties = self._ends(body.maker, body.addressee, protocol_instance, values)
+                    name = protocol_instance.name_of(symbol.name, indices=indices)
+                    if parties is None:
+                        self.table.broken.add(symbol)
+                    elif self._is_between_two(
+                        parties, (body.maker, body.addressee), symbol, name, protocol_instance, values
+                    ):
+                        self.table.parties[name] = parties
+                        self.table.claims[name] = PendingInstance(name, body, protocol_instance, values, scope)
                 case statements.Fact(symbol):
-                    name = frame.name_of(symbol.name, indices=indices)
-                    self.world.facts[name] = Job(name, body, frame, values, scope)
+                    name = protocol_instance.name_of(symbol.name, indices=indices)
+                    self.table.facts[name] = PendingInstance(name, body, protocol_instance, values, scope)
                 case statements.Agent(symbol):
-                    name = frame.name_of(symbol.name, indices=indices)
-                    self.world.agents[name] = Job(name, body, frame, values, scope)
+                    name = protocol_instance.name_of(symbol.name, indices=indices)
+                    self.table.agents[name] = PendingInstance(name, body, protocol_instance, values, scope)
                 case statements.Part(symbol):
-                    if symbol not in self.world.broken:
-                        self._part(body, frame, values, indices, scope)
+                    if symbol not in self.table.broken:
+                        self._part(body, protocol_instance, values, indices, scope)
                 case statements.Property(node):
-                    name = frame.name_of(node.name.text, indices=indices)
-                    self.world.others.append(Job(name, body, frame, values, scope))
+                    name = protocol_instance.name_of(node.name.text, indices=indices)
+                    self.table.other_declarations.append(PendingInstance(name, body, protocol_instance, values, scope))
                 case _:
-                    self.world.others.append(Job("", body, frame, values, scope))
+                    self.table.other_declarations.append(PendingInstance("", body, protocol_instance, values, scope))
 
-    def _ends(self, first: resolved.RoleTree, second: resolved.RoleTree, frame: Frame, values: Values) -> Ends | None:
-        resolver = Resolver(self.world, frame, values)
+    def _ends(
+        self, first: resolved.RoleTree, second: resolved.RoleTree, protocol_instance: ProtocolInstance, values: Values
+    ) -> Parties | None:
+        resolver = Resolver(self.table, protocol_instance, values)
         one, other = resolver.role(first), resolver.role(second)
-        return Ends(one.name, other.name) if one and other else None
+        return Parties(one.name, other.name) if one and other else None
 
     def _is_between_two(
         self,
-        ends: Ends,
+        parties: Parties,
         written: tuple[resolved.RoleTree, resolved.RoleTree],
         symbol: resolved.MessageSymbol | resolved.CommitmentSymbol | resolved.ClaimSymbol,
         name: str,
-        frame: Frame,
+        protocol_instance: ProtocolInstance,
         values: Values,
     ) -> bool:
-        """Whether the two roles differ. Where they are the same, the instance is left out.
+        """Return whether the two roles differ. Where they are the same, the instance is left out.
 
         That is an error unless each depends on a loop variable that the other does not depend on.
         """
-        if ends.first != ends.second:
+        if parties.first != parties.second:
             return True
-        self.world.left_out.add(name)
-        if not may_coincide(*written, frame):
-            self._report_same_role(ends.first, written, symbol, name, frame, values)
+        self.table.left_out.add(name)
+        if not may_coincide(*written, protocol_instance):
+            self._report_same_role(parties.first, written, symbol, name, protocol_instance, values)
         return False
 
     def _report_same_role(
@@ -268,38 +292,43 @@ class Unroller:
         written: tuple[resolved.RoleTree, resolved.RoleTree],
         symbol: resolved.MessageSymbol | resolved.CommitmentSymbol | resolved.ClaimSymbol,
         name: str,
-        frame: Frame,
+        protocol_instance: ProtocolInstance,
         values: Values,
     ) -> None:
         """Report at the declaration or, where the `use` of a part makes two of its roles one, there."""
         message = f"`{name}` is between `{role}` and itself"
         notes = list(where(values))
-        is_in_loop = any(binders for one in written if (binders := list(_binders(one, frame))))
-        span, bound = symbol.span, [_argument(one, frame) for one in written]
-        while frame.binding is not None and None not in bound:
+        is_in_loop = any(binders for one in written if (binders := list(_binders(one, protocol_instance))))
+        span, bound = symbol.span, [_argument(one, protocol_instance) for one in written]
+        while protocol_instance.role_binding is not None and None not in bound:
             (_, span), (_, other) = (one for one in bound if one is not None)
-            notes = [Note(f"`{symbol.name}` is declared here", symbol.span), *where(frame.binding.values)]
+            notes = [
+                Note(f"`{symbol.name}` is declared here", symbol.span),
+                *where(protocol_instance.role_binding.values),
+            ]
             span = max(span, other, key=lambda place: place.start)
-            frame = frame.binding.frame
-            bound = [_argument(one[0], frame) if one is not None else None for one in bound]
+            protocol_instance = protocol_instance.role_binding.protocol_instance
+            bound = [_argument(one[0], protocol_instance) if one is not None else None for one in bound]
         if is_in_loop:
             hint = "let two different variables range over the family, or leave this member out of the range"
         elif isinstance(symbol, resolved.MessageSymbol):
-            hint = "what a role does on its own is a variable of that role, or another role that does it"
+            hint = "model an internal action by a variable of the role, or by a message to another role"
         else:
-            hint = "nobody owes anything to themselves: name another role"
+            hint = "a role cannot be committed to itself: name another role"
         notes.append(Note(hint))
-        self.world.problems.report(rules.SAME_ROLE, span, message, *notes)
+        self.table.problems.report(rules.SAME_ROLE, span, message, *notes)
 
     # --- scopes and parts -----------------------------------------------------------------------
 
-    def _loop_scope(self, binder: resolved.Binder, value: int | RoleValue, frame: Frame, outer: str) -> str:
+    def _loop_scope(
+        self, binder: resolved.Binder, value: int | RoleValue, protocol_instance: ProtocolInstance, outer: str
+    ) -> str:
         roles: tuple[str, ...] = ()
         if isinstance(value, RoleValue):
-            binding, roles = value.agent.name, (value.agent.name,)
+            value_text, roles = value.agent.name, (value.agent.name,)
         else:
-            binding = f"{binder.name}={value}"
-        name = binding if outer == self.world.scopes[0].name else f"{outer}/{binding}"
+            value_text = f"{binder.name}={value}"
+        name = value_text if outer == self.table.scopes[0].name else f"{outer}/{value_text}"
         return self._scope(name, outer, roles)
 
     def _scope(self, name: str, outer: str, roles: tuple[str, ...]) -> str:
@@ -308,36 +337,45 @@ class Unroller:
             number += 1
             unique = f"{name}#{number}"
         self._scope_names.add(unique)
-        self.world.scopes.append(model.Scope(unique, outer, roles))
+        self.table.scopes.append(model.Scope(unique, outer, roles))
         return unique
 
-    def _part(self, part: statements.Part, frame: Frame, values: Values, indices: tuple[int, ...], scope: str) -> None:
-        bound = self._part_frame(part, frame, values, indices)
+    def _part(
+        self,
+        part: statements.Part,
+        protocol_instance: ProtocolInstance,
+        values: Values,
+        indices: tuple[int, ...],
+        scope: str,
+    ) -> None:
+        bound = self._part_frame(part, protocol_instance, values, indices)
         if bound is None:
-            self.world.broken.add(part.symbol)
+            self.table.broken.add(part.symbol)
             return
         name = self._scope(bound.name_of(indices=()), scope, ())
-        outer = () if part.follows else frame.beginning
-        used = replace(bound, scope=name, beginning=(*outer, Beginning(part.conditions, frame, values)))
-        self.world.parts[used.name_of(indices=())] = used
+        outer = () if part.follows else protocol_instance.start_condition
+        used = replace(
+            bound, scope=name, start_condition=(*outer, StartCondition(part.conditions, protocol_instance, values))
+        )
+        self.table.parts[used.name_of(indices=())] = used
         self._variables(used)
         self._bodies(used.template.body, used, {}, (), name)
 
     def _part_frame(
-        self, part: statements.Part, frame: Frame, values: Values, indices: tuple[int, ...]
-    ) -> Frame | None:
+        self, part: statements.Part, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
+    ) -> ProtocolInstance | None:
         """Return the part with its roles and parameters bound; None if that goes wrong, which is reported."""
-        before = self.world.problems.errors
+        before = self.table.problems.errors
         signature = part.symbol.signature
         template = self._templates.get(signature)
         if template is None:
             return None
-        resolver = Resolver(self.world, frame, values)
-        path, outer = (*frame.path, part.symbol.name), (*frame.outer, *indices)
+        resolver = Resolver(self.table, protocol_instance, values)
+        path, outer = (*protocol_instance.path, part.symbol.name), (*protocol_instance.outer, *indices)
         written = {parameter: (value, span) for parameter, value, span in part.values}
         parameters: dict[str, Value] = {}
         for parameter in signature.parameters.values():
-            bare = Resolver(self.world, Frame(template, path, outer, parameters, {}, ""), {})
+            bare = Resolver(self.table, ProtocolInstance(template, path, outer, parameters, {}, ""), {})
             given, span = written.get(parameter, (None, parameter.span))
             value = resolver.constant(given) if given is not None else None
             if given is None and parameter.default is not None:
@@ -347,10 +385,10 @@ class Unroller:
                 return None
             if value not in domain:
                 message = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(domain)}"
-                self.world.report(rules.VALUE_OUT_OF_RANGE, span, message)
+                self.table.report(rules.VALUE_OUT_OF_RANGE, span, message)
                 return None
             parameters[parameter.name] = value
-        inside = Frame(template, path, outer, parameters, {}, "")
+        inside = ProtocolInstance(template, path, outer, parameters, {}, "")
         roles: dict[resolved.RoleSymbol, tuple[model.Role, ...]] = {}
         for role, bound, span in part.roles:
             agents = resolver.agents(bound)
@@ -359,42 +397,50 @@ class Unroller:
             if not role.is_family and not agents:
                 return None
             roles[role] = agents
-        if self.world.problems.errors > before:
+        if self.table.problems.errors > before:
             return None
-        binding = Binding({role: (written, span) for role, written, span in part.roles}, frame, values)
-        return Frame(template, path, outer, parameters, roles, "", binding=binding)
+        role_binding = RoleBinding(
+            {role: (written, span) for role, written, span in part.roles}, protocol_instance, values
+        )
+        return ProtocolInstance(template, path, outer, parameters, roles, "", role_binding=role_binding)
 
-    def _same_size(self, role: resolved.RoleSymbol, agents: tuple[model.Role, ...], inside: Frame, span: Span) -> bool:
+    def _same_size(
+        self, role: resolved.RoleSymbol, agents: tuple[model.Role, ...], inside: ProtocolInstance, span: Span
+    ) -> bool:
         if role.size is None:
             return True
-        size = Resolver(self.world, inside, {}).number(role.size)
+        size = Resolver(self.table, inside, {}).number(role.size)
         if size == len(agents):
             return True
         message = f"`{role.name}` has {size} instances and is bound to {len(agents)}"
-        self.world.problems.report(rules.UNBOUND_ROLE, span, message, Note("declared here", role.span))
+        self.table.problems.report(rules.UNBOUND_ROLE, span, message, Note("declared here", role.span))
         return False
 
 
 def may_coincide(
-    one: resolved.RoleTree | resolved.AllOf, other: resolved.RoleTree | resolved.AllOf, frame: Frame
+    one: resolved.RoleTree | resolved.AllOf,
+    other: resolved.RoleTree | resolved.AllOf,
+    protocol_instance: ProtocolInstance,
 ) -> bool:
-    """Whether each of two roles depends on a loop variable that the other does not depend on, or one is a family."""
+    """Return whether each role depends on a loop variable that the other does not, or one is a family."""
     if isinstance(one, resolved.AllOf) or isinstance(other, resolved.AllOf):
         return True
-    first, second = frozenset(_binders(one, frame)), frozenset(_binders(other, frame))
+    first, second = frozenset(_binders(one, protocol_instance)), frozenset(_binders(other, protocol_instance))
     return bool(first - second and second - first)
 
 
 def _argument(
-    role: resolved.RoleTree | resolved.AllOf, frame: Frame
+    role: resolved.RoleTree | resolved.AllOf, protocol_instance: ProtocolInstance
 ) -> tuple[resolved.RoleTree | resolved.AllOf, Span] | None:
     """Return what a role of a part is bound to where the part is used, and where that is written."""
-    if frame.binding is None or not isinstance(role, resolved.RoleAt | resolved.AllOf) or role.owner:
+    if protocol_instance.role_binding is None or not isinstance(role, resolved.RoleAt | resolved.AllOf) or role.owner:
         return None
-    return frame.binding.roles.get(role.role)
+    return protocol_instance.role_binding.roles.get(role.role)
 
 
-def _binders(role: resolved.RoleTree | resolved.AllOf, frame: Frame) -> Iterator[resolved.Binder]:
+def _binders(
+    role: resolved.RoleTree | resolved.AllOf, protocol_instance: ProtocolInstance
+) -> Iterator[resolved.Binder]:
     """Yield the loop variables that decide which role it is, those around the `use` of a part included."""
     match role:
         case resolved.LoopValue(binder):
@@ -403,9 +449,9 @@ def _binders(role: resolved.RoleTree | resolved.AllOf, frame: Frame) -> Iterator
             yield from _binders_in(index) if index is not None else ()
         case resolved.AllOf():
             pass
-    argument = _argument(role, frame)
-    if argument is not None and frame.binding is not None:
-        yield from _binders(argument[0], frame.binding.frame)
+    argument = _argument(role, protocol_instance)
+    if argument is not None and protocol_instance.role_binding is not None:
+        yield from _binders(argument[0], protocol_instance.role_binding.protocol_instance)
 
 
 def _binders_in(index: resolved.Tree) -> Iterator[resolved.Binder]:

@@ -12,16 +12,16 @@ from cplc.semantics import terms as t
 from cplc.semantics.builtin_words import DONE, STANDINGS
 from cplc.semantics.constant_folding import combined, compared, equivalence, is_constant, is_zero, negated
 from cplc.semantics.idle_step import allows_idling, names_idle_step
-from cplc.semantics.instances import MOST_IN_FAMILY, Frame, RoleValue, Values, World
-from cplc.semantics.static_vacuity import Ranges
+from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, ProtocolInstance, RoleValue, Values
+from cplc.semantics.static_vacuity import VacuityRecorder
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.source import Span
 
-MOST_STEPS = 10_000
+MAX_BOUND = 10_000
 """How far a bounded operator may look ahead."""
 
 if TYPE_CHECKING:
-    from cplc.semantics.conditional_parties import Parties
+    from cplc.semantics.conditional_parties import ConditionalParties
 
 Watch = Callable[[Term, Span], None]
 """Told of every atom that a term looks at, and of where it is written."""
@@ -30,60 +30,62 @@ Watch = Callable[[Term, Span], None]
 class Resolver:
     """Resolves what stands in one instance of a declaration. Wrong things are reported and become ``false``."""
 
-    def __init__(self, world: World, frame: Frame, values: Values, watch: Watch | None = None) -> None:
-        self._world = self.world = world
-        self._frame = frame
+    def __init__(
+        self, table: InstanceTable, protocol_instance: ProtocolInstance, values: Values, watch: Watch | None = None
+    ) -> None:
+        self._table = self.table = table
+        self._protocol_instance = protocol_instance
         self._values = dict(values)
         self._watch = watch
-        self.ranges = Ranges()
+        self.vacuity = VacuityRecorder()
 
     # --- numbers and roles ----------------------------------------------------------------------
 
-    def number(self, found: resolved.Tree) -> int | None:
+    def number(self, tree: resolved.Tree) -> int | None:
         """Return a number that is known now; None if it is wrong, which is reported."""
-        match found:
+        match tree:
             case resolved.LiteralTree(value) if not isinstance(value, str):
                 return int(value)
             case resolved.LoopValue(binder):
                 bound = self._values[binder]
                 return bound.position if isinstance(bound, RoleValue) else bound
             case _:
-                term = self._operand(found)
+                term = self._operand(tree)
                 return term.value if isinstance(term, t.Const) and isinstance(term.value, int) else None
 
-    def constant(self, found: resolved.Tree) -> Value | None:
+    def constant(self, tree: resolved.Tree) -> Value | None:
         """Return a value that is known now."""
-        term = self._operand(found) if isinstance(found, resolved.LiteralTree) else self._term(found)
+        term = self._operand(tree) if isinstance(tree, resolved.LiteralTree) else self._term(tree)
         return term.value if isinstance(term, t.Const) else None
 
-    def role(self, found: resolved.RoleTree) -> model.Role | None:
-        value = self._role_value(found)
+    def role(self, tree: resolved.RoleTree) -> model.Role | None:
+        value = self._role_value(tree)
         return value.agent if value else None
 
-    def _role_value(self, found: resolved.RoleTree) -> RoleValue | None:
-        if isinstance(found, resolved.LoopValue):
-            value = self._values[found.binder]
+    def _role_value(self, tree: resolved.RoleTree) -> RoleValue | None:
+        if isinstance(tree, resolved.LoopValue):
+            value = self._values[tree.binder]
             assert isinstance(value, RoleValue)
             return value
-        family = self._family(found.role, found.owner, found.owner_indices, found.span)
+        family = self._family(tree.role, tree.owner, tree.owner_indices, tree.span)
         if family is None:
             return None
-        if found.index is None:
+        if tree.index is None:
             return RoleValue(family[0], family[0].index) if family else None
-        index = self.number(found.index)
+        index = self.number(tree.index)
         if index is None:
             return None
         if 1 <= index <= len(family):
             return RoleValue(family[index - 1], index)
         has = f"has {len(family)} instance{'' if len(family) == 1 else 's'}"
-        message = f"There is no `{found.role.name}[{index}]`: `{found.role.name}` {has}"
-        self._world.problems.report(rules.INDEX_OUT_OF_RANGE, found.span, message, *self._where())
+        message = f"There is no `{tree.role.name}[{index}]`: `{tree.role.name}` {has}"
+        self._table.problems.report(rules.INDEX_OUT_OF_RANGE, tree.span, message, *self._where())
         return None
 
-    def agents(self, found: resolved.RoleTree | resolved.AllOf) -> tuple[model.Role, ...]:
-        if isinstance(found, resolved.AllOf):
-            return self._family(found.role, found.owner, found.owner_indices, found.span) or ()
-        agent = self.role(found)
+    def agents(self, tree: resolved.RoleTree | resolved.AllOf) -> tuple[model.Role, ...]:
+        if isinstance(tree, resolved.AllOf):
+            return self._family(tree.role, tree.owner, tree.owner_indices, tree.span) or ()
+        agent = self.role(tree)
         return (agent,) if agent else ()
 
     def _family(
@@ -93,21 +95,21 @@ class Resolver:
         indices: tuple[resolved.Tree, ...],
         span: Span,
     ) -> tuple[model.Role, ...] | None:
-        frame = self._owner_frame(owner, indices, span)
-        return None if frame is None else frame.roles.get(role)
+        protocol_instance = self._owner_instance(owner, indices, span)
+        return None if protocol_instance is None else protocol_instance.roles.get(role)
 
-    def _owner_frame(
+    def _owner_instance(
         self, owner: tuple[resolved.PartSymbol, ...], indices: tuple[resolved.Tree, ...], span: Span
-    ) -> Frame | None:
+    ) -> ProtocolInstance | None:
         if not owner:
-            return self._frame
+            return self._protocol_instance
         name = self._full_name(owner, "", indices)
-        if name is None or any(part in self._world.broken for part in owner):
+        if name is None or any(part in self._table.broken for part in owner):
             return None
-        if name not in self._world.parts:
+        if name not in self._table.parts:
             message = f"There is no `{name}`"
-            self._world.problems.report(rules.INDEX_OUT_OF_RANGE, span, message, *self._where())
-        return self._world.parts.get(name)
+            self._table.problems.report(rules.INDEX_OUT_OF_RANGE, span, message, *self._where())
+        return self._table.parts.get(name)
 
     def domain(self, domain: resolved.FamilyDomain | resolved.NumberDomain, span: Span) -> Iterator[int | RoleValue]:
         """Yield the values of a loop's variable."""
@@ -119,9 +121,9 @@ class Resolver:
         low, high = self.number(domain.low), self.number(domain.high)
         if low is None or high is None:
             return
-        if high - low >= MOST_IN_FAMILY:
-            message = f"{high - low + 1:,} is more than {MOST_IN_FAMILY:,}, the most a family may have"
-            self._world.report(rules.TOO_LARGE, span, message)
+        if high - low >= MAX_FAMILY_SIZE:
+            message = f"{high - low + 1:,} is more than {MAX_FAMILY_SIZE:,}, the most a family may have"
+            self._table.report(rules.TOO_LARGE, span, message)
             return
         yield from range(low, high + 1)
 
@@ -137,37 +139,41 @@ class Resolver:
                 return None
             numbers.append(number)
         names = tuple(part.name for part in owner)
-        return self._frame.name_of(*(names if not name else (*names, name)), indices=tuple(numbers))
+        return self._protocol_instance.name_of(*(names if not name else (*names, name)), indices=tuple(numbers))
 
-    def instance(self, found: resolved.Instance) -> str | None:
+    def instance(self, tree: resolved.Instance) -> str | None:
         """Return the full name; None if there is no such instance, which is reported."""
-        symbol = found.symbol
-        if symbol in self._world.broken or any(part in self._world.broken for part in found.owner):
+        symbol = tree.symbol
+        if symbol in self._table.broken or any(part in self._table.broken for part in tree.owner):
             return None
-        name = self._full_name(found.owner, symbol.name, found.indices)
-        if name is None or any(name in known for known in (self._world.ends, self._world.facts, self._world.agents)):
+        name = self._full_name(tree.owner, symbol.name, tree.indices)
+        if name is None or any(name in names for names in (self._table.parties, self._table.facts, self._table.agents)):
             return name
-        if name in self._world.left_out:
-            if not found.is_current:
+        if name in self._table.left_out:
+            if not tree.is_current:
                 message = f"`{name}` is left out because its two roles are the same; as a condition it is false"
-                self._world.problems.report(rules.LEFT_OUT_INSTANCE, found.span, message, *self._where())
+                self._table.problems.report(rules.LEFT_OUT_INSTANCE, tree.span, message, *self._where())
             return None
         message = f"There is no `{name}`"
-        self._world.problems.report(rules.INDEX_OUT_OF_RANGE, found.span, message, *self._where())
+        self._table.problems.report(rules.INDEX_OUT_OF_RANGE, tree.span, message, *self._where())
         return None
 
-    def instances(self, found: resolved.Instance | resolved.EveryInstance) -> tuple[str, ...]:
+    def instances(self, tree: resolved.Instance | resolved.EveryInstance) -> tuple[str, ...]:
         """Return the full names of one message, or of every one of a family."""
-        if isinstance(found, resolved.Instance):
-            name = self.instance(found)
+        if isinstance(tree, resolved.Instance):
+            name = self.instance(tree)
             return () if name is None else (name,)
-        path = (*self._frame.path, *(part.name for part in found.owner))
-        outer = self._frame.outer
+        path = (*self._protocol_instance.path, *(part.name for part in tree.owner))
+        outer = self._protocol_instance.outer
         names: list[str] = []
-        for name, job in self._world.messages.items():
-            if not self._world.spend(found.span, rules.TOO_LARGE):
+        for name, pending in self._table.messages.items():
+            if not self._table.count_node(tree.span, rules.TOO_LARGE):
                 return ()
-            if job.body.symbol is found.symbol and job.frame.path == path and job.frame.outer[: len(outer)] == outer:
+            if (
+                pending.body.symbol is tree.symbol
+                and pending.protocol_instance.path == path
+                and pending.protocol_instance.outer[: len(outer)] == outer
+            ):
                 names.append(name)
         return tuple(names)
 
@@ -176,30 +182,30 @@ class Resolver:
 
     # --- terms ----------------------------------------------------------------------------------
 
-    def term(self, found: resolved.Tree) -> Term:
-        return self._term(found)
+    def term(self, tree: resolved.Tree) -> Term:
+        return self._term(tree)
 
-    def operand(self, found: resolved.Tree) -> Term | None:
+    def operand(self, tree: resolved.Tree) -> Term | None:
         """Return a value to assign; None where it cannot be said."""
-        match found:
+        match tree:
             case (
                 resolved.LiteralTree() | resolved.ParameterValue() | resolved.LoopValue() | resolved.IndexOf()
                 | resolved.OwnParameter() | resolved.Payload() | resolved.VariableOf() | resolved.AgeOf()
                 | resolved.Apply(op="+" | "-" | "*" | "%")
             ):  # fmt: skip
-                return self._operand(found)
+                return self._operand(tree)
             case _:
-                return self._term(found)
+                return self._term(tree)
 
     def _atom(self, term: Term, span: Span) -> Term:
         if self._watch:
             self._watch(term, span)
         return term
 
-    def _term(self, found: resolved.Tree) -> Term:
-        match found:
+    def _term(self, tree: resolved.Tree) -> Term:
+        match tree:
             case resolved.Event(kind, message, span):
-                if not self._world.spend(span, rules.TOO_LARGE) or (name := self.instance(message)) is None:
+                if not self._table.count_node(span, rules.TOO_LARGE) or (name := self.instance(message)) is None:
                     return FALSE
                 match kind:
                     case "received":
@@ -209,20 +215,20 @@ class Resolver:
                     case "inflight":
                         return self._atom(t.InFlight(name), span)
             case resolved.FactAt(fact, span):
-                if not self._world.spend(span, rules.TOO_LARGE) or (name := self.instance(fact)) is None:
+                if not self._table.count_node(span, rules.TOO_LARGE) or (name := self.instance(fact)) is None:
                     return FALSE
-                self.ranges.fact(name)
+                self.vacuity.fact(name)
                 return self._atom(t.FactRef(name), span)
             case resolved.Lifecycle():
-                return self._lifecycle(found)
+                return self._lifecycle(tree)
             case resolved.SameRole(left, right):
                 return t.Const(self.role(left) == self.role(right))
             case resolved.IsTerminal(span):
                 return self._atom(t.Terminal(), span)
             case resolved.Apply():
-                return self._apply(found)
+                return self._apply(tree)
             case resolved.Quantified():
-                return self._quantified(found)
+                return self._quantified(tree)
             case resolved.OverPaths(quantifier, path, along, speaks_of_idling):
                 steps = None if along is None else self._term(along)
                 if steps is None or not speaks_of_idling or allows_idling(steps):
@@ -231,120 +237,120 @@ class Resolver:
                     steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
                 return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
             case resolved.Does():
-                return self._does(found)
+                return self._does(tree)
             case resolved.Strategic(_, goal):
-                group, target = self._group(found.group, found.span), self._term(goal)
+                group, target = self._group(tree.group, tree.span), self._term(goal)
                 return t.Strategic(group, target) if group else FALSE
             case resolved.Social():
-                return self._social(found)
+                return self._social(tree)
             case resolved.Conditional():
-                return self._parties.conditional(found, self._term(found.antecedent), self._term(found.consequent))
+                return self._parties.conditional(tree, self._term(tree.antecedent), self._term(tree.consequent))
             case resolved.Knowledge():
-                return self._knowledge(found)
+                return self._knowledge(tree)
             case _:
-                return self._operand(found) or FALSE
+                return self._operand(tree) or FALSE
 
-    def _lifecycle(self, found: resolved.Lifecycle) -> Term:
-        if not self._world.spend(found.span, rules.TOO_LARGE):
+    def _lifecycle(self, tree: resolved.Lifecycle) -> Term:
+        if not self._table.count_node(tree.span, rules.TOO_LARGE):
             return FALSE
-        name = self.instance(found.commitment)
+        name = self.instance(tree.commitment)
         if name is None:
-            return t.Const("null" in found.states)
+            return t.Const("null" in tree.states)
         view: str | None = None
-        if found.view is not None:
-            agent = self.role(found.view)
+        if tree.view is not None:
+            agent = self.role(tree.view)
             if agent is None:
                 return FALSE
             view = agent.name
-            if view not in self._world.ends[name]:
-                ends = self._world.ends[name]
-                message = f"`{view}` has no view of `{name}`, which is between `{ends.first}` and `{ends.second}`"
-                self._world.problems.report(rules.NOT_A_PARTY, found.span, message, *self._where())
+            if view not in self._table.parties[name]:
+                parties = self._table.parties[name]
+                message = f"`{view}` has no view of `{name}`, which is between `{parties.first}` and `{parties.second}`"
+                self._table.problems.report(rules.NOT_A_PARTY, tree.span, message, *self._where())
                 return FALSE
-        if found.states <= STANDINGS.keys():
-            return self._atom(t.Stands(name, found.states, view), found.span)
-        return self._atom(t.InState(name, found.states, view), found.span)
+        if tree.states <= STANDINGS.keys():
+            return self._atom(t.Stands(name, tree.states, view), tree.span)
+        return self._atom(t.InState(name, tree.states, view), tree.span)
 
-    def _apply(self, found: resolved.Apply) -> Term:
-        op = found.op
-        if not self._world.spend(found.span, rules.TOO_LARGE):
+    def _apply(self, tree: resolved.Apply) -> Term:
+        op = tree.op
+        if not self._table.count_node(tree.span, rules.TOO_LARGE):
             return FALSE
         match op:
             case "&" | "|":
-                return combined(op, (self._term(operand) for operand in found.operands))
+                return combined(op, (self._term(operand) for operand in tree.operands))
             case "!":
-                return negated(self._below(found, 0))
+                return negated(self._below(tree, 0))
             case "->":
-                return self._implication(found)
+                return self._implication(tree)
             case "<->":
-                return equivalence(self._below(found, 0), self._below(found, 1))
+                return equivalence(self._below(tree, 0), self._below(tree, 1))
             case "=" | "!=" | "<" | "<=" | ">" | ">=":
-                with self.ranges.below(found, 0):
-                    left, right = (self._operand(operand) for operand in found.operands)
+                with self.vacuity.below(tree, 0):
+                    left, right = (self._operand(operand) for operand in tree.operands)
                 if left is None or right is None:
                     return FALSE
                 if isinstance(left, t.Const) and isinstance(right, t.Const):
                     return t.Const(compared(op, left.value, right.value))
                 return t.Apply(op, (left, right))
             case "+" | "-" | "*" | "%":
-                return self._operand(found) or FALSE
+                return self._operand(tree) or FALSE
             case "therefore":
-                self._below(found, 0)  # counted twice, because lowering writes it twice
-                return t.Apply(op, (self._below(found, 0), self._below(found, 1)))
+                self._below(tree, 0)  # counted twice, because lowering writes it twice
+                return t.Apply(op, (self._below(tree, 0), self._below(tree, 1)))
             case _:
-                operands = tuple(self._term(operand) for operand in found.operands)
-                return t.Apply(op, operands, self._bound(found), found.in_ticks)
+                operands = tuple(self._term(operand) for operand in tree.operands)
+                return t.Apply(op, operands, self._bound(tree), tree.in_ticks)
 
-    def _bound(self, found: resolved.Apply) -> int | None:
-        if found.bound is None:
+    def _bound(self, tree: resolved.Apply) -> int | None:
+        if tree.bound is None:
             return None
-        bound = self.number(found.bound)
+        bound = self.number(tree.bound)
         if bound is not None and bound < 0:
-            unit = "ticks" if found.in_ticks else "steps"
-            self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of {unit} cannot be {bound}")
+            unit = "ticks" if tree.in_ticks else "steps"
+            self._table.report(rules.VALUE_OUT_OF_RANGE, tree.span, f"A number of {unit} cannot be {bound}")
             return 0
-        if bound is not None and bound > MOST_STEPS:
-            message = f"`{found.op}<={bound}` looks ahead more than {MOST_STEPS:,} steps"
-            hint = Note(f"a bound is gone through step by step: without one, write `{found.op}`")
-            self._world.problems.report(rules.TOO_LARGE, found.span, message, hint, *self._where())
+        if bound is not None and bound > MAX_BOUND:
+            message = f"The bound of `{tree.op}<={bound}` is more than {MAX_BOUND:,} steps"
+            hint = Note(f"bounds are unrolled step by step: write `{tree.op}` without a bound")
+            self._table.problems.report(rules.TOO_LARGE, tree.span, message, hint, *self._where())
             return 0
         return bound
 
-    def _below(self, found: resolved.Apply, number: int) -> Term:
-        with self.ranges.below(found, number):
-            return self._term(found.operands[number])
+    def _below(self, tree: resolved.Apply, number: int) -> Term:
+        with self.vacuity.below(tree, number):
+            return self._term(tree.operands[number])
 
-    def _implication(self, found: resolved.Apply) -> Term:
-        condition = self._below(found, 0)
+    def _implication(self, tree: resolved.Apply) -> Term:
+        condition = self._below(tree, 0)
         if is_constant(condition, False):
-            self.ranges.implication(found, false_left=True)
+            self.vacuity.implication(tree, false_left=True)
             return TRUE
-        consequence = self._below(found, 1)
-        self.ranges.implication(found, true_right=is_constant(consequence, True))
+        consequence = self._below(tree, 1)
+        self.vacuity.implication(tree, true_right=is_constant(consequence, True))
         if is_constant(condition, True):
             return consequence
         return TRUE if is_constant(consequence, True) else t.Apply("->", (condition, consequence))
 
-    def _quantified(self, found: resolved.Quantified) -> Term:
-        return combined("&" if found.kind == "forall" else "|", self._expanded(found))
+    def _quantified(self, tree: resolved.Quantified) -> Term:
+        return combined("&" if tree.kind == "forall" else "|", self._expanded(tree))
 
-    def _expanded(self, found: resolved.Quantified) -> Iterator[Term]:
-        ranging = self.ranges.enter(found)
-        for value in self.domain(found.binder.domain, found.span):
+    def _expanded(self, tree: resolved.Quantified) -> Iterator[Term]:
+        ranging = self.vacuity.enter(tree)
+        for value in self.domain(tree.binder.domain, tree.span):
             ranging.instances += 1
-            if not self._world.spend(found.span, rules.TOO_LARGE):
+            if not self._table.count_node(tree.span, rules.TOO_LARGE):
                 break
-            self._values[found.binder] = value
-            yield self._term(found.body)
-        self._values.pop(found.binder, None)
+            self._values[tree.binder] = value
+            yield self._term(tree.body)
+        self._values.pop(tree.binder, None)
 
-    def _operand(self, found: resolved.Tree) -> Term | None:
+    def _operand(self, tree: resolved.Tree) -> Term | None:
         """Return a value; None where it is never there, or wrong."""
-        match found:
+        match tree:
             case resolved.LiteralTree(value):
                 return t.Const(value)
             case resolved.ParameterValue(name):
-                return t.Const(self._frame.parameters[name])
+                return t.Const(self._protocol_instance.parameters[name])
             case resolved.LoopValue(binder):
                 bound = self._values[binder]
                 return t.Const(bound) if not isinstance(bound, RoleValue) else None
@@ -354,14 +360,14 @@ class Resolver:
                 agent = self._role_value(role)
                 if agent is not None and agent.position is None:
                     span = role.span if isinstance(role, resolved.RoleAt) else role.binder.span
-                    self._world.report(rules.TYPE_MISMATCH, span, f"`{agent.agent.name}` is a single role, no number")
+                    self._table.report(rules.TYPE_MISMATCH, span, f"`{agent.agent.name}` is a single role, no number")
                 return None if agent is None or agent.position is None else t.Const(agent.position)
             case resolved.OwnParameter(name):
                 return t.Own(name)
             case resolved.AgeOf(commitment, span):
-                kept = self.instance(commitment)
-                self._world.asks_age = True
-                return None if kept is None else self._atom(t.Age(kept), span)
+                subject = self.instance(commitment)
+                self._table.reads_age = True
+                return None if subject is None else self._atom(t.Age(subject), span)
             case resolved.Payload(message, parameter, span):
                 name_ = self.instance(message)
                 return None if name_ is None else self._atom(t.Field(name_, parameter), span)
@@ -369,12 +375,12 @@ class Resolver:
                 return self.variable(role, name, span)
             case resolved.Apply(op, operands, span) if op in ("+", "-", "*", "%"):
                 parts = [self._operand(operand) for operand in operands]
-                if not self._world.spend(span, rules.TOO_LARGE):
+                if not self._table.count_node(span, rules.TOO_LARGE):
                     return None
-                known = [part for part in parts if part is not None]
-                return None if len(known) < len(parts) else self._arithmetic(op, known, span)
+                defined_parts = [part for part in parts if part is not None]
+                return None if len(defined_parts) < len(parts) else self._arithmetic(op, defined_parts, span)
             case _:
-                return self._term(found)
+                return self._term(tree)
 
     def variable(self, role: resolved.RoleTree, name: str, span: Span) -> Term | None:
         agent = self.role(role)
@@ -383,15 +389,15 @@ class Resolver:
         owner, indices = (role.owner, role.owner_indices) if isinstance(role, resolved.RoleAt) else ((), ())
         if isinstance(role, resolved.LoopValue) and isinstance(role.binder.domain, resolved.FamilyDomain):
             owner, indices = role.binder.domain.owner, role.binder.domain.indices
-        frame = self._owner_frame(owner, indices, span)
-        full = f"{agent.name}.{frame.prefix if frame else ''}{name}"
-        if frame is None or full not in self._world.variables:
+        protocol_instance = self._owner_instance(owner, indices, span)
+        full_name = f"{agent.name}.{protocol_instance.prefix if protocol_instance else ''}{name}"
+        if protocol_instance is None or full_name not in self._table.variables:
             return None
-        return self._atom(t.Var(full), span)
+        return self._atom(t.Var(full_name), span)
 
     def _arithmetic(self, op: t.Op, parts: list[Term], span: Span) -> Term | None:
         if op == "%" and is_zero(parts[1]):
-            self._world.problems.report(rules.DIVISION_BY_ZERO, span, "This divides by zero", *self._where())
+            self._table.problems.report(rules.DIVISION_BY_ZERO, span, "Division by zero", *self._where())
             return None
         numbers = [part.value for part in parts if isinstance(part, t.Const)]
         if len(numbers) < len(parts):
@@ -412,44 +418,46 @@ class Resolver:
 
     # --- modalities -----------------------------------------------------------------------------
 
-    def _social(self, found: resolved.Social) -> Term:
-        body = self._term(found.body)
-        trigger = None if found.trigger is None else self._term(found.trigger)
-        if isinstance(found.between, resolved.Instance):
-            name = self.instance(found.between)
+    def _social(self, tree: resolved.Social) -> Term:
+        body = self._term(tree.body)
+        trigger = None if tree.trigger is None else self._term(tree.trigger)
+        if isinstance(tree.between, resolved.Instance):
+            name = self.instance(tree.between)
             if name is None:
                 return FALSE
-            ends = self._world.ends[name]
-            return t.Social(found.modality, ends.first, ends.second, body, name)
-        debtor, creditor = map(self.role, found.between)
+            parties = self._table.parties[name]
+            return t.Social(tree.modality, parties.first, parties.second, body, name)
+        debtor, creditor = map(self.role, tree.between)
         if debtor is None or creditor is None:
             return FALSE
         if debtor.name == creditor.name:
             message = f"`{debtor.name}` cannot be committed to itself"
-            self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
+            self._table.problems.report(rules.SAME_ROLE, tree.span, message, *self._where())
             return FALSE
-        if not self._can_bind(found, debtor.name, creditor.name):
-            counts_claims = found.modality in ("SC", "SCc")
-            self._parties.nothing_promised(debtor.name, creditor.name, found.span, counts_claims=counts_claims)
+        if not self._can_bind(tree, debtor.name, creditor.name):
+            counts_claims = tree.modality in ("SC", "SCc")
+            self._parties.nothing_promised(debtor.name, creditor.name, tree.span, counts_claims=counts_claims)
             return FALSE
-        return t.Social(found.modality, debtor.name, creditor.name, body, None, trigger)
+        return t.Social(tree.modality, debtor.name, creditor.name, body, None, trigger)
 
-    def _can_bind(self, found: resolved.Social, debtor: str, creditor: str) -> bool:
-        """Whether anything is declared that the modality counts as a promise from the one to the other."""
-        if self._world.promises(debtor, creditor):
+    def _can_bind(self, tree: resolved.Social, debtor: str, creditor: str) -> bool:
+        """Return whether anything is declared that the modality counts as a promise from the one to the other."""
+        if self._table.promises(debtor, creditor):
             return True
-        return found.modality in ("SC", "SCc") and self._world.claims_between(debtor, creditor)
+        return tree.modality in ("SC", "SCc") and self._table.claims_between(debtor, creditor)
 
     @property
-    def _parties(self) -> Parties:
-        from cplc.semantics.conditional_parties import Parties  # few formulas are about commitments of this kind
+    def _parties(self) -> ConditionalParties:
+        from cplc.semantics.conditional_parties import (
+            ConditionalParties,  # few formulas are about commitments of this kind
+        )
 
-        return Parties(self, self._where())
+        return ConditionalParties(self, self._where())
 
-    def _knowledge(self, found: resolved.Knowledge) -> Term:
-        body = self._term(found.body)
-        group = self._group(found.group, found.span)
-        return t.Knowledge(found.modality, group, body) if group else FALSE
+    def _knowledge(self, tree: resolved.Knowledge) -> Term:
+        body = self._term(tree.body)
+        group = self._group(tree.group, tree.span)
+        return t.Knowledge(tree.modality, group, body) if group else FALSE
 
     def _group(self, group: tuple[resolved.RoleTree | resolved.AllOf, ...], span: Span) -> tuple[str, ...]:
         """Return the members, families unrolled; nobody is reported."""
@@ -458,53 +466,55 @@ class Resolver:
             return ()
         names = tuple(dict.fromkeys(agent.name for _, agents in members for agent in agents))
         if not names:
-            self._world.problems.report(rules.EMPTY_RANGE, span, "Nobody is in this group", *self._where())
+            self._table.problems.report(rules.EMPTY_RANGE, span, "This group has no members", *self._where())
         return names
 
-    def _does(self, found: resolved.Does) -> Term:
-        if not self._world.spend(found.span, rules.TOO_LARGE):
+    def _does(self, tree: resolved.Does) -> Term:
+        if not self._table.count_node(tree.span, rules.TOO_LARGE):
             return FALSE
-        subject = found.subject
-        if found.verb == "idle" and subject is None:
+        subject = tree.subject
+        if tree.verb == "idle" and subject is None:
             return t.Does("idle", "")
         if subject is None:
-            if not self._world.has_ticks:
-                ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")
-                message = "No commitment has a deadline, so time does not matter: this is never so"
-                self._world.problems.report(rules.NEVER_DONE, found.span, message, ticks)
+            if not self._table.has_ticks:
+                ticks = Note("a protocol has ticks if a commitment has a deadline: `within` or `expires`")
+                message = "`does(tick)` is always false: no commitment has a deadline"
+                self._table.problems.report(rules.NEVER_DONE, tree.span, message, ticks)
             return t.Does("tick", "")
         if not isinstance(subject, resolved.Instance):
             agent = self.role(subject)
-            return FALSE if agent is None else t.Does(found.verb, agent.name)
+            return FALSE if agent is None else t.Does(tree.verb, agent.name)
         name = self.instance(subject)
-        other = None if found.other is None else self.instance(found.other)
-        if name is None or (found.other is not None and other is None):
+        other = None if tree.other is None else self.instance(tree.other)
+        if name is None or (tree.other is not None and other is None):
             return FALSE
-        if found.verb not in ("take", "send") and not self._can_be_done(found, subject.symbol, name):
-            message = f"No message means `{found.verb} {subject.symbol.name}`: this is never so"
-            state = DONE.get(found.verb)
-            hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
-            self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
-        return t.Does(found.verb, name, other, found.by_message)
+        if tree.verb not in ("take", "send") and not self._can_be_done(tree, subject.symbol, name):
+            message = f"This is always false: no message means `{tree.verb} {subject.symbol.name}`"
+            state = DONE.get(tree.verb)
+            hint = () if state is None else (Note(f"write `{state}({subject.span.text})` for the state"),)
+            self._table.problems.report(rules.NEVER_DONE, tree.span, message, *hint)
+        return t.Does(tree.verb, name, other, tree.by_message)
 
-    def _can_be_done(self, found: resolved.Does, symbol: resolved.Indexed, name: str) -> bool:
-        """Whether some message performs the operation or, unless a message must, the change comes about otherwise."""
-        world = self._world
-        if (found.verb, symbol) in world.performed:
+    def _can_be_done(self, tree: resolved.Does, symbol: resolved.Indexed, name: str) -> bool:
+        """Return whether some message performs the operation or, if that suffices, another rule makes the change."""
+        table = self._table
+        if (tree.verb, symbol) in table.performed_operations:
             return True
-        if found.by_message:
+        if tree.by_message:
             return False
-        deadlines = world.commitments[name].body if name in world.commitments else None
-        match found.verb:
+        deadlines = table.commitments[name].body if name in table.commitments else None
+        match tree.verb:
             case "fulfill" | "satisfy":
                 return True
             case "violate":
-                ways = {("violate", symbol)} & world.brought_about or {("withdraw", symbol)} & world.performed
+                ways = {("violate", symbol)} & table.indirect_changes or {
+                    ("withdraw", symbol)
+                } & table.performed_operations
                 return deadlines is None or bool(deadlines.within) or bool(ways)
             case "expire":
                 return deadlines is not None and bool(deadlines.expires)
             case _:
-                return (found.verb, symbol) in world.brought_about
+                return (tree.verb, symbol) in table.indirect_changes
 
 
 def where(values: Values) -> tuple[Note, ...]:

@@ -110,8 +110,8 @@ def _of_protocol(protocol: ast.Protocol) -> Iterator[Change]:
     for item in checks:
         if (former := _RENAMED_CHECKS.get(item.name.text)) is not None:
             span = item.name.span
-            wanted = all(one.name.text != former for one in checks)
-            edit = (span.start, span.end, former) if wanted else None
+            is_checked = all(one.name.text != former for one in checks)
+            edit = (span.start, span.end, former) if is_checked else None
             text = f"asks only for what is owed at the end; `{former}` asks for all that is open"
             yield Change(f"`{item.name.text}`", span, text, edit)
         elif item.name.text in _STRENGTHENED_CHECKS:

@@ -11,7 +11,7 @@ from cplc.diagnostics import rules
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.instantiate_clauses import atoms
 from cplc.semantics.terms import Term
 from cplc.source import Span
@@ -19,7 +19,7 @@ from cplc.source import Span
 Polarity = tuple[Term, bool]
 
 
-class Guards:
+class GuardLints:
     """What the guards of a model demand."""
 
     def __init__(self, checked: model.CheckedModel) -> None:
@@ -31,7 +31,7 @@ class Guards:
             for name, demands in self._demands.items()
         }
 
-    def report(self, problems: Problems) -> None:
+    def report(self, problems: DiagnosticSink) -> None:
         contradictions = {
             message.name: why for message in self._model.messages if (why := self._contradiction(message))
         }
@@ -68,12 +68,12 @@ class Guards:
 
     def _contradiction(self, message: model.Message) -> str | None:
         demands = self._demands[message.name]
-        wanted = {atom: None for atom, holds in demands if holds}
+        required = {atom: None for atom, holds in demands if holds}
         for atom, holds in demands:
             if isinstance(atom, t.Const) and atom.value is not holds:
                 return "its guard is false"
-            if not holds and atom in wanted:
-                return f"its guard wants {_text(atom)} and its opposite"
+            if not holds and atom in required:
+                return f"its guard requires {_text(atom)} and its negation"
         needs = self._needs[message.name]
         for name in needs:
             if name in message.rivals:
@@ -86,7 +86,7 @@ class Guards:
         """Return the messages that may be sent if every negated condition is as they wish."""
         wakes: dict[str, list[str]] = {}
         for message in self._model.messages:
-            for name in self._looked_at(message.guard):
+            for name in self._messages_in(message.guard):
                 wakes.setdefault(name, []).append(message.name)
         sendable: set[str] = set()
         waiting = [message.name for message in reversed(self._model.messages)]
@@ -99,22 +99,22 @@ class Guards:
                 waiting.extend(wakes.get(name, ()))
         return sendable
 
-    def _looked_at(self, guard: Term) -> set[str]:
+    def _messages_in(self, guard: Term) -> set[str]:
         """Return the messages on which a guard depends, directly or through facts."""
-        found: set[str] = set()
-        seen: set[str] = set()
+        messages: set[str] = set()
+        visited_facts: set[str] = set()
         stack = [guard]
         while stack:
             for atom in atoms(stack.pop()):
                 match atom:
                     case t.Happened(message) | t.Sent(message) | t.InFlight(message) | t.Field(message, _):
-                        found.add(message)
-                    case t.FactRef(fact) if fact not in seen:
-                        seen.add(fact)
+                        messages.add(message)
+                    case t.FactRef(fact) if fact not in visited_facts:
+                        visited_facts.add(fact)
                         stack.append(self._meanings[fact])
                     case _:
                         pass
-        return found
+        return messages
 
     def _may_hold(self, term: Term, sent: set[str], facts: dict[str, bool]) -> bool:
         match term:
@@ -138,7 +138,7 @@ class Guards:
             case _:
                 return True
 
-    def _report_circles(self, sendable: set[str], alive: set[Span], problems: Problems) -> None:
+    def _report_circles(self, sendable: set[str], alive: set[Span], problems: DiagnosticSink) -> None:
         """Report messages that wait for each other; what only waits for them is not reported."""
         stuck = {
             message.name: [name for name in self._needs[message.name] if name not in sendable]
@@ -153,7 +153,7 @@ class Guards:
 
     # --- resets ---------------------------------------------------------------------------------
 
-    def _report_resets(self, problems: Problems) -> None:
+    def _report_resets(self, problems: DiagnosticSink) -> None:
         resetters: dict[str, set[str]] = {}
         for message in self._model.messages:
             for name in message.resets:
@@ -161,14 +161,14 @@ class Guards:
         for message in self._model.messages:
             for name in message.resets:
                 if self._may_be_in_flight(self._model.message[name], message, resetters):
-                    text = f"`{name}` may be in flight when `{message.name}` resets it, and is lost then"
+                    text = f"`{name}` is lost if it is in flight when `{message.name}` resets it"
                     problems.report(rules.RESET_IN_FLIGHT, message.span, text)
 
     def _may_be_in_flight(self, lost: model.Message, by: model.Message, resetters: dict[str, set[str]]) -> bool:
-        """Whether a message may be under way when another one takes effect. Errs on the side of yes."""
+        """Return whether a message may be under way when another one takes effect. Errs on the side of yes."""
         if (lost.sender, lost.receiver) == (by.sender, by.receiver):
             return (by.sender, by.receiver) in self._model.unordered
-        before = self._needed_between(by)
+        before = self._received_between(by)
         if lost.name in before and not lost.repeatable:
             return False
         if any(rival in before for rival in lost.rivals):
@@ -177,31 +177,31 @@ class Guards:
         return not (waits and all(lost.name in (other, *self._model.message[other].resets)
                                   for other in resetters.get(by.name, ())))  # fmt: skip
 
-    def _needed_between(self, message: model.Message) -> set[str]:
+    def _received_between(self, message: model.Message) -> set[str]:
         """Return what has been received between these two before the message is sent."""
         pair = {message.sender, message.receiver}
-        found: set[str] = set()
+        received: set[str] = set()
         queue = list(self._needs[message.name])
         while queue:
             name = queue.pop()
             needed = self._model.message[name]
-            if name in found or {needed.sender, needed.receiver} != pair:
+            if name in received or {needed.sender, needed.receiver} != pair:
                 continue
             if (needed.sender, needed.receiver) in self._model.unordered and needed.sender != message.sender:
-                found.add(name)
+                received.add(name)
                 continue
-            found.add(name)
+            received.add(name)
             queue.extend(self._needs[name])
-        return found
+        return received
 
 
 def _conflicting_states(demands: tuple[Polarity, ...]) -> str | None:
-    left: dict[tuple[str, str | None], frozenset[str]] = {}
+    possible: dict[tuple[str, str | None], frozenset[str]] = {}
     for atom, holds in demands:
         if isinstance(atom, t.InState) and holds:
             key = (atom.commitment, atom.view)
-            left[key] = left.get(key, atom.states) & atom.states
-            if not left[key]:
+            possible[key] = possible.get(key, atom.states) & atom.states
+            if not possible[key]:
                 return f"`{atom.commitment}` is never in two states at once"
     return None
 

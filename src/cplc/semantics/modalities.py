@@ -10,7 +10,7 @@ from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import resolved, types
 from cplc.semantics.builtin_words import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
 from cplc.semantics.references import Scope
-from cplc.semantics.symbol_lookup import Lookups
+from cplc.semantics.symbol_lookup import SymbolLookup
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
 from cplc.syntax import ast
 
@@ -20,48 +20,48 @@ _WRONG: Typed = (resolved.FALSE, UNKNOWN)
 _GOALS = ("X", "F", "G", "U")
 
 
-class Reader(Protocol):
+class FormulaChecker(Protocol):
     """Reads the formulas below a modality."""
 
-    def said(self, expr: ast.Expr, scope: Scope) -> Typed:
+    def path_formula(self, expr: ast.Expr, scope: Scope) -> Typed:
         """Return a formula on states or on runs."""
 
-    def on_states(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+    def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a formula that a state decides."""
 
 
-class Modalities:
+class ModalityChecker:
     """Reads path quantifiers, `does(…)`, modalities of agents and strategies."""
 
-    def __init__(self, reader: Reader, names: Lookups, error: Callable[..., None]) -> None:
+    def __init__(self, reader: FormulaChecker, names: SymbolLookup, error: Callable[..., None]) -> None:
         self._reader = reader
         self._names = names
         self._error = error
 
     def over_paths(self, expr: ast.OverPaths, scope: Scope) -> Typed:
         along = None if expr.along is None else self._action(expr.along, scope)
-        path, _ = self._reader.said(expr.path, scope)
+        path, _ = self._reader.path_formula(expr.path, scope)
         speaks_of_idling = along is not None and _names_idle_step(along)
         return resolved.OverPaths(expr.quantifier, path, along, speaks_of_idling), BOOL
 
     def _action(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return which steps are allowed; anything but steps is reported."""
-        found, _ = self._reader.said(expr, scope)
-        if (wrong := _no_action(found)) is not None:
+        tree, _ = self._reader.path_formula(expr, scope)
+        if (wrong := _no_action(tree)) is not None:
             span = getattr(wrong, "span", expr.span)
-            message = "Braces after `A` or `E` say which steps are allowed, and this is about a state or a run"
+            message = "Expected steps in the braces after `A` or `E`, found a formula about a state or a run"
             hint = Note("combine `does(…)` with `!`, `&`, `|`, as in `E{does(Mer) | !does(pay)} F …`")
             self._error(rules.NOT_AN_ACTION, span, message, hint)
             return resolved.FALSE
-        return found
+        return tree
 
     def social(self, expr: ast.Social, scope: Scope) -> Typed:
         between = self._between(expr, scope)
-        trigger = None if expr.trigger is None else self._reader.said(expr.trigger, scope)[0]
+        trigger = None if expr.trigger is None else self._reader.path_formula(expr.trigger, scope)[0]
         if expr.modality in ("SC", "SCc"):
-            body, _ = self._reader.said(expr.body, scope)
+            body, _ = self._reader.path_formula(expr.body, scope)
         else:
-            body = self._reader.on_states(expr.body, scope)
+            body = self._reader.state_formula(expr.body, scope)
         return _WRONG if between is None else (resolved.Social(expr.modality, between, body, expr.span, trigger), BOOL)
 
     def _between(
@@ -83,8 +83,8 @@ class Modalities:
                 raise AssertionError("the grammar has one or two")
 
     def conditional(self, expr: ast.Conditional, scope: Scope) -> Typed:
-        antecedent = self._reader.on_states(expr.antecedent, scope)
-        consequent = self._reader.on_states(expr.consequent, scope)
+        antecedent = self._reader.state_formula(expr.antecedent, scope)
+        consequent = self._reader.state_formula(expr.consequent, scope)
         between: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance | None
         other: resolved.RoleTree | resolved.Instance | None = None
         if len(expr.between) == 1:
@@ -101,30 +101,35 @@ class Modalities:
         return resolved.Conditional(expr.modality, between, other, antecedent, consequent, expr.span), BOOL
 
     def knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
-        body = self._reader.on_states(expr.body, scope)
+        body = self._reader.state_formula(expr.body, scope)
         find: Callable[[ast.Ref, Scope], resolved.RoleTree | resolved.AllOf | None]
         find = self._names.role if expr.modality == "K" else self._names.roles
         group = [find(ref, scope) for ref in expr.group]
-        known = tuple(member for member in group if member is not None)
-        if len(known) < len(group) or not known:
+        members = tuple(member for member in group if member is not None)
+        if len(members) < len(group) or not members:
             return _WRONG
-        return resolved.Knowledge(expr.modality, known, body, expr.span), BOOL
+        return resolved.Knowledge(expr.modality, members, body, expr.span), BOOL
 
     def strategic(self, expr: ast.Strategic, scope: Scope) -> Typed:
-        goal, type_ = self._reader.said(expr.path, scope)
+        goal, type_ = self._reader.path_formula(expr.path, scope)
         group = [self._names.roles(ref, scope) for ref in expr.group]
-        known = tuple(member for member in group if member is not None)
+        members = tuple(member for member in group if member is not None)
         if isinstance(type_, types.Path) and (what := _no_goal(goal)) is not None:
             hint = Note("a goal is one of `X`, `F`, `G` and `U`, without a bound, over formulas that a state decides")
-            self._error(rules.NOT_A_GOAL, expr.path.span, f"Strategies are not asked for {what}", hint)
+            self._error(rules.NOT_A_GOAL, expr.path.span, f"A strategy cannot have the goal {what}", hint)
             return _WRONG
         if not isinstance(type_, types.Path) and goal != resolved.FALSE:
-            hint = Note("ask for a goal: `F` to come to it, `G` to keep it, `X`, or `[p U q]`")
-            self._error(rules.NOT_A_GOAL, expr.path.span, "This is decided by the present state alone", hint)
+            hint = Note("use `F p` for reachability, `G p` for safety, `X p`, or `[p U q]`")
+            self._error(
+                rules.NOT_A_GOAL,
+                expr.path.span,
+                "A strategy needs a temporal goal: the present state decides this formula",
+                hint,
+            )
             return _WRONG
-        if len(known) < len(group) or not isinstance(goal, resolved.Apply):
+        if len(members) < len(group) or not isinstance(goal, resolved.Apply):
             return _WRONG
-        return resolved.Strategic(known, goal, expr.span), BOOL
+        return resolved.Strategic(members, goal, expr.span), BOOL
 
     # --- the step taken -------------------------------------------------------------------------
 
@@ -155,26 +160,26 @@ class Modalities:
 
     def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
         """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
-        found, type_ = self.does(expr, scope)
-        if isinstance(found, resolved.Does) and found.verb == "idle":
-            hint = Note("what is promised is watched at receipts, exchanges, ticks and restarts")
-            self._error(rules.NOT_A_CONTENT, expr.span, "A promise is not about idle steps", hint)
+        tree, type_ = self.does(expr, scope)
+        if isinstance(tree, resolved.Does) and tree.verb == "idle":
+            hint = Note("a content is evaluated at receipts, exchanges, ticks and restarts")
+            self._error(rules.NOT_A_CONTENT, expr.span, "A content cannot depend on idle steps", hint)
             return resolved.FALSE, PATH
         if expr.verb is not None and expr.verb.text == "send":
             hint = Note(f"write `does({expr.subject.span.text})`, which is true of the step by which it takes effect")
             self._error(
-                rules.NOT_A_CONTENT, expr.span, "A promise is about what is received, not about what is sent", hint
+                rules.NOT_A_CONTENT, expr.span, "A content can depend on received messages, not on sent ones", hint
             )
             return resolved.FALSE, PATH
         if expr.verb is not None:
-            hint = Note("ask for the state that the operation leads to, or for the message that performs it")
-            message = f"A promise is about messages and states, and `{expr.verb.text}` is an operation"
+            hint = Note("use the state that the operation leads to, or the message that performs it")
+            message = f"A content cannot depend on the operation `{expr.verb.text}`"
             self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
             return resolved.FALSE, PATH
-        return found, type_
+        return tree, type_
 
     def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: resolved.Instance | None) -> bool:
-        """Whether the verb is an operation on that, with the right word before what else it names."""
+        """Return whether the verb is an operation on that, with the right word before what else it names."""
         if subject is None:
             return False
         is_claim = isinstance(subject.symbol, resolved.ClaimSymbol)
@@ -206,7 +211,7 @@ def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
 
 
 def _names_idle_step(action: resolved.Tree) -> bool:
-    """Whether a combination of `does(…)` has `does(idle)` in it."""
+    """Return whether a combination of `does(…)` has `does(idle)` in it."""
     match action:
         case resolved.Does("idle"):
             return True
@@ -218,9 +223,9 @@ def _names_idle_step(action: resolved.Tree) -> bool:
             return False
 
 
-def path_word(found: resolved.Tree) -> str | None:
+def path_word(tree: resolved.Tree) -> str | None:
     """Return the first word that speaks of a run, below no path quantifier; None where a state decides."""
-    match found:
+    match tree:
         case resolved.Does():
             return "does"
         case resolved.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore" as op):
@@ -233,22 +238,22 @@ def path_word(found: resolved.Tree) -> str | None:
             return None
 
 
-def _no_action(found: resolved.Tree) -> resolved.Tree | None:
+def _no_action(tree: resolved.Tree) -> resolved.Tree | None:
     """Return a part that is no `does(…)`, nor known before the protocol runs; None if there is no such part."""
-    match found:
+    match tree:
         case (
             resolved.Does() | resolved.LiteralTree() | resolved.ParameterValue() | resolved.LoopValue()
             | resolved.IndexOf() | resolved.SameRole()
         ):  # fmt: skip
             return None
         case resolved.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore"):
-            return found
+            return tree
         case resolved.Apply(_, operands):
             return next((wrong for operand in operands if (wrong := _no_action(operand)) is not None), None)
         case resolved.Quantified(_, _, body):
             return _no_action(body)
         case _:
-            return found
+            return tree
 
 
 def _no_goal(goal: resolved.Tree) -> str | None:
@@ -266,28 +271,32 @@ def _no_goal(goal: resolved.Tree) -> str | None:
 
 def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
     """Return why an operator cannot stand in what is promised, and what to write; None if it can."""
-    about_states = Note("a promise is about what is received: use messages, facts, states, `does(…)` and F, G, U, W, R")
+    about_states = Note(
+        "a content is about received messages: use messages, facts, states, `does(…)` and F, G, U, W, R"
+    )
     match expr:
         case ast.Unary("X"):
-            hint = Note("the next step may be of any other party: name it with `does(…)`, or bound it: `F<=1 ticks`")
-            return "`X` has no place in a promise", hint
+            hint = Note(
+                "any other party may take the next step: name it with `does(…)`, or bound the time: `F<=1 ticks`"
+            )
+            return "A content cannot contain `X`", hint
         case ast.Unary("Y" | "O" | "H" as op) | ast.Binary("S" as op):
-            return f"`{op}` looks back, and a promise is about what comes after it", Note("use F, G, U, W or R")
+            return f"A content cannot contain the past operator `{op}`", Note("use F, G, U, W or R")
         case ast.Binary("therefore"):
-            return "`therefore` argues, and a promise says what is to happen", Note("write `->`")
+            return "A content cannot contain `therefore`", Note("write `->`")
         case ast.Unary(op, operand, bound, False) if bound is not None:
             shown = f"{op}<={bound.span.text} ticks {operand.span.text}"
-            return "A promise counts no steps, since others take steps as well", Note(f"count ticks: `{shown}`")
+            return "A content cannot count steps, since other parties take steps, too", Note(f"count ticks: `{shown}`")
         case ast.Binary(op, left, right, bound, False) if bound is not None:
             shown = f"{left.span.text} {op}<={bound.span.text} ticks {right.span.text}"
-            return "A promise counts no steps, since others take steps as well", Note(f"count ticks: `{shown}`")
+            return "A content cannot count steps, since other parties take steps, too", Note(f"count ticks: `{shown}`")
         case ast.OverPaths():
-            hint = Note(f"leave `{expr.quantifier}` out: the promise is about the run on which it is made")
-            return f"`{expr.quantifier}` speaks of many runs, and a promise is about one", hint
+            hint = Note(f"leave `{expr.quantifier}` out: the content is about the run on which the promise is made")
+            return f"A content cannot contain the path quantifier `{expr.quantifier}`", hint
         case ast.Social(modality) | ast.Knowledge(modality):
-            return f"`{modality}` has no place in a promise", about_states
+            return f"A content cannot contain `{modality}`", about_states
         case ast.Strategic():
-            return "A strategy has no place in a promise", about_states
+            return "A content cannot contain a strategy", about_states
         case _:
             return None
 

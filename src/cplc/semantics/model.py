@@ -159,7 +159,7 @@ class Property:
     """Role instances, families unrolled."""
     formula: Term
     expect_holds: bool
-    over_nothing: tuple[str, ...] = ()
+    vacuous_quantifiers: tuple[str, ...] = ()
     """Its quantifiers that have no instance, where it is true for want of one."""
     constant_implications: tuple[str, ...] = ()
     """What there is to say of its implications that a constant makes true."""
@@ -290,7 +290,7 @@ class CheckedModel:
 
     @cached_property
     def has_ticks(self) -> bool:
-        """Whether time passes: something has a deadline, or a content counts ticks."""
+        """Return whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
         return (
             any(timed)
@@ -301,19 +301,19 @@ class CheckedModel:
     @cached_property
     def ages(self) -> dict[tuple[str, str], int]:
         """Role and what it asks the age of in its guards, to the least number of ticks that it need not tell apart."""
-        found: dict[tuple[str, str], int] = {}
+        limits: dict[tuple[str, str], int] = {}
         for message in self.messages:
             for name, compared in ages_in(message.guard):
                 key = message.sender, name
-                found[key] = max(found.get(key, 1), compared + 1)
-        return found
+                limits[key] = max(limits.get(key, 1), compared + 1)
+        return limits
 
     @cached_property
     def claim(self) -> dict[str, Claim]:
         return {claim.name: claim for claim in self.claims}
 
     @cached_property
-    def lives(self) -> tuple[Commitment | Claim, ...]:
+    def commitments_and_claims(self) -> tuple[Commitment | Claim, ...]:
         """Whatever has a lifecycle state: the commitments, then the claims."""
         return (*self.commitments, *self.claims)
 
@@ -324,7 +324,7 @@ class CheckedModel:
         return parties | {claim.name: (claim.maker, claim.addressee) for claim in self.claims}
 
     @cached_property
-    def moved_on(self) -> frozenset[str]:
+    def subjects_of_moves(self) -> frozenset[str]:
         """The commitments and claims on which some message moves: those that have a standing."""
         operations = (operation for message in self.messages for operation in message.operations)
         return frozenset(operation.commitment for operation in operations if operation.verb in _MOVES)
@@ -355,7 +355,7 @@ def waits_for(operations: Iterable[Operation], commitments: Iterable[str]) -> di
         elif operation.target is not None:
             successors.setdefault(operation.commitment, []).append(operation.target)
     ordered = tuple(commitments)
-    found: dict[str, tuple[str, ...]] = {}
+    targets_of: dict[str, tuple[str, ...]] = {}
     for name in ordered:
         if targets := delegates.get(name):
             pending = list(targets)
@@ -363,5 +363,5 @@ def waits_for(operations: Iterable[Operation], commitments: Iterable[str]) -> di
                 new = [one for one in successors.get(pending.pop(), ()) if one not in targets]
                 targets.update(dict.fromkeys(new))
                 pending += new
-            found[name] = tuple(other for other in ordered if other in targets)
-    return found
+            targets_of[name] = tuple(other for other in ordered if other in targets)
+    return targets_of

@@ -9,28 +9,28 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.builtin_words import BY_ADDRESSEE, BY_CREDITOR, BY_DEBTOR, BY_MAKER
-from cplc.semantics.instances import World
+from cplc.semantics.instances import InstanceTable
 from cplc.semantics.instantiate_clauses import atoms
 from cplc.source import Span
 
 
-def check_operations(world: World, messages: Iterable[model.Message]) -> None:
+def check_operations(table: InstanceTable, messages: Iterable[model.Message]) -> None:
     for message in messages:
-        _check_ages(world, message)
+        _check_ages(table, message)
         for operation in message.operations:
-            if _is_permitted(world, message, operation):
-                _check_target(world, message, operation)
-                _check_told(world, message, operation)
+            if _is_permitted(table, message, operation):
+                _check_target(table, message, operation)
+                _check_informed(table, message, operation)
 
 
-def _check_ages(world: World, message: model.Message) -> None:
+def _check_ages(table: InstanceTable, message: model.Message) -> None:
     """Report ages that a guard does not compare with a number, and those in assignments: nobody counts so far."""
     loose = [term for update in (*message.updates, *message.receipt) for term in _ages(update.value)]
-    loose += _loose_ages(message.guard)
+    loose += _uncompared_ages(message.guard)
     if loose:
         text = f"`age({loose[0].commitment})` is not compared with a number"
-        hint = Note("a guard asks `age(c) < 3`, with a number that is known before the protocol runs")
-        world.problems.report(rules.NOT_CONSTANT, message.span, text, hint)
+        hint = Note("compare it in a guard, as in `age(c) < 3`, with a number that is known before the protocol runs")
+        table.problems.report(rules.NOT_CONSTANT, message.span, text, hint)
 
 
 def _ages(term: t.Term) -> list[t.Age]:
@@ -43,57 +43,57 @@ def _ages(term: t.Term) -> list[t.Age]:
             return []
 
 
-def _loose_ages(guard: t.Term) -> list[t.Age]:
+def _uncompared_ages(guard: t.Term) -> list[t.Age]:
     match guard:
         case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (t.Age(), t.Const()) | (t.Const(), t.Age())):
             return []
         case t.Apply(_, operands):
-            return [age for operand in operands for age in _loose_ages(operand)]
+            return [age for operand in operands for age in _uncompared_ages(operand)]
         case _:
             return _ages(guard)
 
 
-def _is_permitted(world: World, message: model.Message, operation: model.Operation) -> bool:
-    ends = world.ends[operation.commitment]
-    is_claim = operation.commitment in world.claims
+def _is_permitted(table: InstanceTable, message: model.Message, operation: model.Operation) -> bool:
+    parties = table.parties[operation.commitment]
+    is_claim = operation.commitment in table.claims
     first, second = ("maker", "addressee") if is_claim else ("debtor", "creditor")
     by_first = operation.verb in (BY_MAKER if is_claim else BY_DEBTOR)
     by_second = operation.verb in (BY_ADDRESSEE if is_claim else BY_CREDITOR)
-    permitted = {*([ends.first] if by_first else []), *([ends.second] if by_second else [])}
+    permitted = {*([parties.first] if by_first else []), *([parties.second] if by_second else [])}
     if message.sender in permitted:
         return True
     by = {
-        (True, True): f"its {first} `{ends.first}` or its {second} `{ends.second}`",
-        (True, False): f"its {first} `{ends.first}`",
-        (False, True): f"its {second} `{ends.second}`",
+        (True, True): f"its {first} `{parties.first}` or its {second} `{parties.second}`",
+        (True, False): f"its {first} `{parties.first}`",
+        (False, True): f"its {second} `{parties.second}`",
     }[by_first, by_second]
-    text = f"`{operation.verb} {operation.commitment}` is up to {by}, and `{message.sender}` sends `{message.name}`"
-    note = Note("the claim" if is_claim else "the commitment", _declared(world, operation.commitment))
-    world.problems.report(rules.FOREIGN_OPERATION, operation.span, text, note)
+    text = f"Only {by} can `{operation.verb} {operation.commitment}`, but `{message.sender}` sends `{message.name}`"
+    note = Note("the claim" if is_claim else "the commitment", _declared(table, operation.commitment))
+    table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, note)
     return False
 
 
-def _declared(world: World, name: str) -> Span:
-    return (world.commitments.get(name) or world.claims[name]).body.symbol.span
+def _declared(table: InstanceTable, name: str) -> Span:
+    return (table.commitments.get(name) or table.claims[name]).body.symbol.span
 
 
-def _check_target(world: World, message: model.Message, operation: model.Operation) -> None:
+def _check_target(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
     """A delegation changes the debtor and nothing else, an assignment the creditor; one argues with one's own claim."""
     if operation.target is None:
         return
-    if operation.commitment in world.claims:
-        wrong = _wrong_argument(world, message, operation.commitment, operation.target)
+    if operation.commitment in table.claims:
+        wrong = _wrong_argument(table, message, operation.commitment, operation.target)
         text = f"`{operation.target}` is no argument about `{operation.commitment}`: {wrong}"
     else:
-        wrong = _wrong_successor(world, operation, operation.target)
+        wrong = _wrong_successor(table, operation, operation.target)
         text = f"`{operation.commitment}` cannot be handed over to `{operation.target}`: {wrong}"
     if wrong is not None:
-        note = Note("the target", _declared(world, operation.target))
-        world.problems.report(rules.WRONG_TARGET, operation.span, text, note)
+        note = Note("the target", _declared(table, operation.target))
+        table.problems.report(rules.WRONG_TARGET, operation.span, text, note)
 
 
-def _wrong_argument(world: World, message: model.Message, name: str, target: str) -> str | None:
-    old, new = world.ends[name], world.ends[target]
+def _wrong_argument(table: InstanceTable, message: model.Message, name: str, target: str) -> str | None:
+    old, new = table.parties[name], table.parties[target]
     if target == name:
         return "a claim cannot be argued with itself"
     if new.first != message.sender:
@@ -103,8 +103,8 @@ def _wrong_argument(world: World, message: model.Message, name: str, target: str
     return None
 
 
-def _wrong_successor(world: World, operation: model.Operation, target: str) -> str | None:
-    old, new = world.ends[operation.commitment], world.ends[target]
+def _wrong_successor(table: InstanceTable, operation: model.Operation, target: str) -> str | None:
+    old, new = table.parties[operation.commitment], table.parties[target]
     match operation.verb:
         case _ if target == operation.commitment:
             return "a commitment cannot be handed over to itself"
@@ -120,21 +120,21 @@ def _wrong_successor(world: World, operation: model.Operation, target: str) -> s
             return None
 
 
-def _check_told(world: World, message: model.Message, operation: model.Operation) -> None:
-    ends = world.ends[operation.commitment]
-    other = ends.second if message.sender == ends.first else ends.first
+def _check_informed(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
+    parties = table.parties[operation.commitment]
+    other = parties.second if message.sender == parties.first else parties.first
     if message.receiver != other:
         text = f"`{other}` is not told that `{message.name}` changes `{operation.commitment}`"
-        world.report(rules.UNTOLD_COUNTERPARTY, operation.span, text)
+        table.report(rules.UNTOLD_COUNTERPARTY, operation.span, text)
 
 
-def check_commitments(world: World, checked: model.CheckedModel) -> None:
+def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None:
     """Warn of commitments and claims that no message creates, or whose creditors take no part in what happens to them.
 
     Only where it is so for every instance: at the borders of a family it is often meant.
     """
     created: set[str] = set()
-    told = {c.name for c in checked.commitments if _creditor_takes_part(world, c)}
+    informed = {c.name for c in checked.commitments if _creditor_takes_part(table, c)}
     for message in checked.messages:
         for operation in message.operations:
             if operation.verb == "create":
@@ -142,26 +142,26 @@ def check_commitments(world: World, checked: model.CheckedModel) -> None:
             if operation.target is not None:
                 created.add(operation.target)
             for name in (operation.commitment, operation.target):
-                if name is not None and world.ends[name].second in (message.sender, message.receiver):
-                    told.add(name)
-    fine = {c.span for c in checked.commitments if c.name in created and c.name in told}
+                if name is not None and table.parties[name].second in (message.sender, message.receiver):
+                    informed.add(name)
+    fine = {c.span for c in checked.commitments if c.name in created and c.name in informed}
     once_created = {c.span for c in checked.commitments if c.name in created}
     for commitment in checked.commitments:
         if commitment.span in fine:
             continue
         if commitment.span not in once_created:
-            world.report(rules.NEVER_CREATED, commitment.span, f"No message creates `{commitment.name}`")
+            table.report(rules.NEVER_CREATED, commitment.span, f"No message creates `{commitment.name}`")
         elif commitment.name in created:
-            text = f"`{commitment.creditor}` takes part in no message that has to do with `{commitment.name}`"
-            world.report(rules.UNTOLD_CREDITOR, commitment.span, text)
-    _report_refused(world, checked)
+            text = f"`{commitment.creditor}` sends and receives no message about `{commitment.name}`"
+            table.report(rules.UNTOLD_CREDITOR, commitment.span, text)
+    _report_refused(table, checked)
     made = {claim.span for claim in checked.claims if claim.name in created}
     for claim in checked.claims:
         if claim.span not in made:
-            world.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`")
+            table.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`")
 
 
-def _report_refused(world: World, checked: model.CheckedModel) -> None:
+def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:
     """Warn of commitments that can be refused and that nobody can give up: a refusal is no end.
 
     Only where it is so for every instance, once for all of them.
@@ -173,16 +173,16 @@ def _report_refused(world: World, checked: model.CheckedModel) -> None:
     given_up = {c.span for c in checked.commitments if {"release", "withdraw"} & verbs.get(c.name, set())}
     for commitment in checked.commitments:
         if "refuse" in verbs.get(commitment.name, ()) and commitment.span not in given_up:
-            text = f"`{commitment.name}` can be refused, and stays in force: no message releases or withdraws it"
-            hint = Note("a refusal is a standing: who gives it up sends `release` or `withdraw`")
-            world.problems.report(rules.REFUSED_BUT_OWED, commitment.span, text, hint)
+            text = f"`{commitment.name}` stays in force after a refusal: no message releases or withdraws it"
+            hint = Note("a refusal does not end it: add a message that means `release` or `withdraw`")
+            table.problems.report(rules.REFUSED_BUT_OWED, commitment.span, text, hint)
             given_up.add(commitment.span)
 
 
-def _creditor_takes_part(world: World, commitment: model.Commitment) -> bool:
-    """Whether the creditor sends or receives a message that the commitment is about."""
+def _creditor_takes_part(table: InstanceTable, commitment: model.Commitment) -> bool:
+    """Return whether the creditor sends or receives a message that the commitment is about."""
     for atom in (*atoms(commitment.antecedent), *atoms(commitment.consequent)):
-        for inner in world.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
-            if isinstance(inner, t.Happened | t.Field) and commitment.creditor in world.ends[inner.message]:
+        for inner in table.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
+            if isinstance(inner, t.Happened | t.Field) and commitment.creditor in table.parties[inner.message]:
                 return True
     return False

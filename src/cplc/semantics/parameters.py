@@ -9,59 +9,61 @@ from typing import Final
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import resolved, statements
-from cplc.semantics.diagnostic_sink import Problems
-from cplc.semantics.instances import Frame
-from cplc.semantics.instantiate import Unroller, range_text, shown
+from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.instances import ProtocolInstance
+from cplc.semantics.instantiate import Instantiator, range_text, shown
 from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool
 from cplc.source import Source, Span
 
-GIVEN: Final = "-D"
+COMMAND_LINE: Final = "-D"
 """What the source of a value is called that the text does not say."""
 
 
 def parameter_values(
-    unroller: Unroller, template: statements.Template, given: Mapping[str, str], problems: Problems
+    instantiator: Instantiator, template: statements.Template, given: Mapping[str, str], problems: DiagnosticSink
 ) -> dict[str, Value] | None:
     """Return the value of every parameter; None if one is missing or wrong, which is reported."""
-    return _values(unroller, template, given, problems) if _are_known(template.signature, given, problems) else None
+    return (
+        _values(instantiator, template, given, problems) if _check_names(template.signature, given, problems) else None
+    )
 
 
 def has_defaults(signature: resolved.Signature) -> bool:
     return all(parameter.default is not None for parameter in signature.parameters.values())
 
 
-def _are_known(signature: resolved.Signature, given: Mapping[str, str], problems: Problems) -> bool:
+def _check_names(signature: resolved.Signature, given: Mapping[str, str], problems: DiagnosticSink) -> bool:
     is_fit = True
     for name, text in given.items():
         if name not in signature.parameters:
             message = f"`{signature.name}` has no parameter `{name}`"
             notes = did_you_mean(name, signature.parameters)
-            problems.report(rules.UNKNOWN_PARAMETER, _written(name, text), message, *notes)
+            problems.report(rules.UNKNOWN_PARAMETER, _given_source(name, text), message, *notes)
             is_fit = False
     return is_fit
 
 
 def _values(
-    unroller: Unroller, template: statements.Template, given: Mapping[str, str], problems: Problems
+    instantiator: Instantiator, template: statements.Template, given: Mapping[str, str], problems: DiagnosticSink
 ) -> dict[str, Value] | None:
     signature = template.signature
     is_fit = True
     values: dict[str, Value] = {}
     for parameter in signature.parameters.values():
-        resolver = Resolver(unroller.world, Frame(template, (), (), values, {}, ""), {})
-        domain = unroller.domain(parameter.declared, resolver)
+        resolver = Resolver(instantiator.table, ProtocolInstance(template, (), (), values, {}, ""), {})
+        domain = instantiator.domain(parameter.declared, resolver)
         if domain is None:
             return None
         value: Value | None
         if parameter.name in given:
             text = given[parameter.name]
-            span = _written(parameter.name, text)
-            value = _read(parameter, text)
+            span = _given_source(parameter.name, text)
+            value = _parse_value(parameter, text)
             if value is None:
-                wanted = "`true` or `false`" if isinstance(parameter.declared.type, Bool) else "a whole number"
-                message = f"`{parameter.name}` is {wanted}, not `{text}`"
+                expected = "`true` or `false`" if isinstance(parameter.declared.type, Bool) else "a whole number"
+                message = f"`{parameter.name}` is {expected}, not `{text}`"
                 problems.report(rules.TYPE_MISMATCH, span, message, Note("declared here", parameter.span))
         elif parameter.default is None:
             message = f"`{parameter.name}` has no default"
@@ -82,12 +84,12 @@ def _values(
     return values if is_fit else None
 
 
-def _written(name: str, text: str) -> Span:
-    source = Source(GIVEN, f"{name}={text}")
+def _given_source(name: str, text: str) -> Span:
+    source = Source(COMMAND_LINE, f"{name}={text}")
     return Span(source, 0, len(source.text))
 
 
-def _read(parameter: resolved.ParameterSymbol, text: str) -> Value | None:
+def _parse_value(parameter: resolved.ParameterSymbol, text: str) -> Value | None:
     text = text.strip()
     if isinstance(parameter.declared.type, Bool):
         return {"true": True, "false": False}.get(text.lower())

@@ -11,11 +11,11 @@ from cplc.diagnostics.core import Note
 from cplc.records import dataclass
 from cplc.semantics import model, statements
 from cplc.semantics.constant_folding import is_constant
-from cplc.semantics.instances import Job, Values, World
+from cplc.semantics.instances import InstanceTable, PendingInstance, Values
 from cplc.semantics.instantiate import range_text, shown
 from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.terms import TRUE, Term, Value
-from cplc.semantics.visibility import Viewer
+from cplc.semantics.visibility import VisibilityCheck
 from cplc.source import Span
 from cplc.syntax.printer import decimal
 
@@ -34,53 +34,55 @@ class _Draft:
     """The messages that are worth something, and where that is written."""
 
 
-class Participants:
+class ParticipantInstantiator:
     """Works out the agents of one world and what is asked of them."""
 
-    def __init__(self, world: World, messages: Mapping[str, model.Message]) -> None:
-        self._world = world
+    def __init__(self, table: InstanceTable, messages: Mapping[str, model.Message]) -> None:
+        self._table = table
         self._messages = messages
 
-    def found(self) -> tuple[model.Participant, ...]:
+    def valid_participants(self) -> tuple[model.Participant, ...]:
         """Return those with whom nothing is wrong."""
-        kept: list[model.Participant] = []
-        for job in self._world.agents.values():
-            before = self._world.problems.errors
-            participant = self._participant(job)
-            if self._world.problems.errors == before:
+        participants: list[model.Participant] = []
+        for pending in self._table.agents.values():
+            before = self._table.problems.errors
+            participant = self._participant(pending)
+            if self._table.problems.errors == before:
                 self._report_overlaps(participant)
-                kept.append(participant)
-        return tuple(kept)
+                participants.append(participant)
+        return tuple(participants)
 
     def thresholds(self) -> Iterator[model.Threshold]:
         """Yield what the protocol itself asks; what a used one asks is its own matter."""
-        for job in self._world.others:
-            if not isinstance(job.body, statements.Analyze) or job.frame.path:
+        for pending in self._table.other_declarations:
+            if not isinstance(pending.body, statements.Analyze) or pending.protocol_instance.path:
                 continue
-            name = Resolver(self._world, job.frame, job.values).instance(job.body.agent)
+            name = Resolver(self._table, pending.protocol_instance, pending.values).instance(pending.body.agent)
             if name is None:
                 continue
-            for asked in job.body.node.thresholds:
-                aspect: model.Aspect = asked.aspect.text  # type: ignore[assignment]
-                text = f"{aspect} {asked.relation} {decimal(asked.value.value)}"
-                expected = asked.expect == "holds"
+            for threshold in pending.body.node.thresholds:
+                aspect: model.Aspect = threshold.aspect.text  # type: ignore[assignment]
+                text = f"{aspect} {threshold.relation} {decimal(threshold.value.value)}"
+                expected = threshold.expect == "holds"
                 yield model.Threshold(
-                    name, aspect, asked.relation, asked.value.value, expected, text, span=asked.aspect.span
+                    name, aspect, threshold.relation, threshold.value.value, expected, text, span=threshold.aspect.span
                 )
 
-    def _participant(self, job: Job[statements.Agent]) -> model.Participant:
-        resolver = Resolver(self._world, job.frame, job.values)
-        roles = dict.fromkeys(agent.name for role in job.body.roles for agent in resolver.agents(role))
-        draft = _Draft(job.name, tuple(roles))
-        for item in job.body.items:
-            self._item(item, draft, job, job.values)
+    def _participant(self, pending: PendingInstance[statements.Agent]) -> model.Participant:
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+        roles = dict.fromkeys(agent.name for role in pending.body.roles for agent in resolver.agents(role))
+        draft = _Draft(pending.name, tuple(roles))
+        for item in pending.body.items:
+            self._item(item, draft, pending, pending.values)
         return model.Participant(
-            job.name, draft.roles, tuple(draft.goals), tuple(draft.worth), tuple(draft.beliefs),
-            tuple(draft.decisions), span=job.body.symbol.span,
+            pending.name, draft.roles, tuple(draft.goals), tuple(draft.worth), tuple(draft.beliefs),
+            tuple(draft.decisions), span=pending.body.symbol.span,
         )  # fmt: skip
 
-    def _item(self, item: statements.AgentItem, draft: _Draft, job: Job[statements.Agent], values: Values) -> None:
-        resolver = Resolver(self._world, job.frame, values)
+    def _item(
+        self, item: statements.AgentItem, draft: _Draft, pending: PendingInstance[statements.Agent], values: Values
+    ) -> None:
+        resolver = Resolver(self._table, pending.protocol_instance, values)
         match item:
             case statements.Goal(condition, span):
                 draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
@@ -89,28 +91,34 @@ class Participants:
             case statements.Belief(role, _, _, span):
                 agent = resolver.role(role)
                 seeing = Resolver(
-                    self._world, job.frame, values, Viewer(self._world, draft.name, "believes this", draft.roles)
+                    self._table,
+                    pending.protocol_instance,
+                    values,
+                    VisibilityCheck(self._table, draft.name, "believes this", draft.roles),
                 )
-                if agent is not None and self._world.spend(span, rules.TOO_LARGE):
+                if agent is not None and self._table.count_node(span, rules.TOO_LARGE):
                     self._belief(item, agent, draft, resolver, seeing)
             case statements.Decision():
                 seeing = Resolver(
-                    self._world, job.frame, values, Viewer(self._world, draft.name, "decides this", draft.roles)
+                    self._table,
+                    pending.protocol_instance,
+                    values,
+                    VisibilityCheck(self._table, draft.name, "decides this", draft.roles),
                 )
                 self._decision(item, draft, resolver, seeing)
             case statements.Each(binder, body):
                 for value in resolver.domain(binder.domain, binder.span):
-                    if not self._world.spend(binder.span, rules.TOO_LARGE):
+                    if not self._table.count_node(binder.span, rules.TOO_LARGE):
                         break
                     for inner in body:
-                        self._item(inner, draft, job, {**values, binder: value})
+                        self._item(inner, draft, pending, {**values, binder: value})
 
     def _worth(self, item: statements.Worth, draft: _Draft, resolver: Resolver) -> None:
         names = resolver.instances(item.messages)
         for name in names:
             if name in draft.valued:
                 text = f"`{name}` is given two values"
-                self._world.problems.report(
+                self._table.problems.report(
                     rules.DUPLICATE_VALUE, item.span, text, Note("the first one", draft.valued[name])
                 )
                 return
@@ -131,13 +139,13 @@ class Participants:
             sender = self._messages[event.message].sender
             if sender != role.name:
                 text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
-                self._world.problems.report(rules.FOREIGN_EVENT, written.span, text)
-        seen = _Seen()
+                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text)
+        events_ = _BelievedEvents()
         for event in events:
-            if seen.earlier(event, TRUE) is not None:
+            if events_.earlier(event, TRUE) is not None:
                 text = f"`{event.message}` is in this belief twice"
-                self._world.problems.report(rules.DUPLICATE_NAME, item.span, text)
-            seen.add(event, TRUE, item.span)
+                self._table.problems.report(rules.DUPLICATE_NAME, item.span, text)
+            events_.add(event, TRUE, item.span)
         low, high = _sum(event.low for event in events), _sum(event.high for event in events)
         if not low <= 1 <= high:
             if low == high:
@@ -146,9 +154,9 @@ class Participants:
                 text = f"These probabilities sum to {decimal(low)} at least, more than 1"
             else:
                 text = f"These probabilities sum to {decimal(high)} at most, less than 1"
-            self._world.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
+            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
         if is_constant(condition, False):
-            self._world.problems.report(
+            self._table.problems.report(
                 rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"
             )
         draft.beliefs.append(model.Belief(role.name, condition, tuple(events), span=item.span))
@@ -164,7 +172,7 @@ class Participants:
             for parameter, value in zip(parameters, given, strict=True):
                 if value is not None and value not in parameter.domain:
                     text = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(parameter.domain)}"
-                    self._world.problems.report(rules.VALUE_OUT_OF_RANGE, event.span, text)
+                    self._table.problems.report(rules.VALUE_OUT_OF_RANGE, event.span, text)
             payload = tuple(value for value in given if value is not None)
             if len(payload) < len(given):
                 return
@@ -179,39 +187,39 @@ class Participants:
             sender = self._messages[name].sender
             if sender not in draft.roles:
                 text = f"`{name}` is sent by `{sender}`, whom `{draft.name}` does not play"
-                self._world.problems.report(rules.FOREIGN_EVENT, item.span, text)
+                self._table.problems.report(rules.FOREIGN_EVENT, item.span, text)
         draft.decisions.append(model.Decision(tuple(dict.fromkeys(names)), condition, span=item.span))
 
     def _report_overlaps(self, participant: model.Participant) -> None:
         """Warn of beliefs that apply together, as far as the text alone shows it."""
-        seen = _Seen()
+        earlier_events = _BelievedEvents()
         for belief in participant.beliefs:
             for event in belief.events:
-                if (earlier := seen.earlier(event, belief.condition)) is not None:
-                    text = f"Two beliefs say how probable `{event.message}` is, and where both apply either may count"
+                if (earlier := earlier_events.earlier(event, belief.condition)) is not None:
+                    text = f"Two beliefs about `{event.message}` can apply at the same time; either may be used then"
                     note = Note("the first one", earlier)
-                    self._world.problems.report(rules.OVERLAPPING_BELIEFS, belief.span, text, note)
+                    self._table.problems.report(rules.OVERLAPPING_BELIEFS, belief.span, text, note)
             for event in belief.events:
-                seen.add(event, belief.condition, belief.span)
+                earlier_events.add(event, belief.condition, belief.span)
 
 
 @dataclass
-class _Seen:
+class _BelievedEvents:
     """Events of beliefs, found again by the message, its payload, and the condition under which they are believed."""
 
-    _found: dict[tuple[str, object, object], Span] = field(default_factory=dict)
+    _places: dict[tuple[str, object, object], Span] = field(default_factory=dict)
 
     def add(self, event: model.Event, condition: Term, span: Span) -> None:
         for payload in (event.payload, _ANY):
             for where in (condition, _ANY):
-                self._found.setdefault((event.message, payload, where), span)
+                self._places.setdefault((event.message, payload, where), span)
 
     def earlier(self, event: model.Event, condition: Term) -> Span | None:
         """Return where it is believed of a payload that this may be, under a condition that plainly is compatible."""
         payloads = (_ANY,) if event.payload is None else (event.payload, None)
         conditions = (_ANY,) if is_constant(condition, True) else (condition, TRUE)
         keys = ((event.message, payload, where) for payload in payloads for where in conditions)
-        return next((self._found[key] for key in keys if key in self._found), None)
+        return next((self._places[key] for key in keys if key in self._places), None)
 
 
 _ANY = "any"

@@ -22,21 +22,21 @@ _ALWAYS: Final = re.compile(r"A\s*G\b")
 _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
-def misreadings(node: object) -> Iterator[Diagnostic]:
+def precedence_warnings(node: object) -> Iterator[Diagnostic]:
     """Yield a warning for each formula below a node that is easily taken for another one."""
     for inner in walk(node):
         match inner:
             case ast.Junction(_, operands, span=span):
-                yield from _mixed(span, operands)
+                yield from _until_warnings(span, operands)
             case ast.OverPaths(_, ast.Binary("->" | "<->") as path) if _before(path.span) == "[":
-                yield from _mixed(path.span, (path.left, path.right))
+                yield from _until_warnings(path.span, (path.left, path.right))
             case ast.Property(formula=formula):
-                yield from _implied(formula)
+                yield from _always_implies_warning(formula)
             case _:
                 pass
 
 
-def _mixed(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:
+def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:
     """Report untils beside something else, which some read as their operand."""
     ends = [*((left.span.end, right.span.start) for left, right in pairwise(operands))]
     ends.append((operands[-1].span.end, whole.end))
@@ -47,14 +47,14 @@ def _mixed(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:
     ]
     if not bare or all(isinstance(one, ast.Binary) and one.op in _UNTILS for one in operands):
         return
-    written = [_grouped(whole, bare)]
-    if len(bare) == 1 and (other := _otherwise(whole, bare[0])) is not None:
+    written = [_with_parentheses(whole, bare)]
+    if len(bare) == 1 and (other := _other_grouping(whole, bare[0])) is not None:
         written.append(other)
-    message = f"`{bare[0].op}` binds tighter than what stands beside it: this is {_shown(written[0])}"
-    yield rules.MISREAD_FORMULA.at(whole, message, *_instead(whole, written))
+    message = f"`{bare[0].op}` binds tighter than what stands beside it: this is {_one_line(written[0])}"
+    yield rules.MISREAD_FORMULA.at(whole, message, *_suggestion(whole, written))
 
 
-def _implied(formula: ast.Expr) -> Iterator[Diagnostic]:
+def _always_implies_warning(formula: ast.Expr) -> Iterator[Diagnostic]:
     """Report `AG p -> q` as a whole property: it asks something of runs only if `p` holds for ever."""
     while isinstance(formula, ast.Quantifier):
         formula = formula.body
@@ -66,13 +66,15 @@ def _implied(formula: ast.Expr) -> Iterator[Diagnostic]:
             held = text[always.span.start + 1 : left.span.end].strip()
             implied = text[text.index("->", left.span.end) + 2 : span.end]
             written = [f"({left.span.text}) ->{implied}", f"AG ({held} ->{implied})"]
-            message = f"`AG` binds tighter than `->`: {_shown(written[0])} holds if {_shown(held)} can ever be false"
-            yield rules.MISREAD_FORMULA.at(span, message, *_instead(span, written))
+            message = (
+                f"`AG` binds tighter than `->`: {_one_line(written[0])} holds if {_one_line(held)} can ever be false"
+            )
+            yield rules.MISREAD_FORMULA.at(span, message, *_suggestion(span, written))
         case _:
             pass
 
 
-def _grouped(whole: Span, bare: Sequence[ast.Expr]) -> str:
+def _with_parentheses(whole: Span, bare: Sequence[ast.Expr]) -> str:
     """Return the text as it is read."""
     text, at, parts = whole.source.text, whole.start, []
     for one in bare:
@@ -81,7 +83,7 @@ def _grouped(whole: Span, bare: Sequence[ast.Expr]) -> str:
     return "".join((*parts, text[at : whole.end]))
 
 
-def _otherwise(whole: Span, until: ast.Binary) -> str | None:
+def _other_grouping(whole: Span, until: ast.Binary) -> str | None:
     """Return the text as it would be read if an until bound less than its neighbours."""
     text = whole.source.text
     sign = _SIGN.search(text, until.left.span.end, until.right.span.start)
@@ -92,14 +94,14 @@ def _otherwise(whole: Span, until: ast.Binary) -> str | None:
     return f"{left if is_first else f'({left})'} {sign[0]} {right if is_last else f'({right})'}"
 
 
-def _instead(whole: Span, written: Sequence[str]) -> tuple[Note, ...]:
+def _suggestion(whole: Span, written: Sequence[str]) -> tuple[Note, ...]:
     """Say what to write, where that fits on a line."""
     if "\n" in whole.text:
-        return (Note("put parentheses around what is meant"),)
+        return (Note("put parentheses around the operands"),)
     return (Note("write " + " or ".join(f"`{text}`" for text in written)),)
 
 
-def _shown(text: str) -> str:
+def _one_line(text: str) -> str:
     return f"`{' '.join(text.split())}`"
 
 

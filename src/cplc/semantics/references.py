@@ -219,13 +219,13 @@ class References:
     def _unknown(self, name: ast.Name, scope: Scope) -> None:
         notes = did_you_mean(name.text, scope.names())
         if name.text == "Env":
-            notes = (Note("the environment is no role: it knows and owes nothing"),)
+            notes = (Note("`Env` is the environment, not a role"),)
         elif self._macro_known(name.text, scope):
-            notes = (Note(f"`{name.text}` is a macro: write its arguments behind it, in parentheses"),)
+            notes = (Note(f"`{name.text}` is a macro: write its arguments in parentheses after it"),)
         elif member_of := _enumeration_with(name.text, scope.signature):
-            notes = (Note(f"`{name.text}` is a value of `{member_of}`: it can only be compared with that"),)
+            notes = (Note(f"`{name.text}` is a value of `{member_of}`: compare it with a value of that type"),)
         elif not notes and scope.signature is None:
-            notes = (Note("a macro at the top of a file knows only its parameters and other macros"),)
+            notes = (Note("a macro at the top of a file can use only its parameters and other macros"),)
         self._error(rules.UNKNOWN_NAME, name.span, f"Nothing here is called `{name.text}`", *notes)
 
     def _bare(self, segments: Sequence[_Segment], kind: str) -> bool:
@@ -318,11 +318,11 @@ class References:
         span: Span,
     ) -> Entity:
         indices = rest[0].indices
-        wanted = 1 if role.is_family else 0
-        if not indices and wanted and len(rest) == 1:
+        index_count = 1 if role.is_family else 0
+        if not indices and index_count and len(rest) == 1:
             return tree.AllOf(role, span, owner, outer)
-        if len(indices) != wanted:
-            needs = "needs one index" if wanted else "is a single role and takes no index"
+        if len(indices) != index_count:
+            needs = "needs one index" if index_count else "is a single role and takes no index"
             self._error(rules.WRONG_INDICES, rest[0].name.span, f"`{role.name}` {needs}")
             return NOTHING
         index = self._number(*indices[0]) if indices else None
@@ -348,8 +348,8 @@ class References:
         return NOTHING
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _count(number: int, one: str, plural: str) -> str:
+    return f"{number} {one if number == 1 else plural}"
 
 
 def _enumeration_with(member: str, signature: tree.Signature | None) -> str | None:

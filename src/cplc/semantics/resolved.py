@@ -399,24 +399,24 @@ def enumeration(type_: Type) -> Enum | None:
     return type_ if isinstance(type_, Enum) else None
 
 
-def as_number(found: Tree, type_: Type) -> tuple[Tree, Type]:
+def as_number(tree: Tree, type_: Type) -> tuple[Tree, Type]:
     """Return the index of a role where a number is meant."""
-    if isinstance(type_, RoleType) and isinstance(found, RoleAt | LoopValue):
-        return IndexOf(found), INT
-    return found, type_
+    if isinstance(type_, RoleType) and isinstance(tree, RoleAt | LoopValue):
+        return IndexOf(tree), INT
+    return tree, type_
 
 
-def counts_ticks(found: Tree) -> bool:
-    """Whether a bound in it counts ticks."""
-    match found:
+def counts_ticks(tree: Tree) -> bool:
+    """Return whether a bound in it counts ticks."""
+    match tree:
         case Apply(_, operands):
-            return found.in_ticks or any(map(counts_ticks, operands))
+            return tree.in_ticks or any(map(counts_ticks, operands))
         case Quantified(_, _, body):
             return counts_ticks(body)
         case _:
             return False
 
 
-def is_value(found: Tree) -> bool:
-    """Whether it is read or written as such, and no condition on anything."""
-    return isinstance(found, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)
+def is_value(tree: Tree) -> bool:
+    """Return whether it is read or written as such, and no condition on anything."""
+    return isinstance(tree, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)

@@ -312,12 +312,12 @@ def _applied(op: t.Op, operands: list[Value | None]) -> Value | None:
             "->": lambda: not truths[0] or truths[1],
             "<->": lambda: truths[0] == truths[1],
         }[op]()
-    known = [operand for operand in operands if operand is not None]
-    if len(known) < len(operands):
+    values = [operand for operand in operands if operand is not None]
+    if len(values) < len(operands):
         return False if op in ("=", "!=", "<", "<=", ">", ">=") else None
     if op in ("=", "!="):
-        return (known[0] == known[1]) == (op == "=")
-    return _calculated(op, [int(value) for value in known])
+        return (values[0] == values[1]) == (op == "=")
+    return _calculated(op, [int(value) for value in values])
 
 
 def _calculated(op: t.Op, numbers: list[int]) -> Value:

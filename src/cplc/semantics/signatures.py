@@ -8,22 +8,22 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import resolved
 from cplc.semantics.builtin_words import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STANDINGS, STATES
-from cplc.semantics.diagnostic_sink import Problems
-from cplc.semantics.expressions import Expressions
+from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, INT, Enum, Type
 from cplc.source import Span
 from cplc.syntax import ast
 
-MOST_BLOCKS = 30
+MAX_LOOP_DEPTH = 30
 """How deep loops may be nested."""
 
 
 class Library:
     """The protocols and macros of all files, and which of them each file sees."""
 
-    def __init__(self, program: Program, problems: Problems) -> None:
+    def __init__(self, program: Program, problems: DiagnosticSink) -> None:
         self.program = program
         self.problems = problems
         self.signatures: dict[int, tuple[resolved.Signature, ...]] = {}
@@ -32,7 +32,7 @@ class Library:
         """Loops and used parts of which an error leaves nothing to say."""
         self._names: dict[int, dict[str, list[resolved.Signature | resolved.MacroSymbol]]] = {}
 
-    def reporting_to(self, problems: Problems) -> Library:
+    def reporting_to(self, problems: DiagnosticSink) -> Library:
         """Return the same library; what is wrong with names that are asked for goes elsewhere."""
         library = Library(self.program, problems)
         library.signatures, library.macros, library.broken = self.signatures, self.macros, self.broken
@@ -52,11 +52,12 @@ class Library:
         """Return the protocol of that name, or report that there is none."""
         name = ".".join(segment.name.text for segment in ref.segments)
         visible = {
-            text: [s for s in found if isinstance(s, resolved.Signature)] for text, found in self._visible(unit).items()
+            text: [s for s in symbols if isinstance(s, resolved.Signature)]
+            for text, symbols in self._visible(unit).items()
         }
         candidates = visible.get(name, [])
         if not candidates:
-            notes = did_you_mean(name, [text for text, found in visible.items() if found])
+            notes = did_you_mean(name, [text for text, symbols in visible.items() if symbols])
             self.problems.report(rules.UNKNOWN_NAME, ref.span, f"No protocol is called `{name}`", *notes)
             return None
         if len(candidates) > 1:
@@ -75,11 +76,11 @@ class Library:
             return candidates[0]
         if span is not None:
             macros = {
-                text for text, found in visible.items() if any(isinstance(s, resolved.MacroSymbol) for s in found)
+                text for text, symbols in visible.items() if any(isinstance(s, resolved.MacroSymbol) for s in symbols)
             }
             own = set(scope.signature.macros) if scope.signature else set[str]()
-            known = macros | own | STATES.keys() | CLAIM_STATES.keys() | STANDINGS.keys() | EVENTS.keys()
-            notes = did_you_mean(name, sorted(known))
+            names = macros | own | STATES.keys() | CLAIM_STATES.keys() | STANDINGS.keys() | EVENTS.keys()
+            notes = did_you_mean(name, sorted(names))
             if not notes and "." not in name:
                 notes = (Note("usual ones come with `import std.properties`"),)
             message = f"`{name}` is neither a state of a commitment or claim nor a macro"
@@ -97,8 +98,8 @@ class Library:
     def visible(self, unit: int) -> dict[str, tuple[Span, ...]]:
         """Return where everything is declared that a file may name besides what its protocols declare."""
         return {
-            name: tuple(s.node.name.span if isinstance(s, resolved.Signature) else s.span for s in found)
-            for name, found in self._visible(unit).items()
+            name: tuple(s.node.name.span if isinstance(s, resolved.Signature) else s.span for s in symbols)
+            for name, symbols in self._visible(unit).items()
         }
 
     def _visible(self, unit: int) -> dict[str, list[resolved.Signature | resolved.MacroSymbol]]:
@@ -106,15 +107,15 @@ class Library:
         if unit in self._names:
             return self._names[unit]
         names: dict[str, list[resolved.Signature | resolved.MacroSymbol]] = {}
-        for wanted, target in self.program[unit].imports:
+        for import_, target in self.program[unit].imports:
             if target is None or target == unit:
                 continue
             for symbol in self._declared(target):
-                prefix = wanted.alias.text if wanted.alias else wanted.target.split(".")[-1]
-                bare = [] if wanted.alias else [symbol.name]
-                for name in (*bare, *([] if wanted.is_path and not wanted.alias else [f"{prefix}.{symbol.name}"])):
-                    if symbol not in (found := names.setdefault(name, [])):
-                        found.append(symbol)
+                prefix = import_.alias.text if import_.alias else import_.target.split(".")[-1]
+                bare = [] if import_.alias else [symbol.name]
+                for name in (*bare, *([] if import_.is_path and not import_.alias else [f"{prefix}.{symbol.name}"])):
+                    if symbol not in (symbols := names.setdefault(name, [])):
+                        symbols.append(symbol)
         for symbol in self._declared(unit):
             names[symbol.name] = [symbol]
         if len(self.signatures) == len(self.program):
@@ -126,25 +127,25 @@ class Library:
         yield from self.macros.get(unit, ())
 
 
-class Declarer:
+class SymbolCollector:
     """Collects the symbols of one protocol."""
 
-    def __init__(self, library: Library, expressions: Expressions) -> None:
+    def __init__(self, library: Library, expression_checker: ExpressionChecker) -> None:
         self._library = library
         self._problems = library.problems
-        self._expressions = expressions
+        self._expression_checker = expression_checker
 
     def macros(
         self, defines: Iterable[ast.Define], home: resolved.Signature | None, unit: int
     ) -> Iterator[resolved.MacroSymbol]:
-        seen: dict[str, Span] = {}
+        first_places: dict[str, Span] = {}
         for define in defines:
             name = define.name.text
             self._reserved(define.name, operators=True)
-            if name in seen:
-                self._duplicate(define.name, seen[name])
+            if name in first_places:
+                self._duplicate(define.name, first_places[name])
                 continue
-            seen[name] = define.name.span
+            first_places[name] = define.name.span
             parameters: dict[str, Span] = {}
             for parameter in define.parameters:
                 self._reserved(parameter, operators=True)
@@ -209,11 +210,13 @@ class Declarer:
         self._problems.report(rules.MISPLACED_DECLARATION, span, message)
 
     def _loop(self, loop: ast.For, signature: resolved.Signature, scope: Scope) -> None:
-        if len(scope.chain) >= MOST_BLOCKS:
-            self._problems.report(rules.TOO_DEEP, loop.variable.span, f"More than {MOST_BLOCKS} loops are nested here")
+        if len(scope.chain) >= MAX_LOOP_DEPTH:
+            self._problems.report(
+                rules.TOO_DEEP, loop.variable.span, f"More than {MAX_LOOP_DEPTH} loops are nested here"
+            )
             return
         self._reserved(loop.variable, operators=True)
-        domain = self._expressions.names.domain(loop.domain, scope)
+        domain = self._expression_checker.names.domain(loop.domain, scope)
         if domain is None:
             nobody = resolved.NumberDomain(resolved.LiteralTree(1), resolved.LiteralTree(0))
             binder = resolved.Binder(loop.variable.text, nobody, loop.variable.span)
@@ -228,7 +231,7 @@ class Declarer:
         used = self._library.protocol(use.protocol, signature.unit)
         if used is None:
             return
-        self._expressions.references.refer(use.protocol.segments[-1].name.span, used.node.name.span)
+        self._expression_checker.references.refer(use.protocol.segments[-1].name.span, used.node.name.span)
         name = use.alias or use.protocol.segments[-1].name
         self._declare(name, resolved.PartSymbol(name.text, scope.chain, used, use, name.span), signature)
 
@@ -243,11 +246,11 @@ class Declarer:
             declared = self._ranged(variable.type, scope)
             initial = None
             if variable.initial is not None:
-                initial = self._expressions.initial(variable.initial, scope, declared.type)
+                initial = self._expression_checker.initial(variable.initial, scope, declared.type)
             variables[variable.name.text] = resolved.VariableSymbol(
                 variable.name.text, declared, initial, variable.name.span
             )
-        size = None if role.size is None else self._expressions.number(role.size, scope)
+        size = None if role.size is None else self._expression_checker.number(role.size, scope)
         if role.name.text in {"Env", "all"}:
             taken = "the environment" if role.name.text == "Env" else "every role"
             self._problems.report(
@@ -268,7 +271,7 @@ class Declarer:
             self._problems.report(rules.TYPE_MISMATCH, parameter.type.span, message)
         default = None
         if parameter.default is not None:
-            default = self._expressions.initial(parameter.default, scope, declared.type)
+            default = self._expression_checker.initial(parameter.default, scope, declared.type)
         signature.parameters[name] = resolved.ParameterSymbol(name, declared, default, parameter.name.span)
 
     def _payload(self, message: ast.Message, signature: resolved.Signature, scope: Scope) -> dict[str, resolved.Ranged]:
@@ -293,17 +296,17 @@ class Declarer:
             case ast.BoolType():
                 return resolved.Ranged(BOOL, span=type_.span)
             case ast.Range(low, high):
-                bounds = self._expressions.number(low, scope), self._expressions.number(high, scope)
+                bounds = self._expression_checker.number(low, scope), self._expression_checker.number(high, scope)
                 return resolved.Ranged(INT, *bounds, type_.span)
             case ast.EnumType(members):
-                seen: dict[str, Span] = {}
+                first_places: dict[str, Span] = {}
                 for member in members:
-                    if member.text in seen:
-                        self._duplicate(member, seen[member.text])
+                    if member.text in first_places:
+                        self._duplicate(member, first_places[member.text])
                     if member.text in LITERALS:
                         self._reserve(member, "a word of the language")
-                    seen.setdefault(member.text, member.span)
-                enumeration: Type = Enum(tuple(seen))
+                    first_places.setdefault(member.text, member.span)
+                enumeration: Type = Enum(tuple(first_places))
                 return resolved.Ranged(enumeration, span=type_.span)
 
     def _declare(self, name: ast.Name, symbol: resolved.Symbol, signature: resolved.Signature) -> None:

@@ -112,7 +112,7 @@ class Part:
     conditions: tuple[Tree, ...]
     """What must be so before the part begins."""
     follows: bool
-    """Whether it says what comes before; otherwise it begins as the protocol around it does."""
+    """True if it says what comes before; otherwise it begins as the protocol around it does."""
 
 
 @dataclass(frozen=True, slots=True)

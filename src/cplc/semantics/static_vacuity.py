@@ -16,22 +16,22 @@ from cplc.records import dataclass
 from cplc.semantics import resolved
 
 Positive = bool | None
-"""Whether the truer a part is the truer is the whole; None where that cannot be said."""
+"""True if the truer a part is the truer is the whole; None where that cannot be said."""
 
 
 @dataclass(slots=True)
-class _Range:
+class _QuantifierRecord:
     quantified: resolved.Quantified
     positive: Positive
     instances: int = 0
 
     @property
-    def says_nothing(self) -> bool:
+    def is_vacuous(self) -> bool:
         return not self.instances and self.positive is (self.quantified.kind == "forall")
 
 
 @dataclass(slots=True)
-class _Arrow:
+class _Implication:
     """An implication, with how many instances it has had so far and how many of them a constant makes true."""
 
     written: resolved.Apply
@@ -41,11 +41,11 @@ class _Arrow:
     true_right: int = 0
 
     @property
-    def says_nothing(self) -> bool:
+    def is_vacuous(self) -> bool:
         return self.positive is True and 0 < self.instances == self.false_left + self.true_right
 
-    def contains(self, other: _Arrow) -> bool:
-        """Whether the other one is written within this one, which may be true for that reason alone."""
+    def contains(self, other: _Implication) -> bool:
+        """Return whether the other one is written within this one, which may be true for that reason alone."""
         outer, inner = self.written.span, other.written.span
         return outer.source is inner.source and outer != inner and outer.start <= inner.start and inner.end <= outer.end
 
@@ -57,12 +57,12 @@ class _Arrow:
 
 
 @dataclass(slots=True)
-class Ranges:
+class VacuityRecorder:
     """The quantifiers and implications of one formula or fact, with how many instances each has had so far."""
 
     _positive: Positive = True
-    _found: list[_Range] = field(default_factory=list)
-    _arrows: list[_Arrow] = field(default_factory=list)
+    _quantifiers: list[_QuantifierRecord] = field(default_factory=list)
+    _implications: list[_Implication] = field(default_factory=list)
     _facts: dict[tuple[str, Positive], None] = field(default_factory=dict)
 
     @contextmanager
@@ -75,55 +75,57 @@ class Ranges:
         finally:
             self._positive = before
 
-    def enter(self, quantified: resolved.Quantified) -> _Range:
-        self._found.append(_Range(quantified, self._positive))
-        return self._found[-1]
+    def enter(self, quantified: resolved.Quantified) -> _QuantifierRecord:
+        self._quantifiers.append(_QuantifierRecord(quantified, self._positive))
+        return self._quantifiers[-1]
 
     def fact(self, name: str) -> None:
         self._facts[name, self._positive] = None
 
     def implication(self, written: resolved.Apply, *, false_left: bool = False, true_right: bool = False) -> None:
         """Note one instance of an implication."""
-        self._arrows.append(_Arrow(written, self._positive, 1, false_left, true_right))
+        self._implications.append(_Implication(written, self._positive, 1, false_left, true_right))
 
-    def constant_implications(self, facts: Mapping[str, Ranges]) -> tuple[str, ...]:
+    def constant_implications(self, facts: Mapping[str, VacuityRecorder]) -> tuple[str, ...]:
         """Return what there is to say of implications that a constant makes true, those of facts included."""
-        arrows: dict[tuple[int, Positive], _Arrow] = {}
+        arrows: dict[tuple[int, Positive], _Implication] = {}
         for here, positive in self._with_facts(facts):
-            for found in here._arrows:
-                effect = _combined(positive, found.positive)
-                known = arrows.setdefault((id(found.written), effect), _Arrow(found.written, effect))
-                known.instances += found.instances
-                known.false_left += found.false_left
-                known.true_right += found.true_right
-        silent = sorted((one for one in arrows.values() if one.says_nothing), key=lambda one: one.written.span.start)
+            for implication in here._implications:
+                effect = _combined(positive, implication.positive)
+                total = arrows.setdefault((id(implication.written), effect), _Implication(implication.written, effect))
+                total.instances += implication.instances
+                total.false_left += implication.false_left
+                total.true_right += implication.true_right
+        silent = sorted((one for one in arrows.values() if one.is_vacuous), key=lambda one: one.written.span.start)
         innermost = (one for one in silent if not any(one.contains(other) for other in silent))
         return tuple(dict.fromkeys(one.sentence for one in innermost))
 
-    def _with_facts(self, facts: Mapping[str, Ranges]) -> Iterator[tuple[Ranges, Positive]]:
+    def _with_facts(self, facts: Mapping[str, VacuityRecorder]) -> Iterator[tuple[VacuityRecorder, Positive]]:
         """Yield this and every fact that it speaks of, each with what its becoming truer makes of the whole."""
-        seen: set[tuple[str, Positive]] = set()
-        pending: list[tuple[Ranges, Positive]] = [(self, True)]
+        visited: set[tuple[str, Positive]] = set()
+        pending: list[tuple[VacuityRecorder, Positive]] = [(self, True)]
         while pending:
             here, positive = pending.pop()
             yield here, positive
             for name, polarity in here._facts:
                 inner = name, _combined(positive, polarity)
-                if inner not in seen and name in facts:
-                    seen.add(inner)
+                if inner not in visited and name in facts:
+                    visited.add(inner)
                     pending.append((facts[name], inner[1]))
 
-    def nothing(self, facts: Mapping[str, Ranges]) -> tuple[str, ...]:
+    def vacuous_quantifiers(self, facts: Mapping[str, VacuityRecorder]) -> tuple[str, ...]:
         """Return the quantifiers that say nothing, those of facts included."""
-        ranges: dict[tuple[int, Positive], _Range] = {}
+        ranges: dict[tuple[int, Positive], _QuantifierRecord] = {}
         for here, positive in self._with_facts(facts):
-            for found in here._found:
-                effect = _combined(positive, found.positive)
-                known = ranges.setdefault((id(found.quantified), effect), _Range(found.quantified, effect))
-                known.instances += found.instances
-        silent = [known.quantified for known in ranges.values() if known.says_nothing]
+            for quantifier in here._quantifiers:
+                effect = _combined(positive, quantifier.positive)
+                total = ranges.setdefault(
+                    (id(quantifier.quantified), effect), _QuantifierRecord(quantifier.quantified, effect)
+                )
+                total.instances += quantifier.instances
+        silent = [total.quantified for total in ranges.values() if total.is_vacuous]
         silent.sort(key=lambda quantified: quantified.span.start)
-        return tuple(dict.fromkeys(" ".join(found.span.text.partition(":")[0].split()) for found in silent))
+        return tuple(dict.fromkeys(" ".join(quantifier.span.text.partition(":")[0].split()) for quantifier in silent))
 
 
 def _effect(op: str, operand: int) -> Positive:

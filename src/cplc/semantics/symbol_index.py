@@ -40,8 +40,8 @@ class Declared:
 
     @property
     def doc(self) -> str | None:
-        found: str | None = getattr(self.node, "doc", None)
-        return found
+        doc: str | None = getattr(self.node, "doc", None)
+        return doc
 
     @property
     def protocol(self) -> Declared | None:
@@ -72,7 +72,7 @@ class Index:
 
     @cached_property
     def declared(self) -> dict[Span, Declared]:
-        return {found.span: found for file in self.files for found in declarations(file)}
+        return {declared.span: declared for file in self.files for declared in declarations(file)}
 
     @cached_property
     def _places(self) -> dict[str, list[tuple[Span, Span]]]:
@@ -80,8 +80,8 @@ class Index:
         places: dict[str, list[tuple[Span, Span]]] = {}
         for span, target in (*((span, span) for span in self.declared), *self.uses.items()):
             places.setdefault(span.source.name, []).append((span, target))
-        for found in places.values():
-            found.sort(key=lambda pair: (pair[0].start, pair[0].end))
+        for file_places in places.values():
+            file_places.sort(key=lambda pair: (pair[0].start, pair[0].end))
         return places
 
     def places(self, source: Source) -> list[tuple[Span, Span]]:
@@ -118,24 +118,24 @@ class Index:
             if target is None or target not in self.declared:
                 return []
             of = self.declared[target]
-        return [found for found in self.declared.values() if found.inside is of]
+        return [declared for declared in self.declared.values() if declared.inside is of]
 
 
 def index_of(library: Library, uses: Mapping[Span, Span]) -> Index:
     """Return the names of a program."""
-    found = dict(uses)
+    definitions = dict(uses)
     imports: list[Import] = []
     for unit in library.program:
         imports.extend(
-            Import(wanted, None if target is None else library.program[target].source)
-            for wanted, target in unit.imports
+            Import(import_, None if target is None else library.program[target].source)
+            for import_, target in unit.imports
         )
-        aliases = {wanted.alias.text: wanted.alias.span for wanted, _ in unit.imports if wanted.alias}
+        aliases = {import_.alias.text: import_.alias.span for import_, _ in unit.imports if import_.alias}
         for use in (use for protocol in unit.file.protocols for use in _uses(protocol.declarations)):
             first = use.protocol.segments[0].name
             if len(use.protocol.segments) > 1 and first.text in aliases:
-                found[first.span] = aliases[first.text]
-    return Index(tuple(unit.file for unit in library.program), found, tuple(imports), library.visible(0))
+                definitions[first.span] = aliases[first.text]
+    return Index(tuple(unit.file for unit in library.program), definitions, tuple(imports), library.visible(0))
 
 
 def _uses(bodies: tuple[ast.Declaration, ...]) -> Iterator[ast.Use]:
@@ -179,9 +179,9 @@ def _is_node(value: object) -> TypeGuard[Any]:
 
 def declarations(file: ast.File) -> Iterator[Declared]:
     """Yield what a file declares, outer before inner."""
-    for wanted in file.imports:
-        if wanted.alias:
-            yield Declared("import", wanted.alias, wanted)
+    for import_ in file.imports:
+        if import_.alias:
+            yield Declared("import", import_.alias, import_)
     for define in file.defines:
         yield from _macro(define, None)
     for protocol in file.protocols:
@@ -231,8 +231,8 @@ def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: tupl
                 yield (owner := Declared("property", name, node, protocol, loops))
             case ast.Use(alias=alias):
                 yield Declared("part", alias or node.protocol.segments[-1].name, node, protocol, loops)
-            case _ if isinstance(found := getattr(node, "name", None), ast.Name):
-                yield Declared("agent", found, node, protocol, loops)
+            case _ if isinstance(declared_name := getattr(node, "name", None), ast.Name):
+                yield Declared("agent", declared_name, node, protocol, loops)
             case _:
                 pass
         yield from _quantified(node, owner)

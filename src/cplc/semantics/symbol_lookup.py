@@ -16,7 +16,7 @@ _COUNTERPARTS = {"fulfilled": "satisfied", "satisfied": "fulfilled"}
 """What is said of commitments, and of claims, that come out as they should."""
 
 
-class Lookups:
+class SymbolLookup:
     """Finds what a name stands for, or reports that it is of another kind."""
 
     def __init__(
@@ -68,10 +68,10 @@ class Lookups:
         return None
 
     def message(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        found = self._references.find(ref, scope)
-        if isinstance(found, resolved.Instance) and isinstance(found.symbol, resolved.MessageSymbol):
-            return found
-        self._wrong_kind(ref, found, "a message")
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.MessageSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "a message")
         return None
 
     def messages(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | resolved.EveryInstance | None:
@@ -79,34 +79,34 @@ class Lookups:
         return self._references.family(ref, scope) or self.message(ref, scope)
 
     def agent(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        found = self._references.find(ref, scope)
-        if isinstance(found, resolved.Instance) and isinstance(found.symbol, resolved.AgentSymbol):
-            return found
-        self._wrong_kind(ref, found, "an agent")
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.AgentSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "an agent")
         return None
 
     def commitment(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        found = self._references.find(ref, scope)
-        if isinstance(found, resolved.Instance) and isinstance(found.symbol, resolved.CommitmentSymbol):
-            return found
-        self._wrong_kind(ref, found, "a commitment")
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.CommitmentSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "a commitment")
         return None
 
     def claim(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        found = self._references.find(ref, scope)
-        if isinstance(found, resolved.Instance) and isinstance(found.symbol, resolved.ClaimSymbol):
-            return found
-        self._wrong_kind(ref, found, "a claim")
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.ClaimSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "a claim")
         return None
 
     def obligation(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
         """Return a commitment or a claim."""
-        found = self._references.find(ref, scope)
-        if isinstance(found, resolved.Instance) and isinstance(
-            found.symbol, resolved.CommitmentSymbol | resolved.ClaimSymbol
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(
+            entity.symbol, resolved.CommitmentSymbol | resolved.ClaimSymbol
         ):
-            return found
-        self._wrong_kind(ref, found, "a commitment or a claim")
+            return entity
+        self._wrong_kind(ref, entity, "a commitment or a claim")
         return None
 
     def in_state(self, word: ast.Name, ref: ast.Ref, scope: Scope) -> tuple[resolved.Instance, frozenset[str]] | None:
@@ -118,7 +118,7 @@ class Lookups:
         if word.text in states:
             return instance, states[word.text]
         message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"
-        notes = [Note(f"ask whether it is `{kept}`")] if (kept := _COUNTERPARTS.get(word.text)) else []
+        notes = [Note(f"ask whether it is `{counterpart}`")] if (counterpart := _COUNTERPARTS.get(word.text)) else []
         self._error(rules.WRONG_KIND, word.span, message, *notes, Note("it can be " + ", ".join(states)))
         return None
 
@@ -142,8 +142,8 @@ class Lookups:
                 self._wrong_kind(ref, other, "a variable of a role")
                 return None
 
-    def _wrong_kind(self, ref: ast.Ref, found: Entity, wanted: str) -> None:
-        match found:
+    def _wrong_kind(self, ref: ast.Ref, entity: Entity, expected: str) -> None:
+        match entity:
             case resolved.Instance(symbol):
                 is_ = kind_of(symbol)
             case resolved.AllOf():
@@ -154,4 +154,4 @@ class Lookups:
                 is_ = "an expression"
             case _:
                 return
-        self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is {is_}, not {wanted}")
+        self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is {is_}, not {expected}")

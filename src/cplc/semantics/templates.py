@@ -8,26 +8,26 @@ from dataclasses import replace
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import resolved, statements, types
-from cplc.semantics.agent_declarations import Agents, actor_of
+from cplc.semantics.agent_declarations import AgentChecker, actor_of
 from cplc.semantics.builtin_words import CHECKS, CLAIM_VERBS, JOINED, NO_USUAL_CHECKS, USUAL_CHECKS, VERBS
-from cplc.semantics.diagnostic_sink import Problems
-from cplc.semantics.expressions import Expressions, Purpose
+from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
 from cplc.syntax import ast
 
 
-class Templates:
+class TemplateBuilder:
     """Reads the body of a protocol whose signature, and those of all it uses, are complete."""
 
-    def __init__(self, problems: Problems, expressions: Expressions) -> None:
+    def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
         self._problems = problems
-        self._expressions = expressions
+        self._expression_checker = expression_checker
         self._property_names: dict[str, Span] = {}
         self._checks: dict[tuple[str, bool], Span] = {}
         """Each check that is named, and whether it is switched off there."""
-        self._agents = Agents(problems, expressions)
+        self._agents = AgentChecker(problems, expression_checker)
 
     def template(self, signature: resolved.Signature) -> statements.Template:
         scope = Scope(signature.unit, signature)
@@ -42,7 +42,7 @@ class Templates:
             match declaration:
                 case ast.For():
                     if binder := signature.blocks.get(id(declaration)):
-                        self._expressions.introduce(declaration.variable, scope)
+                        self._expression_checker.introduce(declaration.variable, scope)
                         inner = Scope(
                             scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder}
                         )
@@ -55,7 +55,7 @@ class Templates:
                     fact = signature.symbols.get(name.text)
                     if isinstance(fact, resolved.FactSymbol) and fact.node is declaration:
                         yield statements.Fact(
-                            fact, self._expressions.condition(declaration.value, scope, Purpose.STATE)
+                            fact, self._expression_checker.condition(declaration.value, scope, Purpose.STATE)
                         )
                 case ast.Commitment(name):
                     commitment = signature.symbols.get(name.text)
@@ -86,7 +86,7 @@ class Templates:
                             checks = tuple(self._check(declaration))
                         yield from checks
                 case ast.Fairness():
-                    condition = self._expressions.condition(declaration.condition, scope, Purpose.STATE)
+                    condition = self._expression_checker.condition(declaration.condition, scope, Purpose.STATE)
                     yield statements.Fairness(condition, declaration.span)
                 case ast.Agent(name):
                     agent = signature.symbols.get(name.text)
@@ -96,8 +96,8 @@ class Templates:
                         yield from agents
                 case ast.Analyze():
                     with self._problems.local():
-                        asked = tuple(self._agents.analyze(declaration, scope))
-                    yield from asked
+                        analyses = tuple(self._agents.analyze(declaration, scope))
+                    yield from analyses
                 case ast.Role() | ast.Define():
                     pass
 
@@ -105,10 +105,10 @@ class Templates:
 
     def _message(self, symbol: resolved.MessageSymbol, scope: Scope) -> Iterator[statements.Message]:
         node = symbol.node
-        sender = self._expressions.names.role(node.sender, scope)
-        receiver = self._expressions.names.role(node.receiver, scope)
+        sender = self._expression_checker.names.role(node.sender, scope)
+        receiver = self._expression_checker.names.role(node.receiver, scope)
         for parameter in node.parameters:
-            self._expressions.introduce(parameter.name, replace(scope, actor=actor_of(sender)))
+            self._expression_checker.introduce(parameter.name, replace(scope, actor=actor_of(sender)))
         spans = {parameter.name.text: parameter.name.span for parameter in reversed(node.parameters)}
         own = {name: OwnLocal(ranged.type, spans[name]) for name, ranged in symbol.parameters.items()}
         sending = replace(scope, locals={**scope.locals, **own}, actor=actor_of(sender))
@@ -129,8 +129,8 @@ class Templates:
                 case ast.OnReceipt(assignments):
                     receipt.extend(self._assignments(assignments, receiving))
                 case ast.Resets(messages):
-                    found = [self._expressions.names.message(ref, scope) for ref in messages]
-                    resets.extend(message for message in found if message is not None)
+                    instances = [self._expression_checker.names.message(ref, scope) for ref in messages]
+                    resets.extend(message for message in instances if message is not None)
                 case ast.Restart() | ast.Repeatable():
                     pass
         if sender is None or receiver is None:
@@ -150,16 +150,16 @@ class Templates:
         )
 
     def _guard(self, clause: ast.Condition, scope: Scope) -> resolved.Tree:
-        condition = self._expressions.condition(clause.condition, scope, Purpose.LOCAL)
+        condition = self._expression_checker.condition(clause.condition, scope, Purpose.LOCAL)
         return resolved.Apply("!", (condition,), clause.span) if isinstance(clause, ast.Unless) else condition
 
     def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[statements.Operation]:
         for operation in performed:
-            subject = self._expressions.names.obligation(operation.subject, scope)
+            subject = self._expression_checker.names.obligation(operation.subject, scope)
             verb = self._verb(operation, subject)
             target: resolved.Instance | None = None
             if operation.target is not None:
-                names = self._expressions.names
+                names = self._expression_checker.names
                 joined = JOINED.get(operation.verb.text)
                 find = {"to": names.commitment, "with": names.claim}.get(joined or "", names.obligation)
                 target = find(operation.target, scope)
@@ -175,8 +175,8 @@ class Templates:
         """Return the verb, if it is one for what it is performed on; as far as that is known."""
         text, span = operation.verb.text, operation.verb.span
         is_claim = subject is not None and isinstance(subject.symbol, resolved.ClaimSymbol)
-        known: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS
-        if (verb := next((verb for verb in known if verb == text), None)) is not None:
+        verbs: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS
+        if (verb := next((verb for verb in verbs if verb == text), None)) is not None:
             return verb
         if text == "test":
             written = operation.subject.span.text
@@ -190,7 +190,7 @@ class Templates:
             message = f"`{text}` is an operation on {on_other}, and `{written}` is a {on[:-1]}"
         else:
             message = f"`{text}` is no operation on {on if subject is not None else 'commitments or claims'}"
-        notes = did_you_mean(text, known) or (Note("operations are " + ", ".join(known)),)
+        notes = did_you_mean(text, verbs) or (Note("operations are " + ", ".join(verbs)),)
         self._problems.report(rules.UNKNOWN_OPERATION, span, message, *notes)
         return None
 
@@ -215,9 +215,9 @@ class Templates:
 
     def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[statements.Assignment]:
         for assignment in assignments:
-            target = self._expressions.names.assignable(assignment.variable, scope)
+            target = self._expression_checker.names.assignable(assignment.variable, scope)
             expected = target[1] if target else types.UNKNOWN
-            value = self._expressions.value(assignment.value, scope, expected, Purpose.LOCAL)
+            value = self._expression_checker.value(assignment.value, scope, expected, Purpose.LOCAL)
             if target:
                 yield statements.Assignment(target[0].role, target[0].name, value, assignment.span)
 
@@ -225,33 +225,33 @@ class Templates:
 
     def _commitment(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Iterator[statements.Commitment]:
         node = symbol.node
-        debtor = self._expressions.names.role(node.debtor, scope)
-        creditor = self._expressions.names.role(node.creditor, scope)
-        antecedent = self._expressions.condition(node.antecedent, scope, Purpose.STATE)
-        consequent = self._expressions.content(node.consequent, scope)
-        within = None if node.within is None else self._expressions.number(node.within, scope)
-        expires = None if node.expires is None else self._expressions.number(node.expires, scope)
+        debtor = self._expression_checker.names.role(node.debtor, scope)
+        creditor = self._expression_checker.names.role(node.creditor, scope)
+        antecedent = self._expression_checker.condition(node.antecedent, scope, Purpose.STATE)
+        consequent = self._expression_checker.content(node.consequent, scope)
+        within = None if node.within is None else self._expression_checker.number(node.within, scope)
+        expires = None if node.expires is None else self._expression_checker.number(node.expires, scope)
         if debtor is not None and creditor is not None:
             yield statements.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
 
     def _claim(self, symbol: resolved.ClaimSymbol, scope: Scope) -> Iterator[statements.Claim]:
-        maker = self._expressions.names.role(symbol.node.maker, scope)
-        addressee = self._expressions.names.role(symbol.node.addressee, scope)
-        content = self._expressions.content(symbol.node.content, scope)
+        maker = self._expression_checker.names.role(symbol.node.maker, scope)
+        addressee = self._expression_checker.names.role(symbol.node.addressee, scope)
+        content = self._expression_checker.content(symbol.node.content, scope)
         if maker is not None and addressee is not None:
             yield statements.Claim(symbol, maker, addressee, content)
 
     def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[statements.Choice]:
-        found = [self._expressions.names.message(ref, scope) for ref in choice.members]
-        members = tuple(member for member in found if member is not None)
+        instances = [self._expression_checker.names.message(ref, scope) for ref in choice.members]
+        members = tuple(member for member in instances if member is not None)
         if len(choice.members) < 2:
             self._problems.report(rules.WRONG_ARGUMENTS, choice.span, "A choice is between at least two messages")
-        elif len(members) == len(found):
+        elif len(members) == len(instances):
             yield statements.Choice(members, choice.span)
 
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[statements.Channel]:
-        sender = self._expressions.names.roles(channel.sender, scope)
-        receiver = self._expressions.names.roles(channel.receiver, scope)
+        sender = self._expression_checker.names.roles(channel.sender, scope)
+        receiver = self._expression_checker.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
             yield statements.Channel(sender, receiver, channel.span)
 
@@ -261,8 +261,8 @@ class Templates:
         roles: list[tuple[resolved.RoleSymbol, resolved.RoleTree | resolved.AllOf, ast.Argument]] = []
         values: list[tuple[resolved.ParameterSymbol, resolved.Tree, ast.Argument]] = []
         inside = part.signature
-        known: dict[str, resolved.RoleSymbol | resolved.ParameterSymbol] = {role.name: role for role in inside.roles}
-        known.update(inside.parameters)
+        symbols: dict[str, resolved.RoleSymbol | resolved.ParameterSymbol] = {role.name: role for role in inside.roles}
+        symbols.update(inside.parameters)
         first: dict[str, Span] = {}
         for argument in part.node.arguments:
             name = argument.name
@@ -272,17 +272,17 @@ class Templates:
                 self._problems.report(rules.WRONG_ARGUMENTS, name.span, message, note)
                 continue
             first[name.text] = name.span
-            match known.get(name.text):
+            match symbols.get(name.text):
                 case resolved.RoleSymbol() as role:
-                    self._expressions.references.refer(name.span, role.span)
+                    self._expression_checker.references.refer(name.span, role.span)
                     if (bound := self._role_argument(role, argument, scope)) is not None:
                         roles.append((role, bound, argument))
                 case resolved.ParameterSymbol() as parameter:
-                    self._expressions.references.refer(name.span, parameter.span)
-                    value = self._expressions.initial(argument.value, scope, parameter.declared.type)
+                    self._expression_checker.references.refer(name.span, parameter.span)
+                    value = self._expression_checker.initial(argument.value, scope, parameter.declared.type)
                     values.append((parameter, value, argument))
                 case None:
-                    notes = did_you_mean(name.text, known)
+                    notes = did_you_mean(name.text, symbols)
                     message = f"`{inside.name}` has no role or parameter `{name.text}`"
                     self._problems.report(rules.UNKNOWN_PARAMETER, name.span, message, *notes)
         use = part.node.protocol.span
@@ -292,7 +292,7 @@ class Templates:
                 self._problems.report(rules.UNBOUND_ROLE, use, message, Note("declared here", role.span))
         for parameter in inside.parameters.values():
             if parameter.name not in first and parameter.default is None:
-                message = f"The parameter `{parameter.name}` of `{inside.name}` has no default and is given no value"
+                message = f"The parameter `{parameter.name}` of `{inside.name}` has neither a value nor a default"
                 self._problems.report(rules.MISSING_VALUE, use, message, Note("declared here", parameter.span))
         return statements.Part(
             part,
@@ -309,10 +309,10 @@ class Templates:
             message = f"`{role.name}` is a role and is bound to one"
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message)
             return None
-        bound = self._expressions.names.roles(argument.value, scope)
+        bound = self._expression_checker.names.roles(argument.value, scope)
         if bound is not None and isinstance(bound, resolved.AllOf) is not role.is_family:
-            wanted = "a family of roles" if role.is_family else "a single role"
-            message = f"`{role.name}` is {wanted} and is bound to one"
+            expected = "a family of roles" if role.is_family else "a single role"
+            message = f"`{role.name}` is {expected} and is bound to one"
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message, Note("declared here", role.span))
             return None
         return bound
@@ -329,9 +329,9 @@ class Templates:
         for ref in node.assuming:
             if ref.span.text == "all":
                 assuming.append(None)
-            elif (role := self._expressions.names.roles(ref, scope)) is not None:
+            elif (role := self._expression_checker.names.roles(ref, scope)) is not None:
                 assuming.append(role)
-        formula = self._expressions.condition(node.formula, scope, Purpose.FORMULA)
+        formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
             yield statements.Property(node, tuple(assuming), formula)
 

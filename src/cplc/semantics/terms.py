@@ -128,7 +128,7 @@ class OverPaths:
     path: Term
     along: Term | None = None
     may_idle: bool = True
-    """Whether the paths may take the idle step; where not, ``along`` names it."""
+    """True if the paths may take the idle step; where not, ``along`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def operands_of(term: Term) -> tuple[Term, ...]:
 
 
 def is_about_runs(term: Term) -> bool:
-    """Whether more than the present state decides it."""
+    """Return whether more than the present state decides it."""
     match term:
         case Does() | Apply("F" | "G" | "U" | "W" | "R"):
             return True
@@ -243,7 +243,7 @@ def state_parts(term: Term) -> Iterator[Term]:
 
 
 def speaks_of_ticks(term: Term) -> bool:
-    """Whether ticks matter for it: a bound counts them, or it names the step."""
+    """Return whether ticks matter for it: a bound counts them, or it names the step."""
     match term:
         case Does("tick"):
             return True
@@ -254,7 +254,7 @@ def speaks_of_ticks(term: Term) -> bool:
 
 
 def counts_ticks(term: Term) -> bool:
-    """Whether a bound in it counts ticks."""
+    """Return whether a bound in it counts ticks."""
     return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))
 
 

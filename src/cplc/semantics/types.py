@@ -66,12 +66,12 @@ def described(type_: Type) -> str:
             return "anything"
 
 
-def fits(found: Type, wanted: Type) -> bool:
-    """Whether what is found may stand where the other is wanted."""
-    match found, wanted:
+def fits(actual: Type, expected: Type) -> bool:
+    """Return whether what is found may stand where the other is wanted."""
+    match actual, expected:
         case (Unknown(), _) | (_, Unknown()):
             return True
         case Enum(left), Enum(right):
             return set(left) == set(right)
         case _:
-            return type(found) is type(wanted)
+            return type(actual) is type(expected)

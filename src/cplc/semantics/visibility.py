@@ -7,63 +7,65 @@ from collections.abc import Iterable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import terms as t
-from cplc.semantics.instances import World
+from cplc.semantics.instances import InstanceTable
 from cplc.semantics.terms import Term
 from cplc.source import Span
 
 
-def observers(world: World, atom: Term) -> tuple[str, ...]:
+def observers(table: InstanceTable, atom: Term) -> tuple[str, ...]:
     """Return the agents whose local state decides an atom that is no fact."""
     match atom:
         case t.Happened(message) | t.Field(message, _):
-            return world.ends[message].first, world.ends[message].second
+            return table.parties[message].first, table.parties[message].second
         case t.Sent(message):
-            return (world.ends[message].first,)
+            return (table.parties[message].first,)
         case t.Var(variable):
-            return (world.variables[variable].role,)
+            return (table.variables[variable].role,)
         case t.InState(commitment, _, view) | t.Stands(commitment, _, view):
-            return (view,) if view else (world.ends[commitment].first, world.ends[commitment].second)
+            return (view,) if view else (table.parties[commitment].first, table.parties[commitment].second)
         case t.Age(commitment):
-            return world.ends[commitment].first, world.ends[commitment].second
+            return table.parties[commitment].first, table.parties[commitment].second
         case _:
             return ()
 
 
-class Viewer:
+class VisibilityCheck:
     """Reports every atom that an agent decides on and does not see; facts are seen through."""
 
-    def __init__(self, world: World, agent: str, doing: str, roles: tuple[str, ...] = ()) -> None:
+    def __init__(self, table: InstanceTable, agent: str, doing: str, roles: tuple[str, ...] = ()) -> None:
         """Look with the eyes of one agent, or of a participant who plays these ``roles``."""
-        self._world = world
+        self._table = table
         self._agent = agent
         self._roles = roles or (agent,)
         self._doing = doing
 
     def __call__(self, term: Term, span: Span) -> None:
-        atoms = self._world.fact_atoms.get(term.fact, frozenset()) if isinstance(term, t.FactRef) else {term}
-        unseen = [atom for atom in atoms if not any(role in observers(self._world, atom) for role in self._roles)]
+        atoms = self._table.fact_atoms.get(term.fact, frozenset()) if isinstance(term, t.FactRef) else {term}
+        unseen = [atom for atom in atoms if not any(role in observers(self._table, atom) for role in self._roles)]
         if unseen:
             # sets of atoms have no order of their own, and the user is told of the same one every time
             atom = min(unseen, key=described)
             self._report(atom, term, span)
 
     def _report(self, atom: Term, written: Term, span: Span) -> None:
-        seers = observers(self._world, atom)
+        seers = observers(self._table, atom)
         who = f"only {_listed(seers)} can" if seers else "nobody can"
         through = f", which `{written.fact}` mentions" if isinstance(written, t.FactRef) else ""
         message = f"`{self._agent}`, who {self._doing}, cannot see {described(atom)}{through}: {who}"
         notes: list[Note] = []
         if isinstance(written, t.FactRef):
-            notes.append(Note("the fact is declared here", self._world.facts[written.fact].body.symbol.span))
+            notes.append(Note("the fact is declared here", self._table.facts[written.fact].body.symbol.span))
         if seers:
             notes.append(Note(self._advice(seers)))
-        self._world.problems.report(rules.UNSEEN, span, message, *notes)
+        self._table.problems.report(rules.UNSEEN, span, message, *notes)
 
     def _advice(self, seers: tuple[str, ...]) -> str:
         """Return what would tell the agent."""
-        for name, ends in self._world.ends.items():
-            if name in self._world.messages and ends.first in seers and ends.second in self._roles:
-                return f"a message from `{ends.first}` can tell: let this wait for `{name}`, or for one sent after it"
+        for name, parties in self._table.parties.items():
+            if name in self._table.messages and parties.first in seers and parties.second in self._roles:
+                return (
+                    f"a message from `{parties.first}` can tell: let this wait for `{name}`, or for one sent after it"
+                )
         return f"a message would tell: `{seers[0]} -> {self._roles[0]} : …`"
 
 

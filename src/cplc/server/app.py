@@ -117,9 +117,9 @@ def _texts(server: Server) -> None:
     def configured(params: lsp.DidChangeConfigurationParams) -> None:
         """See to the values of parameters; editors tell us of other settings, too."""
         settings = plain(params.settings)
-        told = plain(settings.get("cplc", settings))
-        if "parameters" in told:
-            documents.configured = read(told["parameters"])
+        options = plain(settings.get("cplc", settings))
+        if "parameters" in options:
+            documents.configured = read(options["parameters"])
             server.everything_changed()
 
     @server.feature(lsp.SHUTDOWN)
@@ -158,16 +158,16 @@ def _names(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: lsp.DefinitionParams) -> list[lsp.LocationLink] | list[lsp.Location] | None:
-        found = await documents.compiled(params.text_document.uri)
-        if found is None:
+        compiled = await documents.compiled(params.text_document.uri)
+        if compiled is None:
             return None
-        offset = found.text.offset(params.position)
-        if isinstance(found, CompiledIspl):
-            location = ispl.definition(found, offset)
+        offset = compiled.text.offset(params.position)
+        if isinstance(compiled, CompiledIspl):
+            location = ispl.definition(compiled, offset)
             return None if location is None else [location]
-        links = navigation.definition(found, offset)
-        known = server.client_capabilities.text_document
-        if links is None or (known and known.definition and known.definition.link_support):
+        links = navigation.definition(compiled, offset)
+        capabilities = server.client_capabilities.text_document
+        if links is None or (capabilities and capabilities.definition and capabilities.definition.link_support):
             return links
         return [lsp.Location(link.target_uri, link.target_selection_range) for link in links]
 
@@ -177,21 +177,21 @@ def _names(server: Server) -> None:
         if isinstance(compiled, CompiledIspl):
             offset = compiled.text.offset(params.position)
             return ispl.references(compiled, offset, with_declaration=params.context.include_declaration)
-        found = None if compiled is None else name_at(compiled, params.position)
-        if compiled is None or found is None:
+        declared = None if compiled is None else name_at(compiled, params.position)
+        if compiled is None or declared is None:
             return []
-        others = await importing(found[1].name.text, compiled)
+        importers = await importing(declared[1].name.text, compiled)
         offset = compiled.text.offset(params.position)
-        wanted = params.context.include_declaration
-        places = navigation.references(compiled, offset, others, with_declaration=wanted)
+        include_declaration = params.context.include_declaration
+        places = navigation.references(compiled, offset, importers, with_declaration=include_declaration)
         return navigation.located(places, addresses())
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     async def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-        found = await documents.compiled(params.text_document.uri)
-        if isinstance(found, CompiledIspl):
-            return ispl.highlights(found, found.text.offset(params.position))
-        return [] if found is None else navigation.highlights(found, found.text.offset(params.position))
+        compiled = await documents.compiled(params.text_document.uri)
+        if isinstance(compiled, CompiledIspl):
+            return ispl.highlights(compiled, compiled.text.offset(params.position))
+        return [] if compiled is None else navigation.highlights(compiled, compiled.text.offset(params.position))
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
@@ -211,14 +211,14 @@ def _names(server: Server) -> None:
             raise refused("Names are changed in protocols only")
         if not await documents.is_everything():
             raise refused("There are too many files to look at all that may import this one")
-        others = await importing(None, compiled)
+        importers = await importing(None, compiled)
         offset = compiled.text.offset(params.position)
-        change = partial(navigation.renamed, compiled, offset, params.new_name, others, documents.buffers)
+        change = partial(navigation.renamed, compiled, offset, params.new_name, importers, documents.buffers)
         try:
-            found = await documents.run(change)
+            edit = await documents.run(change)
         except navigation.Refused as why:
             raise refused(str(why)) from None
-        return navigation.edit(found, params.new_name, compiled, addresses())
+        return navigation.edit(edit, params.new_name, compiled, addresses())
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     async def links(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
@@ -252,11 +252,11 @@ def _writing(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=kinds))
     async def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        found = await documents.compiled(params.text_document.uri)
-        if found is None:
+        compiled = await documents.compiled(params.text_document.uri)
+        if compiled is None:
             return []
-        start, end = found.text.offset(params.range.start), found.text.offset(params.range.end)
-        return fixes.actions(found, start, end, params.context.diagnostics)
+        start, end = compiled.text.offset(params.range.start), compiled.text.offset(params.range.end)
+        return fixes.actions(compiled, start, end, params.context.diagnostics)
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     async def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
@@ -269,10 +269,10 @@ def _shapes(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        found = await documents.compiled(params.text_document.uri)
-        if isinstance(found, CompiledIspl):
-            return ispl.document_symbols(found)
-        return [] if found is None else outline.document_symbols(found)
+        compiled = await documents.compiled(params.text_document.uri)
+        if isinstance(compiled, CompiledIspl):
+            return ispl.document_symbols(compiled)
+        return [] if compiled is None else outline.document_symbols(compiled)
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     async def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:

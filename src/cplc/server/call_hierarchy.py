@@ -29,8 +29,8 @@ Causes = dict[Declared, list[Span]]
 
 def prepare(compiled: Compiled, offset: int) -> list[CallHierarchyItem]:
     """Return the message, fact, commitment or claim at an offset."""
-    found = compiled.name_at(offset)
-    return [_item(compiled, found[1])] if found is not None and found[1].kind in _KINDS else []
+    name = compiled.name_at(offset)
+    return [_item(compiled, name[1])] if name is not None and name[1].kind in _KINDS else []
 
 
 def _item(compiled: Compiled, declared: Declared) -> CallHierarchyItem:
@@ -87,14 +87,14 @@ def outgoing(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyO
     declared = named(compiled, item)
     if declared is None:
         return []
-    found: Causes = {}
+    causes: Causes = {}
     for effect in effects_of(compiled, declared):
-        found.setdefault(effect.on, []).append(effect.span)
+        causes.setdefault(effect.on, []).append(effect.span)
     for other in compiled.index.declared.values():
         spans = [span for mentioned, span in mentions(compiled, other.node) if mentioned is declared]
         if spans and other.kind in _KINDS:
-            found.setdefault(other, []).extend(spans)
+            causes.setdefault(other, []).extend(spans)
     return [
         CallHierarchyOutgoingCall(_item(compiled, effect), [compiled.range(span) for span in _within(declared, spans)])
-        for effect, spans in found.items()
+        for effect, spans in causes.items()
     ]

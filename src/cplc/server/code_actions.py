@@ -55,7 +55,7 @@ class Fix:
 def actions(compiled: Compiled | CompiledIspl, start: int, end: int, shown: Iterable[Shown]) -> list[CodeAction]:
     """Return what is offered for the text between two offsets."""
     given = list(shown)
-    found: list[CodeAction] = []
+    result: list[CodeAction] = []
     for fix in dict.fromkeys(_fixes(compiled, start, end)):
         edits = [TextEdit(compiled.text.range(first, last), text) for first, last, text in fix.edits]
         answered = None
@@ -64,8 +64,8 @@ def actions(compiled: Compiled | CompiledIspl, start: int, end: int, shown: Iter
             answered = [one for one in given if one.code == problem.code and one.range == place] or None
         kind = CodeActionKind.RefactorRewrite if fix.answers is None else CodeActionKind.QuickFix
         change = WorkspaceEdit(changes={compiled.document.uri: edits})
-        found.append(CodeAction(fix.title, kind, answered, is_preferred=fix.is_preferred or None, edit=change))
-    return found
+        result.append(CodeAction(fix.title, kind, answered, is_preferred=fix.is_preferred or None, edit=change))
+    return result
 
 
 def _fixes(compiled: Compiled | CompiledIspl, start: int, end: int) -> Iterator[Fix]:
@@ -173,20 +173,22 @@ def _indent(compiled: Compiled, offset: int) -> str:
 @cache
 def _standard_macros() -> dict[str, str]:
     """The macros of the standard library, and the imports that bring them."""
-    found: dict[str, str] = {}
+    libraries: dict[str, str] = {}
     folder = shipped("stdlib")
     for path in sorted(folder.rglob("*.cpl")):
         name = ".".join(("std", *path.relative_to(folder).with_suffix("").parts))
         file, _ = parse(Source(str(path), path.read_text(encoding="utf-8")))
-        found.update((one.name.text, name) for one in declarations(file) if one.kind == "macro" and one.inside is None)
-    return found
+        libraries.update(
+            (one.name.text, name) for one in declarations(file) if one.kind == "macro" and one.inside is None
+        )
+    return libraries
 
 
 def _importing(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
     if (library := _standard_macros().get(problem.span.text)) is None:
         return
     imports = compiled.file.imports
-    if any(wanted.target == library for wanted in imports):
+    if any(imported.target == library for imported in imports):
         return
     if imports:
         place, text = imports[-1].span.end, f"\nimport {library}"
@@ -200,24 +202,24 @@ def _telling(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
     """Yield the message that tells the sender what it cannot see."""
     protocol = compiled.protocol_at(problem.span.start)
     for note in problem.notes:
-        found = _TELLS.match(note.message)
-        seen = problem.span.text
-        if found is None or protocol is None or "[" in found[0] or not _FREE.fullmatch(seen):
+        match = _TELLS.match(note.message)
+        span_text = problem.span.text
+        if match is None or protocol is None or "[" in match[0] or not _FREE.fullmatch(span_text):
             continue
         around = next((n for n in protocol.declarations if n.span.start <= problem.span.start <= n.span.end), None)
-        name = f"tell_{seen}"
+        name = f"tell_{span_text}"
         if around is None or any(one.name.text == name for one in compiled.declared_in(protocol)):
             continue
-        message = f"{found[1]} -> {found[2]} : {name}  after {seen}\n{_indent(compiled, around.span.start)}"
+        message = f"{match[1]} -> {match[2]} : {name}  after {span_text}\n{_indent(compiled, around.span.start)}"
         edits = ((around.span.start, around.span.start, message), (problem.span.start, problem.span.end, name))
-        yield Fix(f"Let `{found[1]}` tell `{found[2]}`", edits, problem)
+        yield Fix(f"Let `{match[1]}` tell `{match[2]}`", edits, problem)
 
 
 def _binding(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
     """Yield roles that a role of a used protocol can be bound to."""
-    found = _NOT_BOUND.match(problem.message)
+    match = _NOT_BOUND.match(problem.message)
     protocol = compiled.protocol_at(problem.span.start)
-    if found is None or protocol is None:
+    if match is None or protocol is None:
         return
     uses = [n for n in walk(protocol) if isinstance(n, ast.Use) and n.protocol.span == problem.span]
     for use in uses[:1]:
@@ -225,13 +227,13 @@ def _binding(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
         roles = [one.name.text for one in compiled.declared_in(protocol) if _is_single(one)]
         for role in [role for role in roles if role not in taken][:5]:
             if use.arguments:
-                at, text = use.arguments[-1].span.end, f", {found[1]} = {role}"
+                at, text = use.arguments[-1].span.end, f", {match[1]} = {role}"
             elif compiled.text.text[use.protocol.span.end :].lstrip().startswith("("):
                 at = compiled.text.text.index("(", use.protocol.span.end) + 1
-                text = f"{found[1]} = {role}"
+                text = f"{match[1]} = {role}"
             else:
-                at, text = use.protocol.span.end, f"({found[1]} = {role})"
-            yield Fix(f"Bind `{found[1]}` to `{role}`", ((at, at, text),), problem)
+                at, text = use.protocol.span.end, f"({match[1]} = {role})"
+            yield Fix(f"Bind `{match[1]}` to `{role}`", ((at, at, text),), problem)
 
 
 def _migrating(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
@@ -262,7 +264,7 @@ def _guards(compiled: Compiled, start: int, end: int) -> Iterator[Fix]:
             continue
         place = message.clauses[0].span.start if message.clauses else message.span.end
         before = [one for one in messages if one.span.end <= message.span.start]
-        told = [one for one in before if one.receiver.span.text == message.sender.span.text]
-        for one in list(reversed(told))[:3]:
+        received = [one for one in before if one.receiver.span.text == message.sender.span.text]
+        for one in list(reversed(received))[:3]:
             text = f"after {one.name.text} " if message.clauses else f"  after {one.name.text}"
             yield Fix(f"Add `after {one.name.text}`", ((place, place, text),))

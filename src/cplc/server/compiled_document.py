@@ -16,12 +16,12 @@ from pygls import uris
 from cplc.compilation import Compilation, IsplCompilation, is_ispl
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
-from cplc.semantics.parameters import GIVEN
+from cplc.semantics.parameters import COMMAND_LINE
 from cplc.semantics.symbol_index import Declared, Index
 from cplc.server.lexical_tokens import Tokens
 from cplc.server.open_imports import Buffers, Stamp, recording, stamp
 from cplc.server.positions import Text, Units
-from cplc.settings import settings_places
+from cplc.settings import settings_paths
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
@@ -99,11 +99,11 @@ class Compiled:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that is wrong; with a value that was given, it is so at the protocol that cannot have it."""
-        found = (*self.compilation.diagnostics, *self.compilation.remarks)
+        reported = (*self.compilation.diagnostics, *self.compilation.remarks)
         if not self.compilation.parameters or not self.file.protocols:
-            return found
+            return reported
         here = self.file.protocols[-1].name.span
-        return tuple(replace(one, span=here) if one.span.source.name == GIVEN else one for one in found)
+        return tuple(replace(one, span=here) if one.span.source.name == COMMAND_LINE else one for one in reported)
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -151,7 +151,7 @@ def compiled(document: Document, buffers: Buffers, given: Given | None = None) -
 
 def _settings(path: Path | None) -> dict[str, Stamp]:
     """Return what the files are now that may say which warnings nobody wants."""
-    return {str(place): stamp(str(place), {}) for place in (settings_places(path.parent) if path else ())}
+    return {str(place): stamp(str(place), {}) for place in (settings_paths(path.parent) if path else ())}
 
 
 def _values(source: Source, given: Given) -> Mapping[str, str]:

@@ -75,17 +75,17 @@ def completion(compiled: Compiled, offset: int) -> list[CompletionItem]:
 
 def _ordered(items: Iterable[CompletionItem]) -> list[CompletionItem]:
     """Return each label once; editors sort, so the order is written down."""
-    found: dict[str, CompletionItem] = {}
+    by_label: dict[str, CompletionItem] = {}
     for item in items:
-        found.setdefault(item.label, item)
-    for number, item in enumerate(found.values()):
+        by_label.setdefault(item.label, item)
+    for number, item in enumerate(by_label.values()):
         item.sort_text = f"{number:04}"
-    return list(found.values())
+    return list(by_label.values())
 
 
 def _word(word: str, kind: CompletionItemKind = _Kinds.Keyword, detail: str | None = None) -> CompletionItem:
-    said = meaning(word)
-    documentation = None if said is None else MarkupContent(MarkupKind.Markdown, said)
+    explanation = meaning(word)
+    documentation = None if explanation is None else MarkupContent(MarkupKind.Markdown, explanation)
     return CompletionItem(word, kind=kind, detail=detail, documentation=documentation)
 
 
@@ -93,11 +93,13 @@ def _words(words: Iterable[str], kind: CompletionItemKind = _Kinds.Keyword) -> I
     return (_word(word, kind) for word in words)
 
 
-def _declared(found: Declared, label: str | None = None) -> CompletionItem:
-    text = head(found)
-    documentation = MarkupContent(MarkupKind.Markdown, "\n\n".join(part for part in (code(text), found.doc) if part))
-    name = label or found.name.text
-    return CompletionItem(name, kind=_ICONS[found.kind], detail=found.kind, documentation=documentation)
+def _declared(declaration: Declared, label: str | None = None) -> CompletionItem:
+    text = head(declaration)
+    documentation = MarkupContent(
+        MarkupKind.Markdown, "\n\n".join(part for part in (code(text), declaration.doc) if part)
+    )
+    name = label or declaration.name.text
+    return CompletionItem(name, kind=_ICONS[declaration.kind], detail=declaration.kind, documentation=documentation)
 
 
 def _paths(compiled: Compiled, written: str) -> Iterator[CompletionItem]:
@@ -133,16 +135,16 @@ class _Place:
     # --- what is known here
 
     def of(self, *kinds: Kind) -> Iterator[CompletionItem]:
-        return (_declared(found) for kind in kinds for found in self.known if found.kind == kind)
+        return (_declared(declared) for kind in kinds for declared in self.known if declared.kind == kind)
 
     def locals(self) -> Iterator[CompletionItem]:
         """Yield the variables of loops and quantifiers around the place, and the parameters of its message or macro."""
-        for found in self.compiled.index.declared.values():
-            if found.kind in ("loop variable", "argument") and self._is_around(found.node):
-                yield _declared(found)
-        for found in self.compiled.index.declared.values():
-            if found.kind == "payload" and found.inside is not None and self._is_around(found.inside.node):
-                yield _declared(found)
+        for declared in self.compiled.index.declared.values():
+            if declared.kind in ("loop variable", "argument") and self._is_around(declared.node):
+                yield _declared(declared)
+        for declared in self.compiled.index.declared.values():
+            if declared.kind == "payload" and declared.inside is not None and self._is_around(declared.inside.node):
+                yield _declared(declared)
         yield from self._bound_before()
 
     def _bound_before(self) -> Iterator[CompletionItem]:
@@ -171,9 +173,9 @@ class _Place:
 
     def visible(self, kind: Kind) -> Iterator[CompletionItem]:
         for name, places in self.compiled.index.visible.items():
-            found = self.compiled.index.declared.get(places[0])
-            if found is not None and found.kind == kind:
-                yield _declared(found, name)
+            declared = self.compiled.index.declared.get(places[0])
+            if declared is not None and declared.kind == kind:
+                yield _declared(declared, name)
 
     def macros(self) -> Iterator[CompletionItem]:
         yield from self.of("macro")
@@ -189,8 +191,8 @@ class _Place:
             return self._members()
         if at.last == "@":
             return self.roles()
-        if at.bracket and (found := self._in_bracket()) is not None:
-            return found
+        if at.bracket and (bracketed := self._in_bracket()) is not None:
+            return bracketed
         return self._in_agent() if at.block == "agent" else self._in_statement()
 
     def _imports(self) -> Iterator[CompletionItem]:
@@ -212,10 +214,10 @@ class _Place:
             elif token.text in "[(":
                 depth -= 1
             elif depth == 0 and token.kind == "word":
-                owner = next((found for found in self.known if found.name.text == token.text), None)
-                found = self.compiled.name_at(token.end)
-                if found is not None and found[0].end == token.end:
-                    owner = found[1]
+                owner = next((name for name in self.known if name.name.text == token.text), None)
+                name = self.compiled.name_at(token.end)
+                if name is not None and name[0].end == token.end:
+                    owner = name[1]
                 if owner is not None and owner.kind == "loop variable":
                     owner = self._family(owner)
                 if owner is not None and owner.kind in ("part", "role", "message"):
@@ -293,20 +295,20 @@ class _Place:
         bound = {one.text for one, sign in pairwise(self.at.since) if sign.text == "="}
         if used is None:
             return
-        for found in self.compiled.index.members(used):
-            if found.kind in ("role", "parameter") and found.name.text not in bound:
-                item = _declared(found)
-                item.insert_text = f"{found.name.text} = "
+        for member in self.compiled.index.members(used):
+            if member.kind in ("role", "parameter") and member.name.text not in bound:
+                item = _declared(member)
+                item.insert_text = f"{member.name.text} = "
                 yield item
 
     def used(self) -> Declared | None:
         """Return the protocol that the `use` at hand names."""
         words = "".join(token.text for token in self.at.since if token.kind == "word" or token.text == ".")
         for name, places in sorted(self.compiled.index.visible.items(), key=lambda pair: -len(pair[0])):
-            found = self.compiled.index.declared.get(places[0])
+            declared = self.compiled.index.declared.get(places[0])
             first = "".join(t.text for t in self.at.since).split("(")[0]
-            if found is not None and found.kind == "protocol" and name == first and words:
-                return found
+            if declared is not None and declared.kind == "protocol" and name == first and words:
+                return declared
         return None
 
     def _values(self) -> Iterator[CompletionItem]:
@@ -339,11 +341,11 @@ class _Place:
         yield from _words(("true", "false"), _Kinds.Constant)
 
     def _has(self, *kinds: Kind) -> bool:
-        return any(found.kind in kinds for found in self.known)
+        return any(declared.kind in kinds for declared in self.known)
 
-    def _is_own(self, found: Declared) -> bool:
+    def _is_own(self, declared: Declared) -> bool:
         """Whether it is a variable of the protocol's roles."""
-        return found.kind == "variable" and found.inside in self.known
+        return declared.kind == "variable" and declared.inside in self.known
 
     def _next(self) -> Iterator[CompletionItem]:
         """Yield the words that may stand after something complete."""
@@ -454,7 +456,7 @@ class _Place:
 
     def _operations(self, last: str) -> Iterator[CompletionItem]:
         if last in ("means", ","):
-            kinds = {found.kind for found in self.known}
+            kinds = {declared.kind for declared in self.known}
             verbs = (*(VERBS if kinds & {"commitment", "part"} or "claim" not in kinds else ()),)
             return _words(dict.fromkeys((*verbs, *(CLAIM_VERBS if "claim" in kinds else ()))), _Kinds.Method)
         if last in ALL_VERBS and not self.at.is_operand_before:

@@ -111,14 +111,14 @@ def _statement(before: Sequence[Token]) -> tuple[str, tuple[Token, ...]]:
 
 def _opening_braces(before: Sequence[Token]) -> dict[int, int]:
     """Return for each closing brace the position of the brace that it closes, in one pass."""
-    found: dict[int, int] = {}
+    openings: dict[int, int] = {}
     closing: list[int] = []
     for index, token in enumerate(before):
         if token.text == "}":
             closing.append(index)
         elif token.text == "{" and closing:
-            found[closing.pop()] = index
-    return found
+            openings[closing.pop()] = index
+    return openings
 
 
 def _from_arrow(keyword: str, backwards: list[Token]) -> tuple[str, tuple[Token, ...]]:

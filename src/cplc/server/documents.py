@@ -115,15 +115,15 @@ class Documents:
         """Return what is known of the text as it is now; None if there is none."""
         while (document := self.document(uri)) is not None:
             given = self.given(uri)
-            found = await self.run(partial(self._compiled, document, self.buffers, given))
+            result = await self.run(partial(self._compiled, document, self.buffers, given))
             if (uri not in self._open or self._open[uri] is document) and given == self.given(uri):
-                return found
+                return result
         return None
 
     async def protocol(self, uri: str) -> Compiled | None:
         """Return what is known of a text, unless it is in ISPL."""
-        found = await self.compiled(uri)
-        return found if isinstance(found, Compiled) else None
+        document = await self.compiled(uri)
+        return document if isinstance(document, Compiled) else None
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Work in the thread that compiles."""
@@ -131,20 +131,20 @@ class Documents:
 
     def _compiled(self, document: Document, buffers: Buffers, given: Given) -> Compiled | CompiledIspl:
         """Compile in the thread for that, unless it has been done."""
-        known = self._cache.get(document.uri)
-        if known is not None and known.document.source == document.source and known.is_current(buffers, given):
-            return known if known.document.version == document.version else replace(known, document=document)
-        found = compiled_ispl(document) if document.is_ispl else compiled(document, buffers, given)
-        self._cache[document.uri] = found
+        cached = self._cache.get(document.uri)
+        if cached is not None and cached.document.source == document.source and cached.is_current(buffers, given):
+            return cached if cached.document.version == document.version else replace(cached, document=document)
+        result = compiled_ispl(document) if document.is_ispl else compiled(document, buffers, given)
+        self._cache[document.uri] = result
         while len(self._cache) > MOST_FILES:
             del self._cache[next(iter(self._cache))]
-        return found
+        return result
 
     def dependents(self, uri: str) -> list[str]:
         """Return the open texts that may say something else now that a file has changed."""
         path = path_of(uri)
-        known = [found for found in tuple(self._cache.values()) if found.document.uri in self._open]
-        return [found.document.uri for found in known if found.document.uri != uri and path in found.reads]
+        cached = [entry for entry in tuple(self._cache.values()) if entry.document.uri in self._open]
+        return [entry.document.uri for entry in cached if entry.document.uri != uri and path in entry.reads]
 
     # --- what is in the workspace
 
@@ -153,13 +153,13 @@ class Documents:
         addresses = {path_of(document.uri) or document.uri: document.uri for document in self}
         for path in await self.run(partial(self._files, beside)):
             addresses.setdefault(path, uri_of(path))
-        found: list[Compiled] = []
+        result: list[Compiled] = []
         for uri in addresses.values():
             document = self.document(uri)
             if document is not None and is_wanted(document.text.text):
                 compiled_ = await self.protocol(uri)
-                found.extend([] if compiled_ is None else [compiled_])
-        return found
+                result.extend([] if compiled_ is None else [compiled_])
+        return result
 
     async def is_everything(self) -> bool:
         """Whether there are few enough files to look at all of them."""
@@ -167,12 +167,12 @@ class Documents:
 
     def _files(self, beside: Compiled | None) -> list[str]:
         """Return the protocols of the workspace and those in the folder of a file, which may be outside."""
-        found = dict.fromkeys(workspace_files(self.folders))
+        paths = dict.fromkeys(workspace_files(self.folders))
         if beside is not None and beside.document.path is not None:
             folder = os.path.dirname(beside.document.path)
             beside_it = files_below(folder, (".cpl",), lambda _: True)
-            found.update((path, None) for path in islice(beside_it, MOST_FILES))
-        return list(found)
+            paths.update((path, None) for path in islice(beside_it, MOST_FILES))
+        return list(paths)
 
     def warm_up(self) -> None:
         """Make what every text needs, the grammars above all, before there is one."""
@@ -184,13 +184,13 @@ class Documents:
 
 def workspace_files(folders: Iterable[str]) -> list[str]:
     """Return the protocols in these folders, hidden ones and those of other tools left out."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for folder in folders:
         for path in files_below(folder, (".cpl",), lambda name: name.startswith(".") or name in _SKIPPED):
-            found[path] = None
-            if len(found) > MOST_FILES:
-                return list(found)
-    return list(found)
+            paths[path] = None
+            if len(paths) > MOST_FILES:
+                return list(paths)
+    return list(paths)
 
 
 def _worker() -> ThreadPoolExecutor:

@@ -49,10 +49,10 @@ def add_verification(server: Server) -> None:
     @server.command(verdicts.RESULTS)
     def results(*arguments: Any) -> Any:
         """Return all that was verified of a file, for a panel."""
-        known = server.verdicts.known.get(_three(arguments)[0], {})
+        cached = server.verdicts.known.get(_three(arguments)[0], {})
         return [
             {"protocol": protocol, "name": name, "time": one.time, "results": list(one.results)}
-            for (protocol, name), one in known.items()
+            for (protocol, name), one in cached.items()
         ]
 
     @server.command(verdicts.ASKED)
@@ -90,8 +90,8 @@ def add_parameters(server: Server) -> None:
         protocol = None if compiled is None else parameters.protocol_named(compiled, name)
         if compiled is None or protocol is None:
             raise refused(f"there is no protocol `{name}`" if name else "there is no protocol")
-        wanted = arguments[2] if len(arguments) > 2 else None
-        values = None if wanted is None else {name: parameters.text(value) for name, value in plain(wanted).items()}
+        given = arguments[2] if len(arguments) > 2 else None
+        values = None if given is None else {name: parameters.text(value) for name, value in plain(given).items()}
         try:
             check = partial(parameters.check, compiled, protocol.name.text, values or {}, documents.buffers)
             await documents.run(check)
@@ -103,12 +103,12 @@ def add_parameters(server: Server) -> None:
         return [] if now is None else parameters.listed(now, protocol.name.text)
 
 
-def plain(said: Any) -> dict[str, Any]:
+def plain(value: Any) -> dict[str, Any]:
     """Return an object of JSON as a dictionary, however it was read; what is none is an empty one."""
-    if isinstance(said, dict):
-        return said
-    fields = getattr(said, "_asdict", None)
-    return dict(fields()) if fields is not None else dict(getattr(said, "__dict__", {}))
+    if isinstance(value, dict):
+        return value
+    fields = getattr(value, "_asdict", None)
+    return dict(fields()) if fields is not None else dict(getattr(value, "__dict__", {}))
 
 
 def _page(title: str, verdict: verdicts.Verdict) -> dict[str, str]:

@@ -23,21 +23,21 @@ _KINDS = {
 
 def hover(compiled: Compiled, offset: int, verdict: str | None) -> Hover | None:
     """Return what there is to say; ``verdict`` is what is known of the property there."""
-    found = compiled.name_at(offset)
-    if found is not None:
-        span, declared = found
+    name = compiled.name_at(offset)
+    if name is not None:
+        span, declared = name
         return _hover(compiled, span.start, span.end, "\n\n".join(_of_name(compiled, declared, verdict)))
     token = compiled.tokens.at(offset)
     if token is None or token.kind not in ("word", "sign") or compiled.tokens.inside(offset):
         return None
-    said = meaning(token.text)
-    if said is None:
+    explanation = meaning(token.text)
+    if explanation is None:
         return None
-    return _hover(compiled, token.start, token.end, "\n\n".join(part for part in (said, verdict) if part))
+    return _hover(compiled, token.start, token.end, "\n\n".join(part for part in (explanation, verdict) if part))
 
 
-def _hover(compiled: Compiled, start: int, end: int, said: str) -> Hover:
-    return Hover(MarkupContent(MarkupKind.Markdown, said), compiled.text.range(start, end))
+def _hover(compiled: Compiled, start: int, end: int, markdown: str) -> Hover:
+    return Hover(MarkupContent(MarkupKind.Markdown, markdown), compiled.text.range(start, end))
 
 
 def _of_name(compiled: Compiled, declared: Declared, verdict: str | None) -> Iterator[str]:
@@ -86,11 +86,11 @@ def head(declared: Declared) -> str:
 def _lifecycle(compiled: Compiled, declared: Declared) -> Iterator[str]:
     """Say which messages change the commitment or claim, and how."""
     table = OPERATIONS if declared.kind == "commitment" else CLAIM_OPERATIONS
-    found = [effect for effect in effects(compiled) if effect.on is declared]
-    if not found:
+    relevant = [effect for effect in effects(compiled) if effect.on is declared]
+    if not relevant:
         yield f"No message performs an operation on this {declared.kind}."
         return
-    rows = [_row(effect, table) for effect in found]
+    rows = [_row(effect, table) for effect in relevant]
     yield "\n".join(("| Message | Operation | From | To |", "| --- | --- | --- | --- |", *dict.fromkeys(rows)))
 
 

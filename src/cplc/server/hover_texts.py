@@ -178,8 +178,8 @@ def meaning(word: str) -> str | None:
     for group in (CLAUSES, DECLARATIONS, CONTEXTUAL):
         if word in group:
             return group[word]
-    if (said := OPERATORS.get(word) or SIGNS.get(word)) is not None:
-        return said if said.startswith("`") else f"`{word}`: {said}"
+    if (explanation := OPERATORS.get(word) or SIGNS.get(word)) is not None:
+        return explanation if explanation.startswith("`") else f"`{word}`: {explanation}"
     if word in STATES:
         return f"`{word}(c)`: {STATES[word]}"
     if word in OPERATIONS or word in CLAIM_OPERATIONS:

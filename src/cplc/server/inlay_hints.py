@@ -15,11 +15,11 @@ from cplc.syntax import ast
 
 def hints(compiled: Compiled, start: int, end: int) -> list[InlayHint]:
     """Return the hints between two offsets, in the order of the text."""
-    found = [hint for hint in _all(compiled) if start <= hint[0] <= end]
+    visible = [hint for hint in _all(compiled) if start <= hint[0] <= end]
     text = compiled.text
     return [
         InlayHint(text.position(at), label, kind, padding_left=label[0] not in "=:", padding_right=label.endswith(":"))
-        for at, label, kind in sorted(dict.fromkeys(found), key=lambda hint: hint[0])
+        for at, label, kind in sorted(dict.fromkeys(visible), key=lambda hint: hint[0])
     ]
 
 
@@ -49,9 +49,9 @@ def _all(compiled: Compiled) -> Iterator[_Hint]:
 def _chooser(compiled: Compiled, choice: ast.Choice, members: tuple[ast.Ref, ...]) -> Iterator[_Hint]:
     """Say who may send what is chosen from."""
     senders = {
-        found.node.sender.span.text
+        target.node.sender.span.text
         for ref in members
-        if (found := meant(compiled, ref)) is not None and isinstance(found.node, ast.Message)
+        if (target := meant(compiled, ref)) is not None and isinstance(target.node, ast.Message)
     }
     if len(senders) == 1:
         yield choice.span.end, f"{senders.pop()} chooses", None
@@ -59,8 +59,8 @@ def _chooser(compiled: Compiled, choice: ast.Choice, members: tuple[ast.Ref, ...
 
 def _parties(compiled: Compiled, operation: ast.Operation) -> Iterator[_Hint]:
     """Say who is bound to whom by what an operation is performed on."""
-    found = meant(compiled, operation.subject)
-    match None if found is None else found.node:
+    target = meant(compiled, operation.subject)
+    match None if target is None else target.node:
         case ast.Commitment(_, first, second) | ast.Claim(_, first, second):
             yield operation.subject.span.end, f"{first.span.text} → {second.span.text}", InlayHintKind.Type
         case _:
@@ -70,10 +70,10 @@ def _parties(compiled: Compiled, operation: ast.Operation) -> Iterator[_Hint]:
 def _arguments(compiled: Compiled, call: ast.Call) -> Iterator[_Hint]:
     """Name the parameters of a macro that takes several."""
     target = compiled.index.uses.get(call.name.span)
-    found = None if target is None else compiled.index.declared.get(target)
-    if found is None or not isinstance(found.node, ast.Define) or len(call.arguments) < 2:
+    declared = None if target is None else compiled.index.declared.get(target)
+    if declared is None or not isinstance(declared.node, ast.Define) or len(call.arguments) < 2:
         return
-    for parameter, argument in zip(found.node.parameters, call.arguments, strict=False):
+    for parameter, argument in zip(declared.node.parameters, call.arguments, strict=False):
         if argument.span.text != parameter.text:
             yield argument.span.start, f"{parameter.text}:", InlayHintKind.Parameter
 
@@ -85,19 +85,19 @@ def _defaults(compiled: Compiled, use: ast.Use) -> Iterator[_Hint]:
     if used is None or not isinstance(used.node, ast.Protocol):
         return
     given = {argument.name.text for argument in use.arguments}
-    left = [p for p in used.node.parameters if p.name.text not in given and p.default is not None]
-    if left:
-        shown = ", ".join(f"{p.name.text} = {p.default.span.text}" for p in left if p.default is not None)
+    omitted = [p for p in used.node.parameters if p.name.text not in given and p.default is not None]
+    if omitted:
+        shown = ", ".join(f"{p.name.text} = {p.default.span.text}" for p in omitted if p.default is not None)
         yield use.span.end, shown, InlayHintKind.Parameter
 
 
 def _size(compiled: Compiled, ref: ast.Ref) -> Iterator[_Hint]:
     """Show the value of a parameter that says how many there are."""
-    found = meant(compiled, ref)
-    value = None if found is None else _value(compiled, found)
+    target = meant(compiled, ref)
+    value = None if target is None else _value(compiled, target)
     if value is not None:
         yield ref.span.end, f"= {value}", InlayHintKind.Parameter
 
 
-def _value(compiled: Compiled, found: Declared) -> str | None:
-    return parameter_value(compiled, found) if found.kind == "parameter" else None
+def _value(compiled: Compiled, declared: Declared) -> str | None:
+    return parameter_value(compiled, declared) if declared.kind == "parameter" else None

@@ -22,16 +22,16 @@ from cplc.syntax.ast import Name
 def document_symbols(compiled: CompiledIspl) -> list[DocumentSymbol]:
     """Return the agents with what they declare, the propositions, the groups and the formulas."""
     file = compiled.reading.file
-    found = [
+    symbols = [
         _symbol(compiled, agent.name, SymbolKind.Class, agent.span, list(_of_agent(compiled, agent)))
         for agent in file.agents
     ]
-    found += [_symbol(compiled, one.name, SymbolKind.Boolean, one.span) for one in file.propositions]
-    found += [_symbol(compiled, one.name, SymbolKind.Array, one.span) for one in file.groups]
+    symbols += [_symbol(compiled, one.name, SymbolKind.Boolean, one.span) for one in file.propositions]
+    symbols += [_symbol(compiled, one.name, SymbolKind.Array, one.span) for one in file.groups]
     for number, specification in enumerate(file.specifications, 1):
         name = Name(f"formula {number}", span=specification.span)
-        found.append(_symbol(compiled, name, SymbolKind.Method, specification.span))
-    return sorted(found, key=lambda symbol: (symbol.range.start.line, symbol.range.start.character))
+        symbols.append(_symbol(compiled, name, SymbolKind.Method, specification.span))
+    return sorted(symbols, key=lambda symbol: (symbol.range.start.line, symbol.range.start.character))
 
 
 def _of_agent(compiled: CompiledIspl, agent: ast.Agent) -> Iterator[DocumentSymbol]:
@@ -92,20 +92,22 @@ class _Names:
 def definition(compiled: CompiledIspl, offset: int) -> Location | None:
     """Return where the name at an offset is declared."""
     for name, parent, names in _written(compiled):
-        if name.span.start <= offset <= name.span.end and (found := _meant(names, parent, name)) is not None:
-            return Location(compiled.document.uri, compiled.text.of(found))
+        if name.span.start <= offset <= name.span.end and (declared := _meant(names, parent, name)) is not None:
+            return Location(compiled.document.uri, compiled.text.of(declared))
     return None
 
 
 def occurrences(compiled: CompiledIspl, offset: int) -> tuple[Span, tuple[Span, ...]] | None:
     """Return where the name at an offset is declared, and all its places, in their order."""
-    meant = [(name.span, found) for name, parent, names in _written(compiled) if (found := _meant(names, parent, name))]
-    here = [found for span, found in meant if span.start <= offset <= span.end]
-    here += [found for _, found in meant if found.start <= offset <= found.end]
+    meant = [
+        (name.span, target) for name, parent, names in _written(compiled) if (target := _meant(names, parent, name))
+    ]
+    here = [target for span, target in meant if span.start <= offset <= span.end]
+    here += [target for _, target in meant if target.start <= offset <= target.end]
     if not here:
         return None
     declared = here[0]
-    places = {declared, *(span for span, found in meant if found == declared)}
+    places = {declared, *(span for span, target in meant if target == declared)}
     return declared, tuple(sorted(places, key=lambda span: span.start))
 
 
@@ -143,8 +145,8 @@ def _meant(names: _Names, parent: object, name: Name) -> Span | None:
         case ast.Ref(owner, last) | ast.Acts(owner, last) if owner is not None:
             if last is name:
                 return names.found(name, owner.text)
-            found = names.agent_called(name.text)
-            return found.name.span if found else None
+            agent = names.agent_called(name.text)
+            return agent.name.span if agent else None
         case ast.Acts(None, _) | ast.ProtocolLine():
             return names.action(names.agent, name.text)
         case ast.Prop() | ast.Knows() | ast.Enforces() | ast.Commits() | ast.Group() | ast.ColourAtom():

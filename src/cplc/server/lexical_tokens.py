@@ -43,11 +43,11 @@ class Tokens:
         scanned = scan(self.source)
         text = self.source.text
         comments = [Token("comment", text[start:end], start, end) for start, end in scanned.comments]
-        found: list[Token] = []
+        tokens: list[Token] = []
         for match in _TOKEN.finditer(scanned.text):
             kind: Kind = match.lastgroup or "sign"  # type: ignore[assignment]
-            found.append(Token(kind, text[match.start() : match.end()], match.start(), match.end()))
-        return tuple(sorted((*comments, *found), key=lambda token: token.start))
+            tokens.append(Token(kind, text[match.start() : match.end()], match.start(), match.end()))
+        return tuple(sorted((*comments, *tokens), key=lambda token: token.start))
 
     @cached_property
     def code(self) -> tuple[Token, ...]:

@@ -63,5 +63,5 @@ def conditions(node: object) -> list[object]:
 def mentions(compiled: Compiled, node: object) -> list[tuple[Declared, Span]]:
     """Return the messages, facts, commitments and claims that the conditions of a declaration mention, and where."""
     refs = [part for condition in conditions(node) for part in walk(condition) if isinstance(part, ast.Ref)]
-    found = [(declared, ref.span) for ref in refs if (declared := meant(compiled, ref)) is not None]
-    return [pair for pair in found if pair[0].kind in ("message", "fact", "commitment", "claim")]
+    references = [(declared, ref.span) for ref in refs if (declared := meant(compiled, ref)) is not None]
+    return [pair for pair in references if pair[0].kind in ("message", "fact", "commitment", "claim")]

@@ -37,15 +37,15 @@ class Refused(Exception):
 
 def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
     """Return where the name at an offset is declared, or the file that is imported there."""
-    for wanted in compiled.index.imports:
-        span = wanted.node.span
-        if span.source is compiled.source and span.start <= offset <= span.end and wanted.source is not None:
+    for imported in compiled.index.imports:
+        span = imported.node.span
+        if span.source is compiled.source and span.start <= offset <= span.end and imported.source is not None:
             start = Range(Position(0, 0), Position(0, 0))
-            return [LocationLink(uri_of(wanted.source.name), start, start, compiled.range(span))]
-    found = compiled.name_at(offset)
-    if found is None:
+            return [LocationLink(uri_of(imported.source.name), start, start, compiled.range(span))]
+    name = compiled.name_at(offset)
+    if name is None:
         return None
-    span, declared = found
+    span, declared = name
     target = declared
     if declared.kind == "part" and (used := compiled.index.uses.get(span)) in compiled.index.declared:
         target = compiled.index.declared[used]  # `use P` without `as`: where P is declared says more
@@ -56,24 +56,24 @@ def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
 
 def links(compiled: Compiled) -> list[DocumentLink]:
     """Return the files that are imported, as links."""
-    found: list[DocumentLink] = []
-    for wanted in compiled.index.imports:
-        if wanted.node.span.source is compiled.source and wanted.source is not None:
-            text = wanted.node.span.text
-            at = text.find(wanted.node.target)
+    result: list[DocumentLink] = []
+    for imported in compiled.index.imports:
+        if imported.node.span.source is compiled.source and imported.source is not None:
+            text = imported.node.span.text
+            at = text.find(imported.node.target)
             if at >= 0:
-                start = wanted.node.span.start + at
-                range_ = compiled.text.range(start, start + len(wanted.node.target))
-                found.append(DocumentLink(range_, uri_of(wanted.source.name)))
-    return found
+                start = imported.node.span.start + at
+                range_ = compiled.text.range(start, start + len(imported.node.target))
+                result.append(DocumentLink(range_, uri_of(imported.source.name)))
+    return result
 
 
 def highlights(compiled: Compiled, offset: int) -> list[DocumentHighlight]:
     """Return the places of the name in this file; its declaration counts as written."""
-    found = compiled.name_at(offset)
-    if found is None:
+    name = compiled.name_at(offset)
+    if name is None:
         return []
-    declared = found[1].span
+    declared = name[1].span
     kinds = DocumentHighlightKind
     return [
         DocumentHighlight(compiled.range(span), kinds.Write if span == declared else kinds.Read)
@@ -94,23 +94,23 @@ def place(span: Span) -> Place:
 
 def occurrences(declared: Span, programs: Iterable[Compiled]) -> dict[Place, Span]:
     """Return every place of a name, in all the programs that know it."""
-    wanted = place(declared)
-    found: dict[Place, Span] = {wanted: declared}
+    declared_place = place(declared)
+    spans: dict[Place, Span] = {declared_place: declared}
     for program in programs:
         for here in program.index.declared:
-            if place(here) == wanted:
-                found.update((place(span), span) for span in program.index.occurrences(here))
-    return found
+            if place(here) == declared_place:
+                spans.update((place(span), span) for span in program.index.occurrences(here))
+    return spans
 
 
 def references(
     compiled: Compiled, offset: int, programs: Iterable[Compiled], *, with_declaration: bool
 ) -> list[tuple[str, Range]]:
     """Return the places of the name as the names of sources and ranges."""
-    found = compiled.name_at(offset)
-    if found is None:
+    name = compiled.name_at(offset)
+    if name is None:
         return []
-    declared = found[1].span
+    declared = name[1].span
     places = occurrences(declared, [compiled, *programs])
     return [
         (span.source.name, compiled.range(span))
@@ -119,8 +119,8 @@ def references(
     ]
 
 
-def located(found: Iterable[tuple[str, Range]], uri_of_name: dict[str, str]) -> list[Location]:
-    return [Location(uri_of_name.get(name, uri_of(name)), range_) for name, range_ in found]
+def located(ranges: Iterable[tuple[str, Range]], uri_of_name: dict[str, str]) -> list[Location]:
+    return [Location(uri_of_name.get(name, uri_of(name)), range_) for name, range_ in ranges]
 
 
 # --- another name
@@ -128,17 +128,17 @@ def located(found: Iterable[tuple[str, Range]], uri_of_name: dict[str, str]) -> 
 
 def renamable(compiled: Compiled, offset: int) -> tuple[Span, Declared]:
     """Return the name that may be changed, or refuse."""
-    found = compiled.name_at(offset)
-    if found is None:
+    name = compiled.name_at(offset)
+    if name is None:
         token = compiled.tokens.at(offset)
         is_word = token is not None and token.kind == "word" and not compiled.tokens.inside(offset)
         raise Refused(
             f"`{token.text}` is a word of the language, or nothing declares it" if token and is_word else "No name here"
         )
     library = str(shipped("stdlib").resolve()) + os.sep
-    if os.path.realpath(found[1].span.source.name).startswith(library):
-        raise Refused(f"`{found[1].name.text}` belongs to the standard library")
-    return found
+    if os.path.realpath(name[1].span.source.name).startswith(library):
+        raise Refused(f"`{name[1].name.text}` belongs to the standard library")
+    return name
 
 
 def renamed(
@@ -173,9 +173,9 @@ def _must_be_read(program: Compiled, name: str) -> None:
     if not any(problem.code == SYNTAX.code for problem in program.diagnostics):
         return
     index = program.index
-    known = {(span.source.name, span.start) for span in (*index.uses, *index.declared)}
+    places = {(span.source.name, span.start) for span in (*index.uses, *index.declared)}
     for token in program.tokens.code:
-        if token.kind == "word" and token.text == name and (program.source.name, token.start) not in known:
+        if token.kind == "word" and token.text == name and (program.source.name, token.start) not in places:
             where = _shown(Span(program.source, token.start, token.end))
             raise Refused(f"`{name}` may be meant in {where}, which cannot be read: mend the mistakes there first")
 
@@ -194,15 +194,15 @@ def _must_mean_the_same(
     document = Document(before.document.uri, Text(text, before.text.units), before.document.version)
     after = compiled(document, {**buffers, **texts})
     errors = [problem for problem in after.diagnostics if problem.is_error]
-    known = {problem.code for problem in before.diagnostics if problem.is_error}
+    old_codes = {problem.code for problem in before.diagnostics if problem.is_error}
     for problem in errors:
-        if problem.code not in known or len(errors) > sum(one.is_error for one in before.diagnostics):
+        if problem.code not in old_codes or len(errors) > sum(one.is_error for one in before.diagnostics):
             raise Refused(f"`{name}` cannot be the name: {problem.message} ({_shown(problem.span)})")
     shift = _Shift(places, len(name))
     expected = {(shift(place(span)), shift(place(target))) for span, target in before.index.uses.items()}
-    found = {(place(span), place(target)) for span, target in after.index.uses.items()}
-    if expected != found:
-        odd = min(expected ^ found)[0]
+    uses = {(place(span), place(target)) for span, target in after.index.uses.items()}
+    if expected != uses:
+        odd = min(expected ^ uses)[0]
         raise Refused(f"`{name}` would change what is meant at {_where(odd, after)}")
 
 
@@ -236,10 +236,12 @@ def _where(where: Place, program: Compiled) -> str:
     return os.path.basename(where[0])
 
 
-def edit(found: dict[str, list[Span]], name: str, current: Compiled, uri_of_name: dict[str, str]) -> WorkspaceEdit:
+def edit(
+    spans_by_file: dict[str, list[Span]], name: str, current: Compiled, uri_of_name: dict[str, str]
+) -> WorkspaceEdit:
     """Return the change of all places as the protocol has it."""
     changes: dict[str, list[TextEdit]] = {}
-    for source, spans in found.items():
+    for source, spans in spans_by_file.items():
         uri = uri_of_name.get(source, uri_of(source))
         changes[uri] = [TextEdit(current.range(span), name) for span in spans]
     return WorkspaceEdit(changes=changes)

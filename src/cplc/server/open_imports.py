@@ -25,10 +25,10 @@ def stamp(path: str, buffers: Buffers) -> Stamp:
     if path in buffers:
         return buffers[path]
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=64)

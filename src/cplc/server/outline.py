@@ -32,9 +32,9 @@ _INNER = frozenset({"variable", "payload", "parameter", "import"})
 
 def document_symbols(compiled: Compiled) -> list[DocumentSymbol]:
     """Return what the file declares, as a tree."""
-    found = [one for one in compiled.index.declared.values() if one.span.source is compiled.source]
+    declarations = [one for one in compiled.index.declared.values() if one.span.source is compiled.source]
     by_owner: dict[Declared | None, list[Declared]] = {}
-    for one in sorted(found, key=lambda one: one.span.start):
+    for one in sorted(declarations, key=lambda one: one.span.start):
         if one.kind in _KINDS:
             by_owner.setdefault(one.inside, []).append(one)
 
@@ -76,8 +76,8 @@ def _detail(one: Declared) -> str | None:
 
 def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[WorkspaceSymbol]:
     """Return what the programs declare and has the letters of the query in their order."""
-    wanted = query.lower()
-    found: dict[tuple[str, int], WorkspaceSymbol] = {}
+    pattern = query.lower()
+    symbols: dict[tuple[str, int], WorkspaceSymbol] = {}
     for program in programs:
         for one in program.index.declared.values():
             is_own = one.span.source is program.source and one.kind not in (
@@ -86,28 +86,28 @@ def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[Workspac
                 "parameter",
                 "import",
             )
-            if is_own and one.kind in _KINDS and _matches(wanted, one.name.text.lower()):
+            if is_own and one.kind in _KINDS and _matches(pattern, one.name.text.lower()):
                 location = Location(program.document.uri, program.text.of(one.span))
                 owner = one.inside.name.text if one.inside else None
                 symbol = WorkspaceSymbol(location, one.name.text, _KINDS[one.kind], container_name=owner)
-                found.setdefault((one.span.source.name, one.span.start), symbol)
-    return list(found.values())[:1000]
+                symbols.setdefault((one.span.source.name, one.span.start), symbol)
+    return list(symbols.values())[:1000]
 
 
-def _matches(wanted: str, name: str) -> bool:
+def _matches(pattern: str, name: str) -> bool:
     letters = iter(name)
-    return all(letter in letters for letter in wanted)
+    return all(letter in letters for letter in pattern)
 
 
 def folding(compiled: Compiled) -> list[FoldingRange]:
     """Return blocks, comments, imports and long declarations."""
     text = compiled.text
-    found: dict[tuple[int, int], FoldingRange] = {}
+    ranges: dict[tuple[int, int], FoldingRange] = {}
 
     def add(start: int, end: int, kind: FoldingRangeKind | None, *, closing: bool = False) -> None:
         first, last = text.position(start).line, text.position(end).line - closing
         if last > first:
-            found.setdefault((first, last), FoldingRange(first, last, kind=kind))
+            ranges.setdefault((first, last), FoldingRange(first, last, kind=kind))
 
     for start, end in compiled.tokens.brackets:
         add(start, end - 1, None, closing=True)
@@ -126,7 +126,7 @@ def folding(compiled: Compiled) -> list[FoldingRange]:
         is_block = isinstance(one.node, ast.Protocol | ast.For)
         if one.span.source is compiled.source and not is_block and hasattr(one.node, "span"):
             add(one.node.span.start, one.node.span.end, None)
-    return [found[key] for key in sorted(found)]
+    return [ranges[key] for key in sorted(ranges)]
 
 
 def selection(compiled: Compiled, offset: int) -> SelectionRange:
@@ -158,8 +158,8 @@ def selection(compiled: Compiled, offset: int) -> SelectionRange:
 
 def _nested(spans: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return ranges each inside the one before; those that overlap otherwise are left out."""
-    kept: list[tuple[int, int]] = []
+    nested: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
-        if not kept or (kept[-1][0] <= start and end <= kept[-1][1]):
-            kept.append((start, end))
-    return kept
+        if not nested or (nested[-1][0] <= start and end <= nested[-1][1]):
+            nested.append((start, end))
+    return nested

@@ -9,7 +9,7 @@ from typing import Any, Final
 from lsprotocol.types import CodeLens, Command
 
 from cplc.compilation import Compilation
-from cplc.semantics.parameters import GIVEN
+from cplc.semantics.parameters import COMMAND_LINE
 from cplc.server.compiled_document import Compiled, Given
 from cplc.server.open_imports import Buffers, recording
 from cplc.syntax import ast
@@ -24,13 +24,13 @@ class NotFit(Exception):
     """Why a parameter cannot have a value, as a sentence."""
 
 
-def read(wanted: object) -> Given:
+def read(settings: object) -> Given:
     """Return what a client says of parameters; what is not understood is left out, as its other settings are."""
-    if not isinstance(wanted, dict):
+    if not isinstance(settings, dict):
         return {}
     return {
         str(protocol): {str(name): text(value) for name, value in values.items()}
-        for protocol, values in wanted.items()
+        for protocol, values in settings.items()
         if isinstance(values, dict)
     }
 
@@ -58,8 +58,8 @@ def listed(compiled: Compiled, name: str | None) -> list[dict[str, str | None]]:
 
 
 def protocol_named(compiled: Compiled, name: str | None) -> ast.Protocol | None:
-    found = [one for one in compiled.file.protocols if name is None or one.name.text == name]
-    return found[-1] if found else None
+    protocols = [one for one in compiled.file.protocols if name is None or one.name.text == name]
+    return protocols[-1] if protocols else None
 
 
 def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers: Buffers) -> None:
@@ -68,7 +68,7 @@ def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers:
     load = recording(compiled.document.path, buffers, {})
     tried = Compilation(compiled.source, path, values, protocol=protocol, load=load)
     for problem in tried.diagnostics:
-        if problem.span.source.name == GIVEN:
+        if problem.span.source.name == COMMAND_LINE:
             raise NotFit(". ".join((problem.message, *(note.message for note in problem.notes if note.span is None))))
     before = replace(tried, parameters={})
     if before.ok and not tried.ok:
@@ -77,7 +77,7 @@ def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers:
 
 def lenses(compiled: Compiled) -> list[CodeLens]:
     """Return what stands above protocols that have parameters, for a client that can ask for values."""
-    found = []
+    result = []
     for protocol in compiled.file.protocols:
         given = compiled.given.get(protocol.name.text, {})
         shown = ", ".join(
@@ -88,5 +88,5 @@ def lenses(compiled: Compiled) -> list[CodeLens]:
             arguments: list[Any] = [compiled.document.uri, protocol.name.text]
             changed = " (given)" if given else ""
             range_ = compiled.text.of(protocol.name.span)
-            found.append(CodeLens(range_, Command(f"{shown}{changed}", ASK, arguments=arguments)))
-    return found
+            result.append(CodeLens(range_, Command(f"{shown}{changed}", ASK, arguments=arguments)))
+    return result

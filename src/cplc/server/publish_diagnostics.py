@@ -33,20 +33,20 @@ _SEVERITIES: Final = {
 
 def by_file(compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str]) -> dict[str, list[Diagnostic]]:
     """Return what there is to say, by address; of the file itself even if it is nothing."""
-    told: dict[str, list[Diagnostic]] = {compiled.document.uri: []}
-    for found in dict.fromkeys(compiled.diagnostics):
-        is_here = found.span.source.name == compiled.source.name
-        uri = compiled.document.uri if is_here else uri_of_name(found.span.source.name)
-        listed = told.setdefault(uri, [])
+    reports: dict[str, list[Diagnostic]] = {compiled.document.uri: []}
+    for diagnostic in dict.fromkeys(compiled.diagnostics):
+        is_here = diagnostic.span.source.name == compiled.source.name
+        uri = compiled.document.uri if is_here else uri_of_name(diagnostic.span.source.name)
+        listed = reports.setdefault(uri, [])
         if len(listed) < MOST:
-            listed.append(_diagnostic(compiled, found, uri_of_name))
-    return told
+            listed.append(_diagnostic(compiled, diagnostic, uri_of_name))
+    return reports
 
 
-def _diagnostic(compiled: Compiled | CompiledIspl, found: Found, uri_of_name: Callable[[str], str]) -> Diagnostic:
+def _diagnostic(compiled: Compiled | CompiledIspl, problem: Found, uri_of_name: Callable[[str], str]) -> Diagnostic:
     related = []
-    lines = [found.message]
-    for note in found.notes:
+    lines = [problem.message]
+    for note in problem.notes:
         if note.span is None or not note.span.source.text:
             lines.append(note.message.removeprefix("hint: "))
         else:
@@ -54,15 +54,15 @@ def _diagnostic(compiled: Compiled | CompiledIspl, found: Found, uri_of_name: Ca
             uri = compiled.document.uri if is_here else uri_of_name(note.span.source.name)
             text = _text(compiled, note.span.source)
             related.append(DiagnosticRelatedInformation(Location(uri, text.of(note.span)), note.message))
-    page = shipped("rules") / f"{found.code}.md"
+    page = shipped("rules") / f"{problem.code}.md"
     return Diagnostic(
-        _text(compiled, found.span.source).of(found.span),
+        _text(compiled, problem.span.source).of(problem.span),
         "\n".join(lines),
-        severity=_SEVERITIES[found.severity],
-        code=found.code,
+        severity=_SEVERITIES[problem.severity],
+        code=problem.code,
         code_description=CodeDescription(uri_of(str(page))),
         source="cplc",
-        tags=[DiagnosticTag.Unnecessary] if found.code == rules.UNUSED.code else None,
+        tags=[DiagnosticTag.Unnecessary] if problem.code == rules.UNUSED.code else None,
         related_information=related or None,
     )
 
@@ -73,7 +73,7 @@ def _text(compiled: Compiled | CompiledIspl, source: Source) -> Text:
 
 def united(reports: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
     """Return what several files say of one that they import, each thing once."""
-    kept: list[Diagnostic] = []
+    distinct: list[Diagnostic] = []
     for report in reports:
-        kept.extend(one for one in report if one not in kept)
-    return kept
+        distinct.extend(one for one in report if one not in distinct)
+    return distinct

@@ -41,8 +41,8 @@ def semantic_tokens(compiled: Compiled, start: int = 0, end: int | None = None) 
     for token in compiled.tokens.everything:
         if token.end < start or (end is not None and token.start > end):
             continue
-        found = places.get(token.start) if token.kind == "word" else None
-        kind, declares = found or (_kind(token), False)
+        declared = places.get(token.start) if token.kind == "word" else None
+        kind, declares = declared or (_kind(token), False)
         if kind is None:
             continue
         for at, length in _lines(compiled, token):

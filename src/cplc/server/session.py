@@ -89,22 +89,22 @@ class Server(LanguageServer):
         return task
 
     async def _publish(self, uri: str) -> None:
-        found = await self.documents.compiled(uri)
-        if found is None or uri not in self.documents:
+        compiled = await self.documents.compiled(uri)
+        if compiled is None or uri not in self.documents:
             return
         before = self._told.get(uri, {})
-        self._told[uri] = by_file(found, self.documents.uri_of)
-        self._say(uri, self._told[uri][uri], found.document.version)
+        self._told[uri] = by_file(compiled, self.documents.uri_of)
+        self._say(uri, self._told[uri][uri], compiled.document.version)
         for other in {*before, *self._told[uri]} - {uri}:
             self._say_of_imported(other)
 
-    def _say(self, uri: str, told: list[lsp.Diagnostic], version: int | None = None) -> None:
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, told, version))
+    def _say(self, uri: str, diagnostics: list[lsp.Diagnostic], version: int | None = None) -> None:
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def _say_of_imported(self, uri: str) -> None:
         """Say what the open texts say of one that they import, if it does not speak for itself."""
         if uri not in self.documents:
-            self._say(uri, united(told[uri] for told in self._told.values() if uri in told))
+            self._say(uri, united(reports[uri] for reports in self._told.values() if uri in reports))
 
     def changed(self, uri: str) -> None:
         """See to a text that has changed, and to those that read it."""
@@ -149,44 +149,46 @@ class Server(LanguageServer):
         task = self._start(self._verify(compiled, protocol, name))
         self._jobs.setdefault(uri, []).append(task)
         try:
-            said: dict[str, Any] = await asyncio.shield(task)
+            outcome: dict[str, Any] = await asyncio.shield(task)
         except asyncio.CancelledError:
             task.cancel()
-            said = {"end": "the run was cancelled", "results": []}
+            outcome = {"end": "the run was cancelled", "results": []}
         finally:
             self._jobs[uri].remove(task)
-        return said
+        return outcome
 
     async def _verify(
         self, compiled: Compiled | CompiledIspl, protocol: str | None, name: str | None
     ) -> dict[str, Any]:
         uri, texts = compiled.document.uri, texts_of(compiled)
         protocols = compiled.file.protocols if isinstance(compiled, Compiled) else ()
-        wanted = protocol or (protocols[-1].name.text if protocols else "")
+        protocol_name = protocol or (protocols[-1].name.text if protocols else "")
         results: list[Any] = []
         end: str | None = None
         async with (
             self._locks.setdefault(uri, asyncio.Lock()),
-            self._shown(uri, name or wanted or uri.rpartition("/")[2]) as token,
+            self._shown(uri, name or protocol_name or uri.rpartition("/")[2]) as token,
         ):
             running = self.verdicts.running.setdefault(uri, set())
-            running.add(wanted)
+            running.add(protocol_name)
             self._refresh()
             try:
-                asked = 0
+                question_count = 0
                 time = f"{datetime.now():%H:%M:%S}"
-                work = job(compiled, self.documents.buffers, wanted or None, name, panel=self.has_panel)
-                async with contextlib.aclosing(answers(work)) as said:
-                    async for one in said:
-                        asked = len(one.get("asked", ())) or asked
+                work = job(compiled, self.documents.buffers, protocol_name or None, name, panel=self.has_panel)
+                async with contextlib.aclosing(answers(work)) as messages:
+                    async for one in messages:
+                        question_count = len(one.get("asked", ())) or question_count
                         if "result" in one:
                             results.append(one["result"])
                             drawn = str(one.get("panel", ""))
-                            self.verdicts.add(uri, wanted, one["result"], texts, time, drawn)
-                            self._report(token, f"{one['result']['name']}: {one['result']['verdict']}", results, asked)
+                            self.verdicts.add(uri, protocol_name, one["result"], texts, time, drawn)
+                            self._report(
+                                token, f"{one['result']['name']}: {one['result']['verdict']}", results, question_count
+                            )
                         end = one.get("end", end)
             finally:
-                running.discard(wanted)
+                running.discard(protocol_name)
                 self._refresh()
         if end is not None:
             self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, f"Not verified: {end}"))
@@ -210,9 +212,9 @@ class Server(LanguageServer):
             del self._tokens[token]
             self.work_done_progress.end(token, lsp.WorkDoneProgressEnd())
 
-    def _report(self, token: str | None, message: str, results: list[Any], asked: int) -> None:
+    def _report(self, token: str | None, message: str, results: list[Any], total: int) -> None:
         if token is not None:
-            percentage = 100 * len(results) // max(asked, len(results), 1)
+            percentage = 100 * len(results) // max(total, len(results), 1)
             self.work_done_progress.report(token, lsp.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def _refresh(self) -> None:

@@ -62,17 +62,17 @@ def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
 
 def _visible(compiled: Compiled, name: str, kind: str) -> Declared | None:
     for place in compiled.index.visible.get(name, ()):
-        found = compiled.index.declared.get(place)
-        if found is not None and found.kind == kind:
-            return found
+        declared = compiled.index.declared.get(place)
+        if declared is not None and declared.kind == kind:
+            return declared
     return None
 
 
 def _macro(compiled: Compiled, name: str, offset: int) -> Declared | None:
     protocol = compiled.protocol_at(offset)
     own = [] if protocol is None else compiled.declared_in(protocol)
-    found = next((one for one in own if one.kind == "macro" and one.name.text == name), None)
-    return found or _visible(compiled, name, "macro")
+    macro = next((one for one in own if one.kind == "macro" and one.name.text == name), None)
+    return macro or _visible(compiled, name, "macro")
 
 
 def _of_protocol(compiled: Compiled, used: Declared, offset: int, start: int) -> SignatureHelp:

@@ -85,8 +85,8 @@ class Verdicts:
         before = of_file.get((protocol, name))
         together = before if before is not None and (before.texts, before.time) == (texts, time) else None
         old = [] if together is None else list(zip(together.results, together.drawn, strict=True))
-        kept = [(one, page) for one, page in old if _identity(one) != _identity(result)]
-        results, pages = zip(*kept, (result, drawn), strict=True)
+        retained = [(one, page) for one, page in old if _identity(one) != _identity(result)]
+        results, pages = zip(*retained, (result, drawn), strict=True)
         of_file[protocol, name] = Verdict(texts, time, results, pages)
 
     def said(self, uri: str, protocol: str, name: str, texts: Texts) -> str | None:
@@ -146,9 +146,9 @@ def asked_at(compiled: Compiled, offset: int) -> Asked | None:
 
 def listed(compiled: Compiled | CompiledIspl) -> list[dict[str, Any]]:
     """Return what a file asks, for an editor that lists it, each once and with its place."""
-    found: dict[Key, Asked] = {}
+    questions: dict[Key, Asked] = {}
     for one in asked(compiled):
-        found.setdefault((one.protocol, one.name), one)
+        questions.setdefault((one.protocol, one.name), one)
     return [
         {
             "protocol": one.protocol,
@@ -156,7 +156,7 @@ def listed(compiled: Compiled | CompiledIspl) -> list[dict[str, Any]]:
             "kind": one.kind,
             "range": _range(compiled.text.of(one.span)),
         }
-        for one in found.values()
+        for one in questions.values()
     ]
 
 
@@ -180,12 +180,12 @@ def lenses(compiled: Compiled | CompiledIspl, verdicts: Verdicts) -> list[CodeLe
     uri = compiled.document.uri
     running = verdicts.running.get(uri, set())
     texts = texts_of(compiled)
-    found: list[CodeLens] = []
+    result: list[CodeLens] = []
     for name, span in _wholes(compiled):
         range_ = compiled.text.of(span)
-        found.append(CodeLens(range_, Command("Verify all", VERIFY, arguments=[uri, name, None])))
+        result.append(CodeLens(range_, Command("Verify all", VERIFY, arguments=[uri, name, None])))
         if name in running:
-            found.append(CodeLens(range_, Command("Cancel", CANCEL, arguments=[uri])))
+            result.append(CodeLens(range_, Command("Cancel", CANCEL, arguments=[uri])))
     for one in asked(compiled):
         range_ = compiled.text.of(one.span)
         arguments: list[Any] = [uri, one.protocol, one.name]
@@ -193,11 +193,11 @@ def lenses(compiled: Compiled | CompiledIspl, verdicts: Verdicts) -> list[CodeLe
         prefix = f"{one.name}: " if one.kind == "check" else ""
         shown = "Show figures" if one.kind == "analysis" else "Show run"
         if one.protocol in running:
-            found.append(CodeLens(range_, Command(f"{prefix}Cancel", CANCEL, arguments=[uri])))
+            result.append(CodeLens(range_, Command(f"{prefix}Cancel", CANCEL, arguments=[uri])))
         elif verdict is None or verdict.texts != texts:
             before = "" if verdict is None else f" (before the last change: {verdict.answer})"
-            found.append(CodeLens(range_, Command(f"{prefix}Verify{before}", VERIFY, arguments=arguments)))
+            result.append(CodeLens(range_, Command(f"{prefix}Verify{before}", VERIFY, arguments=arguments)))
         else:
-            found.append(CodeLens(range_, Command(f"{prefix}{verdict.summary()}", VERIFY, arguments=arguments)))
-            found.append(CodeLens(range_, Command(f"{prefix}{shown}", SHOW, arguments=arguments)))
-    return found
+            result.append(CodeLens(range_, Command(f"{prefix}{verdict.summary()}", VERIFY, arguments=arguments)))
+            result.append(CodeLens(range_, Command(f"{prefix}{shown}", SHOW, arguments=arguments)))
+    return result

@@ -67,9 +67,9 @@ async def answers(work: Job) -> AsyncGenerator[Mapping[str, Any], None]:
             process.stdin.close()
         ended = False
         while line := await process.stdout.readline():
-            said: Mapping[str, Any] = json.loads(line)
-            ended = ended or "end" in said
-            yield said
+            message: Mapping[str, Any] = json.loads(line)
+            ended = ended or "end" in message
+            yield message
         if not ended:
             yield {"end": f"the process that verifies ended by itself (exit code {await process.wait()})"}
     finally:

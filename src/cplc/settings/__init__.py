@@ -1,6 +1,6 @@
 """Which warnings users want to hear of: what a settings file says, and what comments say."""
 
-from cplc.settings.comments import kept, without
-from cplc.settings.files import Settings, settings_for, settings_places
+from cplc.settings.comments import apply_ignores, ignore_removals
+from cplc.settings.files import Settings, settings_for, settings_paths
 
-__all__ = ["Settings", "kept", "settings_for", "settings_places", "without"]
+__all__ = ["Settings", "apply_ignores", "settings_for", "settings_paths", "ignore_removals"]

@@ -10,11 +10,11 @@ from typing import Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import BAD_IGNORE, UNNEEDED_IGNORE
 from cplc.records import dataclass
-from cplc.settings.files import Settings, problem_with
+from cplc.settings.files import Settings, ignore_problem
 from cplc.source import Source, Span
 from cplc.syntax.scanner import scan
 
-_SAID: Final = re.compile(r"(?://+|/\*+|--)\s*cplc:\s*(?P<word>[\w-]*)(?P<codes>(?:[\s,]+(?!--)[\w-]+)*)")
+_DIRECTIVE: Final = re.compile(r"(?://+|/\*+|--)\s*cplc:\s*(?P<word>[\w-]*)(?P<codes>(?:[\s,]+(?!--)[\w-]+)*)")
 _CODE: Final = re.compile(r"[\w-]+")
 _ISPL_COMMENT: Final = re.compile(r"--[^\n]*")
 _FORM: Final = Note("write `cplc: ignore <rule>` for this line or the next, `cplc: ignore-file <rule>` for the file")
@@ -29,7 +29,7 @@ class _Ignore:
     line: int | None
 
 
-def kept(
+def apply_ignores(
     diagnostics: Iterable[Diagnostic], source: Source, settings: Settings, *, is_whole: bool
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a text and of what it imports without those that are switched off.
@@ -37,35 +37,35 @@ def kept(
     What is wrong with the switches of the text itself comes with them. That one of these is needed for nothing is said
     only if all that there is to say of the text was looked for (``is_whole``).
     """
-    found = list(diagnostics)
-    left: list[Diagnostic] = []
+    reported = list(diagnostics)
+    remaining: list[Diagnostic] = []
     used: set[_Ignore] = set()
-    for diagnostic in found:
+    for diagnostic in reported:
         if diagnostic.is_error:
-            left.append(diagnostic)
+            remaining.append(diagnostic)
             continue
-        switches = [one for one in _ignores(diagnostic.span.source) if _is_about(one, diagnostic)]
+        switches = [one for one in _ignores(diagnostic.span.source) if _applies_to(one, diagnostic)]
         used.update(switches)
         if not switches and diagnostic.code not in settings.ignored:
-            left.append(diagnostic)
+            remaining.append(diagnostic)
     mine = list(_problems(source))
-    if is_whole and not any(diagnostic.is_error for diagnostic in found):
+    if is_whole and not any(diagnostic.is_error for diagnostic in reported):
         mine += [
             UNNEEDED_IGNORE.at(one.span, f"There is no warning `{one.code}` here to be switched off")
             for one in _ignores(source)
-            if one not in used and problem_with(one.code, one.span) is None and one.code not in settings.ignored
+            if one not in used and ignore_problem(one.code, one.span) is None and one.code not in settings.ignored
         ]
-    return (*settings.diagnostics, *left, *(one for one in mine if one.code not in settings.ignored))
+    return (*settings.diagnostics, *remaining, *(one for one in mine if one.code not in settings.ignored))
 
 
-def _is_about(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
+def _applies_to(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
     if ignore.code != diagnostic.code:
         return False
     return ignore.line is None or ignore.line == diagnostic.span.position[0]
 
 
 @lru_cache(maxsize=64)
-def _said(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
+def _directives(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
     """Return what comments say to this program, each with the line that it is about."""
     if "cplc:" not in source.text:
         return ()
@@ -77,9 +77,11 @@ def _said(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
         comments, code = scanned.comments, scanned.text
     found: list[tuple[re.Match[str], int | None]] = []
     for start, end in comments:
-        said = _SAID.match(source.text, start, end)
-        if said is not None:
-            found.append((said, None if said["word"] == "ignore-file" else _line_meant(source, code, start, end)))
+        directive = _DIRECTIVE.match(source.text, start, end)
+        if directive is not None:
+            found.append(
+                (directive, None if directive["word"] == "ignore-file" else _line_meant(source, code, start, end))
+            )
     return tuple(found)
 
 
@@ -93,36 +95,36 @@ def _line_meant(source: Source, code: str, start: int, end: int) -> int:
 
 
 def _ignores(source: Source) -> Iterator[_Ignore]:
-    for said, line in _said(source):
-        if said["word"] in ("ignore", "ignore-file"):
-            for word in _CODE.finditer(source.text, *said.span("codes")):
+    for directive, line in _directives(source):
+        if directive["word"] in ("ignore", "ignore-file"):
+            for word in _CODE.finditer(source.text, *directive.span("codes")):
                 yield _Ignore(word.group(), Span(source, *word.span()), line)
 
 
 def _problems(source: Source) -> Iterator[Diagnostic]:
     """Yield what is wrong with the comments that speak to this program."""
-    for said, _ in _said(source):
-        span = Span(source, *said.span("word"))
-        if said["word"] not in ("ignore", "ignore-file"):
-            yield BAD_IGNORE.at(span, f"`cplc: {said['word']}` means nothing", _FORM)
-        elif not said["codes"]:
+    for directive, _ in _directives(source):
+        span = Span(source, *directive.span("word"))
+        if directive["word"] not in ("ignore", "ignore-file"):
+            yield BAD_IGNORE.at(span, f"`cplc: {directive['word']}` means nothing", _FORM)
+        elif not directive["codes"]:
             yield BAD_IGNORE.at(span, "This comment does not say which rules it switches off", _FORM)
     for one in _ignores(source):
-        problem = problem_with(one.code, one.span)
+        problem = ignore_problem(one.code, one.span)
         if problem is not None:
             yield problem
 
 
-def without(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
+def ignore_removals(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
     """Yield what to put where, so that comments no longer name these rules; one that names no other goes."""
     starts = {span.start for span in unneeded}
-    for said, _ in _said(source):
-        words = list(_CODE.finditer(source.text, *said.span("codes")))
+    for directive, _ in _directives(source):
+        words = list(_CODE.finditer(source.text, *directive.span("codes")))
         needed = [word.group() for word in words if word.start() not in starts]
         if words and not needed:
-            yield (*_whole(source.text, said.start()), "")
+            yield (*_whole(source.text, directive.start()), "")
         elif len(needed) < len(words):
-            yield (*said.span("codes"), " " + ", ".join(needed))
+            yield (*directive.span("codes"), " " + ", ".join(needed))
 
 
 def _whole(text: str, start: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from cplc.records import dataclass
 from cplc.runtime.file_access import NotRegular, TooManyBytes, is_below, marked_root, read_bytes
 from cplc.source import Source, Span
 
-_LARGEST: Final = 1_000_000
+_MAX_BYTES: Final = 1_000_000
 _KEYS: Final = ("ignore",)
 _AT_LINE: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 _TABLE: Final = re.compile(r"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*cplc[ \t]*\]", re.MULTILINE)
@@ -32,11 +32,11 @@ class Settings:
 
 def settings_for(folder: Path) -> Settings:
     """Return what the nearest settings file says, in this folder or above."""
-    read = (_read(place) for place in settings_places(folder))
-    return next((found for found in read if found is not None), Settings())
+    read = (_read(place) for place in settings_paths(folder))
+    return next((settings for settings in read if settings is not None), Settings())
 
 
-def settings_places(folder: Path) -> Iterator[Path]:
+def settings_paths(folder: Path) -> Iterator[Path]:
     """Yield where settings of files in this folder may be, the nearest first, up to the root of the project."""
     try:
         here = folder.resolve()
@@ -50,7 +50,7 @@ def settings_places(folder: Path) -> Iterator[Path]:
             return
 
 
-def problem_with(code: str, span: Span) -> Diagnostic | None:
+def ignore_problem(code: str, span: Span) -> Diagnostic | None:
     """Return why this cannot be switched off, if it cannot."""
     if code not in _SEVERITY:
         notes = did_you_mean(code, _SEVERITY) or (Note("`cplc explain` lists the rules"),)
@@ -65,23 +65,23 @@ def _read(path: Path) -> Settings | None:
     try:
         place = path.resolve()
         if not is_below(place, marked_root(path.parent) or path.parent):
-            return Settings(diagnostics=(_refused(path, "The settings lead out of the project"),))
-        data = read_bytes(place, _LARGEST, follow=False)
+            return Settings(diagnostics=(_rejected(path, "The settings lead out of the project"),))
+        data = read_bytes(place, _MAX_BYTES, follow=False)
     except TooManyBytes:
         if path.name == "pyproject.toml":
             return None
-        return Settings(diagnostics=(_refused(path, f"The settings have more than {_LARGEST:,} bytes"),))
+        return Settings(diagnostics=(_rejected(path, f"The settings have more than {_MAX_BYTES:,} bytes"),))
     except NotRegular:
-        return Settings(diagnostics=(_refused(path, "The settings are not in a regular file"),))
+        return Settings(diagnostics=(_rejected(path, "The settings are not in a regular file"),))
     except (OSError, ValueError, RuntimeError):
         return None
     if path.name == "pyproject.toml" and b"cplc" not in data:
         return None
-    name = _shown(path)
+    name = _display_path(path)
     try:
         source = Source(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
-        return Settings(diagnostics=(_refused(path, f"The settings are not UTF-8 text (byte {problem.start})"),))
+        return Settings(diagnostics=(_rejected(path, f"The settings are not UTF-8 text (byte {problem.start})"),))
     try:
         document: object = tomllib.loads(source.text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -96,12 +96,12 @@ def _read(path: Path) -> Settings | None:
     return _settings(document, source)
 
 
-def _refused(path: Path, message: str) -> Diagnostic:
+def _rejected(path: Path, message: str) -> Diagnostic:
     """Return why a file is not read, without anything of it."""
-    return BAD_SETTINGS.at(Span(Source(_shown(path), ""), 0, 0), message)
+    return BAD_SETTINGS.at(Span(Source(_display_path(path), ""), 0, 0), message)
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     """Return the path as seen from here, if it is below."""
     try:
         return str(path.relative_to(Path.cwd()))
@@ -115,8 +115,8 @@ def _unreadable(source: Source, problem: str) -> Diagnostic:
     if at and at[1]:
         lines = source.text.split("\n")
         offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
-    said = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
-    return BAD_SETTINGS.at(Span(source, offset, offset + 1), f"This is not TOML: {said[0]}")
+    reasons = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
+    return BAD_SETTINGS.at(Span(source, offset, offset + 1), f"This is not TOML: {reasons[0]}")
 
 
 def _settings(document: object, source: Source) -> Settings:
@@ -138,12 +138,12 @@ def _settings(document: object, source: Source) -> Settings:
 
 
 def _known(key: str) -> tuple[Note, ...]:
-    return did_you_mean(key, _KEYS) or (Note("settings are " + ", ".join(f"`{known}`" for known in _KEYS)),)
+    return did_you_mean(key, _KEYS) or (Note("settings are " + ", ".join(f"`{name}`" for name in _KEYS)),)
 
 
 def _wrong(codes: list[str], source: Source) -> Iterator[tuple[str, Diagnostic]]:
     for code in codes:
-        problem = problem_with(code, _place(source, code))
+        problem = ignore_problem(code, _place(source, code))
         if problem is not None:
             yield code, problem
 
@@ -151,7 +151,7 @@ def _wrong(codes: list[str], source: Source) -> Iterator[tuple[str, Diagnostic]]
 def _place(source: Source, word: str) -> Span:
     """Return where a word of the settings stands, outside of comments; the beginning if it is written otherwise."""
     table = _TABLE.search(source.text)
-    found = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE).search(
+    match = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE).search(
         source.text, table.end() if table else 0
     )
-    return Span(source, found.start(1), found.end(1)) if found else Span(source, 0, 0)
+    return Span(source, match.start(1), match.end(1)) if match else Span(source, 0, 0)

@@ -130,10 +130,10 @@ class RunVerdicts:
         return not self._holds(OnPaths("E", Finally(rest, 0), along), assuming, last)
 
     def _holds(self, formula: Formula, assuming: frozenset[str], state: State) -> bool:
-        variables = self._slices.relevant(formula)
+        variables = self._slices.components_of(formula)
         engine = self._engines.get(variables)
         if engine is None:
-            engine = self._engines[variables] = ExplicitEngine(self._slices.of(variables), self._limit)
+            engine = self._engines[variables] = ExplicitEngine(self._slices.slice(variables), self._limit)
         here = engine.singleton({variable.name: state[variable.name] for variable in engine.system.variables})
         return not engine.is_empty(engine.intersection(here, engine.satisfying(formula, assuming)))
 

@@ -18,7 +18,7 @@ from cplc.syntax.input_limits import MAX_DEPTH
 from cplc.syntax.other_notation import applied, translations
 from cplc.syntax.parse_tables import parser_of
 from cplc.syntax.reserved_words import PREFIXES
-from cplc.syntax.token_text import advice, closing, found, last_token, token_at
+from cplc.syntax.token_text import advice, closing, last_token, text_or, token_at
 
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
@@ -32,7 +32,7 @@ MAX_LENGTH = 100_000
 def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
     """Read ``text``, which stands at ``offset`` in the source but for its comments."""
     if text.isidentifier() and text.isascii():
-        simple = _simple(text, Span(source, offset, offset + len(text)))
+        simple = _single_word(text, Span(source, offset, offset + len(text)))
         if simple is not None:
             return simple, ()
     whole = Span(source, offset, offset + len(text))
@@ -50,7 +50,7 @@ _ADVICE = Note("give parts of it a name, with `fact` or `define`")
 _LOCK = Lock()
 
 
-def _simple(word: str, span: Span) -> ast.Expr | None:
+def _single_word(word: str, span: Span) -> ast.Expr | None:
     """Return what a single word is, unless it is an operator without its operand."""
     if word in ("true", "false"):
         return ast.Literal_(word == "true", span=span)
@@ -60,7 +60,7 @@ def _simple(word: str, span: Span) -> ast.Expr | None:
 
 
 @cache
-def _machinery() -> tuple[Lark, Builder]:
+def _parser_and_builder() -> tuple[Lark, Builder]:
     from cplc.syntax.tree_builder import Builder
 
     builder = Builder()
@@ -74,7 +74,7 @@ def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tu
     from cplc.syntax.tree_builder import Part
 
     with _LOCK:
-        parser, builder = _machinery()
+        parser, builder = _parser_and_builder()
         builder.source, builder.offset = source, offset
         try:
             # Typed as a tree by lark, which does not follow the callbacks' own result.
@@ -93,7 +93,7 @@ def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...
     edits = translations(text)
     if not edits:
         return ()
-    parser, builder = _machinery()
+    parser, builder = _parser_and_builder()
     builder.source, builder.offset = Source(source.name, ""), 0
     try:
         parser.parse(applied(text, edits))
@@ -122,15 +122,15 @@ def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> 
     after = f" after `{before}`" if before else ""
     notes = advice(text, at)
     if {"NAME", "MINUS"} <= expected:
-        wanted = f"an operand{after}"
+        expected_operand = f"an operand{after}"
         if here == "[":
             notes = (Note("square brackets follow `A` and `E`, and names of families: elsewhere write `(`"),)
     elif "IFF" in expected:
-        wanted = f"an operator or {closing(text[:at])}{after}"
+        expected_operand = f"an operator or {closing(text[:at])}{after}"
         notes = notes or _about_operators(before, here)
     else:
-        wanted = _in_words(expected) + after
-    message = f"Expected {wanted}, found {found(here, 'the end of the expression')}"
+        expected_operand = _terminals_text(expected) + after
+    message = f"Expected {expected_operand}, found {text_or(here, 'the end of the expression')}"
     return SYNTAX.at(Span(source, offset + at, offset + at + max(len(here), 1)), message, *notes)
 
 
@@ -151,7 +151,7 @@ _TERMINALS = {
 """What the terminals of the grammar are called, where neither an operand nor an operator is expected."""
 
 
-def _in_words(expected: set[str]) -> str:
+def _terminals_text(expected: set[str]) -> str:
     words = [_TERMINALS[name] for name in _TERMINALS if name in expected]
     return " or ".join(words[:3]) or "something else"
 

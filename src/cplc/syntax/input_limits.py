@@ -14,7 +14,7 @@ from cplc.source import Source, Span
 MAX_DEPTH: Final = 200
 """How deep a tree may be; every later stage may recurse over one."""
 
-_LONGEST_LINE: Final = 10_000
+MAX_LINE_LENGTH: Final = 10_000
 """How much of an unread line is searched for names."""
 
 
@@ -24,14 +24,14 @@ def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
     if not errors:
         return None
     lines = {error.span.source.line(error.span.position[0]) for error in errors}
-    return frozenset(word for line in lines for word in re.findall(r"\w+", line[:_LONGEST_LINE]))
+    return frozenset(word for line in lines for word in re.findall(r"\w+", line[:MAX_LINE_LENGTH]))
 
 
 def unreadable(source: Source, most: int = MAX_SIZE) -> Diagnostic | None:
     """Say why a text should not be looked at more closely."""
     size = len(source.text)
     if size > most:
-        message = f"The file has {size:,} characters, more than the {most:,} that can be read"
+        message = f"The file has {size:,} characters, more than the limit of {most:,}"
         return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
     nul = source.text.find("\0")
     if nul >= 0:

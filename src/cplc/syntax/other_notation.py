@@ -111,13 +111,13 @@ def sign(text: str, start: int) -> tuple[int, str] | None:
         is_path = after is not None and after[1] in _TEMPORAL and not (after[1].isalpha() and after[2])
         if is_path and after is not None and after[1] in _SIGNS_OF_TIME:
             return start + 1, choices[0]
-        return start + 1, _apart(text, start, 1, choices[0] if is_path else choices[1])
+        return start + 1, _spaced(text, start, 1, choices[0] if is_path else choices[1])
     for length in (2, 1):
         written = text[start : start + length]
         if written in ("[]", "<>"):
             return _temporal_or_comparison(text, start, written)
         if (instead := SIGNS.get(written) or OPERATORS.get(written)) is not None and len(written) == length:
-            return start + length, _apart(text, start, length, instead)
+            return start + length, _spaced(text, start, length, instead)
     return None
 
 
@@ -128,10 +128,10 @@ def _temporal_or_comparison(text: str, start: int, written: str) -> tuple[int, s
     follows_operand = before[-1:] in (")", "]") or (word is not None and word[0] not in PREFIXES | {"A", "E"})
     if written == "<>" and follows_operand:
         return start + 2, "!="
-    return start + 2, _apart(text, start, 2, OPERATORS[written])
+    return start + 2, _spaced(text, start, 2, OPERATORS[written])
 
 
-def _apart(text: str, start: int, length: int, instead: str) -> str:
+def _spaced(text: str, start: int, length: int, instead: str) -> str:
     """Return a replacement that does not run into the words around it, but for a path quantifier before it."""
     if not instead[0].isalpha():
         return instead
@@ -152,7 +152,7 @@ def translations(
     ``words`` are `and`, `or` and the like: a name may be called so. ``file`` is the text that declares the names: in
     `Delegate(i, k, c)` and `Delegate(i, c, k)` it says which is the commitment, and to which other one it is delegated.
     """
-    return tuple(_Reading(text, context, words=words, file=file).translations())
+    return tuple(_Translator(text, context, words=words, file=file).translations())
 
 
 def applied(text: str, edits: Iterable[Translation]) -> str:
@@ -162,7 +162,7 @@ def applied(text: str, edits: Iterable[Translation]) -> str:
     return text
 
 
-class _Reading:
+class _Translator:
     """Finds forms of other notation in the words and signs of a text."""
 
     def __init__(self, text: str, context: Context, *, words: bool = True, file: str = "") -> None:
@@ -207,14 +207,14 @@ class _Reading:
     def _arguments(self, opening: int) -> list[tuple[int, int]]:
         """Return where each argument in parentheses begins and ends, as positions of tokens."""
         closing = self.closing[opening]
-        found: list[tuple[int, int]] = []
+        arguments: list[tuple[int, int]] = []
         first = index = opening + 1
         while index < closing:
             if self._word(index) == ",":
-                found.append((first, index))
+                arguments.append((first, index))
                 first = index + 1
             index = self.closing.get(index, index) + 1
-        return [*found, (first, closing)]
+        return [*arguments, (first, closing)]
 
     # --- forms
 
@@ -225,11 +225,11 @@ class _Reading:
             if self.depth > _MAX_FORMS:
                 return None
             self.depth += 1
-            self.forms[key] = self._read(index, context)
+            self.forms[key] = self._translate_form(index, context)
             self.depth -= 1
         return self.forms[key]
 
-    def _read(self, index: int, context: Context) -> tuple[int, str] | None:
+    def _translate_form(self, index: int, context: Context) -> tuple[int, str] | None:
         word = self._word(index)
         if not _NAME.fullmatch(word):
             return self._coalition(index) if word == "<" else None
@@ -239,14 +239,14 @@ class _Reading:
         if self.words and word in WORDS and is_operator and self._word(index + 1) not in ("[", ".", "->", ":"):
             return index + 1, WORDS[word]
         if self._word(index + 1) == "(" and index + 1 in self.closing:
-            return self._called(index, word, context)
+            return self._modality(index, word, context)
         return self._subscripted(index, word)
 
     def _ends_operand(self, index: int) -> bool:
         word = self._word(index)
         return word in (")", "]", "}") or (bool(re.fullmatch(r"\w+", word)) and word not in PREFIXES | WORDS.keys())
 
-    def _called(self, index: int, word: str, context: Context) -> tuple[int, str] | None:
+    def _modality(self, index: int, word: str, context: Context) -> tuple[int, str] | None:
         arguments = self._arguments(index + 1)
         end = self.closing[index + 1] + 1
         texts = [self._slice(first, last) for first, last in arguments]
@@ -260,7 +260,7 @@ class _Reading:
         if name in ("EK", "CK") and name != word and len(texts) == 2:
             return end, f"{name}({texts[0]}, {texts[1]})"
         if word not in ("C", "SC") and (verb := _VERBS.get(word.lower())) is not None:
-            text = self._done(verb, texts, context)
+            text = self._action(verb, texts, context)
             return None if text is None else (end, text)
         return self._subscripted(index, word)
 
@@ -272,7 +272,7 @@ class _Reading:
             return end, f"C({', '.join(texts)})"
         return None
 
-    def _done(self, verb: str, texts: list[str], context: Context) -> str | None:
+    def _action(self, verb: str, texts: list[str], context: Context) -> str | None:
         """Read an action on a commitment, whose first argument may be who performs it."""
         argued = verb in _ARGUED
         subjects = texts[1:] if len(texts) > (2 if argued else 1) else texts
@@ -293,17 +293,17 @@ class _Reading:
         if len(named) > 1:
             return f"{verb} {subject} to {texts[named[1]]}"
         # Who performs it stands first; what is left is the other party.
-        others = [text for place, text in enumerate(texts) if place not in (named[0], 0)]
-        found = {
+        remaining = [text for place, text in enumerate(texts) if place not in (named[0], 0)]
+        roles = {
             match[3]
             for match in _HAND_OVER.finditer(self.file)
             if (match[1], match[2]) == (verb, subject)
             and match[3] in declared
-            and declared[match[3]][_HANDING_OVER[verb]] in others
+            and declared[match[3]][_HANDING_OVER[verb]] in remaining
         }
-        if len(found) == 1:
-            return f"{verb} {subject} to {found.pop()}"
-        self.is_certain = self.is_certain and not others
+        if len(roles) == 1:
+            return f"{verb} {subject} to {roles.pop()}"
+        self.is_certain = self.is_certain and not remaining
         return f"{verb} {subject}"
 
     def _subscripted(self, index: int, word: str) -> tuple[int, str] | None:
@@ -366,14 +366,14 @@ class _Reading:
 
 def _matching(words: list[str]) -> dict[int, int]:
     """Return the closing bracket of each opening one that has one, by their positions."""
-    found: dict[int, int] = {}
+    closing: dict[int, int] = {}
     opened: list[int] = []
     for index, word in enumerate(words):
         if word in _CLOSES:
             opened.append(index)
         elif opened and word == _CLOSES[words[opened[-1]]]:
-            found[opened.pop()] = index
-    return found
+            closing[opened.pop()] = index
+    return closing
 
 
 def _are_names(texts: Iterable[str]) -> bool:

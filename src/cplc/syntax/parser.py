@@ -38,10 +38,10 @@ from cplc.syntax.textx_conversion import (
 
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
-_MAX_CORRECTIONS: Final = 20
+MAX_CORRECTIONS: Final = 20
 """Misspelt words of one declaration that are put right: after each, the declaration is read anew from its beginning."""
 
-_SHALLOW: Final = 15
+MAX_SHALLOW_NESTING: Final = 15
 """Nesting that the usual recursion limit is certainly enough for."""
 
 
@@ -115,7 +115,7 @@ def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)
     last = ordered[MAX_PROBLEMS - 1]
-    note = Note("after so many mistakes the rest of the file is not shown")
+    note = Note("further mistakes in this file are not shown: correct these first")
     return (*ordered[: MAX_PROBLEMS - 1], replace(last, notes=(*last.notes, note)))
 
 
@@ -129,13 +129,13 @@ class _Recovery:
         self.in_agent = False
 
     def items(self) -> tuple[Item, ...]:
-        found, problems = pieces(self.scanned.source, self.scanned.text, cut=self.scanned.cut)
+        declarations, problems = pieces(self.scanned.source, self.scanned.text, cut=self.scanned.cut)
         self.problems.extend(problems)
-        return self._read(found)
+        return self._read(declarations)
 
-    def _read(self, found: list[Piece]) -> tuple[Item, ...]:
+    def _read(self, declarations: list[Piece]) -> tuple[Item, ...]:
         items: list[Item] = []
-        for piece in found:
+        for piece in declarations:
             if len(self.problems) > MAX_PROBLEMS:
                 break
             items.extend(self._leaf(piece) if piece.body is None else self._block(piece, piece.body))
@@ -183,7 +183,7 @@ class _Recovery:
             if not excused:
                 at = excerpt.original(result.offset)
                 self.problems.append(result.diagnostic(self.scanned, piece.keyword, at))
-            may_correct = result.offset >= corrected and corrections < _MAX_CORRECTIONS
+            may_correct = result.offset >= corrected and corrections < MAX_CORRECTIONS
             repaired = correction(result, piece.keyword) if may_correct else None
             if repaired is not None:
                 start, _, word = repaired
@@ -218,7 +218,7 @@ class _Recovery:
         return excerpt
 
     def _marked(self, start: int, end: int) -> bool:
-        """Tell whether something between two offsets has been reported before parsing."""
+        """Return whether something between two offsets has been reported before parsing."""
         return bisect_left(self.lexical, start) < bisect_left(self.lexical, end)
 
 
@@ -236,17 +236,17 @@ def _model(text: str, nesting: int) -> list[Any] | Rejection:
     from textx.exceptions import TextXSyntaxError
 
     try:
-        with _room_for(nesting):
+        with _recursion_limit_for(nesting):
             return list(_metamodel().model_from_str(text).items)
     except TextXSyntaxError as error:
         return rejection(text, error.line, error.col, error.expected_rules)
 
 
 @contextmanager
-def _room_for(nesting: int) -> Iterator[None]:
+def _recursion_limit_for(nesting: int) -> Iterator[None]:
     """Allow textX, which recurses over the text, the frames that a nesting takes: plain Python ones, on the heap."""
     limit = sys.getrecursionlimit()
-    if nesting <= _SHALLOW:
+    if nesting <= MAX_SHALLOW_NESTING:
         yield
         return
     sys.setrecursionlimit(max(limit, 1000 + 60 * nesting))

@@ -17,7 +17,7 @@ from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 from cplc.syntax.scanner import MAX_PROBLEMS
-from cplc.syntax.token_text import closest, found
+from cplc.syntax.token_text import closest_word, text_or
 
 _TOKEN: Final = re.compile(r'[A-Za-z_]\w*|\d\w*|"[^"\n]*"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
@@ -187,7 +187,7 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
 
 
 def _ends_operand(text: str) -> bool:
-    """Tell whether something can be complete after this word or sign."""
+    """Return whether something can be complete after this word or sign."""
     is_word = text[-1:].isalnum() or text[-1:] == "_"
     return text in (")", "]", "}", "") or (is_word and text not in OPERATOR_WORDS | RESERVED)
 
@@ -196,11 +196,11 @@ def _misspelt(layout: _Layout, token: Token, after: Token) -> str:
     """Return the keyword that a word at the beginning of a line is meant to be, and report it."""
     if not (after.text[:1].isalpha() or after.text[:1] == "_"):
         return ""
-    meant = closest(token.text, RESERVED)
+    meant = closest_word(token.text, RESERVED)
     if meant not in DECLARATIONS or len(token.text) < 3:
         return ""
     note = Note(f"did you mean `{meant}`?")
-    layout.report(token.start, token.end, f"Expected a declaration, found {found(token.text, '')}", note)
+    layout.report(token.start, token.end, f"Expected a declaration, found {text_or(token.text, '')}", note)
     return meant or ""
 
 

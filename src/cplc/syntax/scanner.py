@@ -58,7 +58,7 @@ class Scan:
     balanced: bool
     nesting: int
     cut: bool
-    """Whether the rest of the text is hidden by a comment or bracket that never ends."""
+    """True if the rest of the text is hidden by a comment or bracket that never ends."""
 
     @cached_property
     def _comment_ends(self) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ class Scan:
         return "\n".join(reversed(lines)).strip() or None
 
     def _begins_line(self, offset: int) -> bool:
-        """Whether nothing but blanks, and in the first line a byte order mark, stands before an offset in its line."""
+        """Return whether only blanks (in the first line, a byte order mark too) precede an offset in its line."""
         column = self.source.position(offset)[1]
         return _MARGIN.fullmatch(self.source.text, offset - column + 1, offset) is not None
 
@@ -93,18 +93,18 @@ def _content(comment: str) -> list[str]:
 
 def scan(source: Source) -> Scan:
     """Blank out what the grammars need not see, and report what they cannot say well."""
-    scanning = _Scanning(source)
+    scanning = _Scanner(source)
     position = 0
     for match in _NOTABLE.finditer(source.text):
         scanning.pieces.append(source.text[position : match.start()])
-        scanning.pieces.append(scanning.seen(match))
+        scanning.pieces.append(scanning.visible_text(match))
         position = match.end()
     scanning.pieces.append(source.text[position:])
     return scanning.result()
 
 
 @dataclass
-class _Scanning:
+class _Scanner:
     source: Source
     pieces: list[str] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
@@ -120,7 +120,7 @@ class _Scanning:
         if len(self.problems) <= MAX_PROBLEMS:
             self.problems.append(rule.at(Span(self.source, start, end), message, *notes))
 
-    def seen(self, match: re.Match[str]) -> str:
+    def visible_text(self, match: re.Match[str]) -> str:
         """Return what the grammars see instead, equally long."""
         start, end = match.span()
         text = match.group()
@@ -143,7 +143,7 @@ class _Scanning:
             case "sign":
                 return self._notation(start, end)
             case "strange":
-                return "".join(self._strange(start, end))
+                return "".join(self._foreign_characters(start, end))
             case "bracket":
                 return self._bracket(text, start)
             case _:
@@ -151,20 +151,20 @@ class _Scanning:
 
     def _notation(self, start: int, end: int) -> str:
         """Report a sign of other notation; return what this language writes for it, if there is room."""
-        found = sign(self.source.text, start)
-        instead = found[1] if found is not None else ""
+        notation = sign(self.source.text, start)
+        instead = notation[1] if notation is not None else ""
         if len(self.problems) <= MAX_PROBLEMS:
             self.problems.append(reported(Span(self.source, start, end), instead))
         return instead.strip().ljust(end - start) if len(instead.strip()) <= end - start else " " * (end - start)
 
-    def _strange(self, start: int, end: int) -> Iterator[str]:
+    def _foreign_characters(self, start: int, end: int) -> Iterator[str]:
         """Report characters that the language does not have: each sign of other notation, and the rest in one."""
         at = start
         while at < end:
-            found = sign(self.source.text, at)
-            if found is not None:
-                yield self._notation(at, found[0])
-                at = found[0]
+            notation = sign(self.source.text, at)
+            if notation is not None:
+                yield self._notation(at, notation[0])
+                at = notation[0]
                 continue
             first = self.source.text[at]
             rest = at + 1

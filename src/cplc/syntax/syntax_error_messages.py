@@ -12,7 +12,7 @@ from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, FORMS, RESERVED
 from cplc.syntax.scanner import Scan
-from cplc.syntax.token_text import advice, closest, found, last_token, token_at
+from cplc.syntax.token_text import advice, closest_word, last_token, text_or, token_at
 
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
 _LONGEST_REFERENCE: Final = 1000
@@ -81,11 +81,11 @@ class Rejection:
             token = token_at(scan.text, start)
         end = min(start + max(len(token), 1), len(scan.text))
         before = last_token(self.text[: self.offset])
-        wanted = self._wanted(keyword) + (f" after `{before}`" if before else "")
-        message = f"Expected {wanted}, found {found(token, 'the end of the file')}"
+        expected = self._expected_text(keyword) + (f" after `{before}`" if before else "")
+        message = f"Expected {expected}, found {text_or(token, 'the end of the file')}"
         return SYNTAX.at(Span(scan.source, start, max(start, end)), message, *self._notes(keyword, token))
 
-    def _wanted(self, keyword: str) -> str:
+    def _expected_text(self, keyword: str) -> str:
         if not keyword and not self.offset:
             return "a declaration"
         if self.between_declarations:
@@ -107,7 +107,7 @@ class Rejection:
     def _notes(self, keyword: str, token: str) -> tuple[Note, ...]:
         notes = advice(self.text, self.offset) if self.token else ()
         if token in RESERVED and "Identifier" in self.expected and self.token:
-            notes += (Note(f"`{token}` is a word of the language: choose another name"),)
+            notes += (Note(f"`{token}` is a reserved word: choose another name"),)
         elif self.token and (meant := self.meant(keyword)):
             notes += (Note(f"did you mean `{meant}`?"),)
         if keyword in FORMS:
@@ -117,7 +117,7 @@ class Rejection:
     def meant(self, keyword: str) -> str | None:
         """Return the word that the token misspells; None if it is one of the language's words that stands elsewhere."""
         candidates = self.candidates(keyword)
-        return None if self.token in candidates else closest(self.token, candidates)
+        return None if self.token in candidates else closest_word(self.token, candidates)
 
     def candidates(self, keyword: str) -> frozenset[str]:
         """Return the words that would be taken here."""

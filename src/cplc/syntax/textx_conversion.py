@@ -49,9 +49,9 @@ class Excerpt:
         """Return the text with another word in one place; the places before and after remain known."""
         growth = len(word) - (end - start)
         text = self.text[:start] + word + self.text[end:]
-        kept = tuple(pair for pair in self.shifts if pair[0] <= start)
+        earlier_shifts = tuple(pair for pair in self.shifts if pair[0] <= start)
         later = tuple((at + growth, value - growth) for at, value in self.shifts if at > start)
-        return Excerpt(text, (*kept, (start + len(word), kept[-1][1] - growth), *later))
+        return Excerpt(text, (*earlier_shifts, (start + len(word), earlier_shifts[-1][1] - growth), *later))
 
 
 class Conversion:
@@ -69,14 +69,14 @@ class Conversion:
 
     def _readable(self, nodes: list[Any], convert: Callable[[Any], Converted]) -> tuple[Converted, ...]:
         """Convert those nodes that have no expression that cannot be read."""
-        kept: list[Converted] = []
+        results: list[Converted] = []
         for node in nodes:
             before = self._unread
             converted = convert(node)
             if self._unread == before:
-                kept.append(converted)
+                results.append(converted)
             self._unread = before
-        return tuple(kept)
+        return tuple(results)
 
     def item(self, node: Any) -> Item:
         span = self.span(node)
@@ -228,7 +228,7 @@ class Conversion:
     def _check_item(self, node: Any) -> ast.CheckItem:
         name = self.name(node.name)
         for expectation in node.expectations if node.off or name.text == "none" else ():
-            message = "Nothing can be expected of a check that is not asked"
+            message = "A check that is switched off takes no `expect`"
             self.problems.append(SWITCHED_OFF_CHECK.at(self.span(expectation), message))
         return ast.CheckItem(name, self._expected(node), node.off)
 
@@ -385,7 +385,7 @@ class Conversion:
 
 def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[ast.Declaration, ...]:
     """Return what may stand inside a protocol, and report the rest."""
-    kept: list[ast.Declaration] = []
+    allowed: list[ast.Declaration] = []
     for item in items:
         match item:
             case ast.Version():
@@ -397,21 +397,21 @@ def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[a
             case ast.Goal() | ast.Values() | ast.Belief() | ast.Decision() | ast.Each():
                 problems.append(SYNTAX.at(first_word(item.span), "This belongs inside an `agent … plays … { … }`"))
             case _:
-                kept.append(item)
-    return tuple(kept)
+                allowed.append(item)
+    return tuple(allowed)
 
 
 def agent_items(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[ast.AgentItem, ...]:
     """Return what may stand inside an agent, and report the rest."""
-    kept: list[ast.AgentItem] = []
+    allowed: list[ast.AgentItem] = []
     for item in items:
         match item:
             case ast.Goal() | ast.Values() | ast.Belief() | ast.Decision() | ast.Each():
-                kept.append(item)
+                allowed.append(item)
             case _:
-                message = "An agent has only `goal`, `value`, `believes` and `chooses`, and these in a `for`"
+                message = "An agent can contain only `goal`, `value`, `believes`, `chooses` and `for`"
                 problems.append(SYNTAX.at(first_word(item.span), message))
-    return tuple(kept)
+    return tuple(allowed)
 
 
 def first_word(span: Span) -> Span:

@@ -61,7 +61,7 @@ def closing(text: str) -> str:
     return _CLOSING[open_brackets[-1]] if open_brackets else "the end of the expression"
 
 
-def found(text: str, otherwise: str) -> str:
+def text_or(text: str, otherwise: str) -> str:
     """Return what stands somewhere, or ``otherwise`` where nothing does."""
     if not text:
         return otherwise
@@ -70,9 +70,9 @@ def found(text: str, otherwise: str) -> str:
     return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}…`"
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def closest_word(word: str, words: Iterable[str]) -> str | None:
     """Return the known word that a word is most likely meant to be; of a short one, one letter may be wrong."""
-    close = get_close_matches(word.lower(), list(known), n=1, cutoff=0.6 if len(word) < 5 else 0.7)
+    close = get_close_matches(word.lower(), list(words), n=1, cutoff=0.6 if len(word) < 5 else 0.7)
     return close[0] if close else None
 
 

@@ -1,4 +1,4 @@
-"""A system as one short text: the same for equal systems in every run, another for any other one."""
+"""Fingerprint of a system: a digest that is equal for equal systems in every run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class _Digests:
     """Digests of values, each worked out once: expressions share their parts."""
 
     def __init__(self) -> None:
-        self._known: dict[int, bytes] = {}
+        self._cache: dict[int, bytes] = {}
 
     def of(self, value: object) -> bytes:
-        known = self._known.get(id(value))
-        if known is None:
-            known = sha256(self._told(value)).digest()
+        digest = self._cache.get(id(value))
+        if digest is None:
+            digest = sha256(self._encoded(value)).digest()
             if is_dataclass(value) or isinstance(value, tuple):  # whose parts nobody makes anew while this goes on
-                self._known[id(value)] = known
-        return known
+                self._cache[id(value)] = digest
+        return digest
 
-    def _told(self, value: object) -> bytes:
+    def _encoded(self, value: object) -> bytes:
         name = type(value).__name__.encode()
         match value:
             case Span():

@@ -1,6 +1,7 @@
-"""What must be true of every system, whoever made it.
+"""Well-formedness of systems: conditions that every system satisfies, however it was made.
 
-A set less those of a mapping is written ``difference``: ``-`` and its keys would go through the whole mapping.
+Set difference with a mapping is written ``difference``, because ``-`` with its keys would iterate over the whole
+mapping.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ def _agents_own_what_they_see(system: System) -> Iterator[str]:
         for name in agent.local:
             if name not in system.variable or not (system.is_synchronous or system.variable[name].owner == agent.name):
                 yield f"`{name}` is in the local state of `{agent.name}`, which does not own it"
-    seen = {name for agent in system.agents for name in agent.local}
+    observed = {name for agent in system.agents for name in agent.local}
     for variable in system.variables:
-        if variable.owner != "Env" and variable.name not in seen:
+        if variable.owner != "Env" and variable.name not in observed:
             yield f"`{variable.name}` is missing from the local state of `{variable.owner}`"
 
 
@@ -89,7 +90,7 @@ def _players_are_sound(system: System) -> Iterator[str]:
         yield "a synchronous system has steps or justice"
     if len(system.player) != len(system.players) or not system.player.keys().isdisjoint(system.variable):
         yield "the name of a choice is taken"
-    known = {**system.player, **system.variable}
+    readable = {**system.player, **system.variable}
     written = Counter[str]()
     for player in system.players:
         if player.agent not in system.agent:
@@ -102,7 +103,7 @@ def _players_are_sound(system: System) -> Iterator[str]:
         for rule in player.rules:
             written.update({name for change in rule for name, _ in change.updates})
             for change in rule:
-                unknown = reads(change.guard).difference(known)
+                unknown = reads(change.guard).difference(readable)
                 unknown |= {name for name, _ in change.updates if name not in system.variable}
                 unknown |= {read for _, value in change.updates for read in reads(value).difference(system.variable)}
                 yield from (f"`{player.agent}` uses `{name}`, which is neither variable nor choice" for name in unknown)

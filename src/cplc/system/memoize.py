@@ -1,4 +1,4 @@
-"""What was found out about a system, kept while it is worked with."""
+"""Memoisation of functions of a system."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import TypeVar
 
 from cplc.system.model import System
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
-_FEW = 4
+_MAX_SYSTEMS = 4
 """How many systems are remembered: those that are left for good shall not be held."""
 
 
-class _Itself:
+class _IdentityKey:
     """A system as a key: this one, not one that is equal to it, as comparing them takes long."""
 
     def __init__(self, system: System) -> None:
         self.system = system
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.system is other.system
+        return isinstance(other, _IdentityKey) and self.system is other.system
 
     def __hash__(self) -> int:
         return id(self.system)
 
 
-def memoize_per_system(make: Callable[[System], Found]) -> Callable[[System], Found]:
+def memoize_per_system(make: Callable[[System], T]) -> Callable[[System], T]:
     """Let what a function makes of a system be made once."""
 
-    @lru_cache(maxsize=_FEW)
-    def made(itself: _Itself) -> Found:
+    @lru_cache(maxsize=_MAX_SYSTEMS)
+    def made(itself: _IdentityKey) -> T:
         return make(itself.system)
 
-    return lambda system: made(_Itself(system))
+    return lambda system: made(_IdentityKey(system))

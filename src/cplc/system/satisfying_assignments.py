@@ -1,7 +1,6 @@
-"""All ways to give variables values such that a condition holds, one after the other.
+"""Enumeration of the satisfying assignments of a condition by backtracking.
 
-Each value that is tried simplifies what is left of the condition, so that most of those that lead nowhere are never
-gone into.
+Each assigned value simplifies the remaining condition, so most branches without a solution are pruned early.
 """
 
 from __future__ import annotations
@@ -10,58 +9,58 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cplc.logic.expressions import And, Expr, Not, Or, Value, is_false, is_true, negate, partially_evaluate, reads
 
-_Asked = tuple[Expr, frozenset[str]]
+_Constraint = tuple[Expr, frozenset[str]]
 """A condition, and what it reads."""
 
 
 def satisfying_assignments(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[dict[str, Value]]:
     """Yield every assignment under which the condition, which reads nothing else, holds."""
-    asked = _asked((condition,))
-    if asked is None:
+    constraints = _constraints((condition,))
+    if constraints is None:
         return
-    named = dict.fromkeys(name for _, names in asked for name in sorted(names))
+    named = dict.fromkeys(name for _, names in constraints for name in sorted(names))
     order = [*named, *(name for name in domains if name not in named)]
     chosen: dict[str, Value] = {}
     if not order:
         yield chosen
         return
-    path = [_choices(order[0], domains, asked)]
+    path = [_choices(order[0], domains, constraints)]
     while path:
-        found = next(path[-1], None)
-        if found is None:
+        choice = next(path[-1], None)
+        if choice is None:
             path.pop()
             continue
         depth = len(path)
-        value, left = found
+        value, remaining = choice
         chosen[order[depth - 1]] = value
         if depth == len(order):
             yield {name: chosen[name] for name in domains}
         else:
-            path.append(_choices(order[depth], domains, left))
+            path.append(_choices(order[depth], domains, remaining))
 
 
 def _choices(
-    name: str, domains: Mapping[str, Sequence[Value]], asked: tuple[_Asked, ...]
-) -> Iterator[tuple[Value, tuple[_Asked, ...]]]:
+    name: str, domains: Mapping[str, Sequence[Value]], constraints: tuple[_Constraint, ...]
+) -> Iterator[tuple[Value, tuple[_Constraint, ...]]]:
     """Yield the values that one variable may have, each with what is asked of the others then."""
-    others = tuple(one for one in asked if name not in one[1])
-    concerned = [condition for condition, names in asked if name in names]
+    unaffected = tuple(one for one in constraints if name not in one[1])
+    concerned = [condition for condition, names in constraints if name in names]
     for value in domains[name]:
-        left = _asked(partially_evaluate(condition, {name: value}) for condition in concerned)
-        if left is not None:
-            yield value, others + left
+        remaining = _constraints(partially_evaluate(condition, {name: value}) for condition in concerned)
+        if remaining is not None:
+            yield value, unaffected + remaining
 
 
-def _asked(conditions: Iterable[Expr]) -> tuple[_Asked, ...] | None:
+def _constraints(conditions: Iterable[Expr]) -> tuple[_Constraint, ...] | None:
     """Return what is asked, taken apart; None if it cannot be."""
-    found: list[_Asked] = []
+    constraints: list[_Constraint] = []
     for condition in conditions:
         for part in conjuncts(condition):
             if is_false(part):
                 return None
             if not is_true(part):
-                found.append((part, reads(part)))
-    return tuple(found)
+                constraints.append((part, reads(part)))
+    return tuple(constraints)
 
 
 def conjuncts(expr: Expr) -> Iterator[Expr]:
@@ -77,7 +76,9 @@ def conjuncts(expr: Expr) -> Iterator[Expr]:
             yield expr
 
 
-def independent(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[tuple[tuple[str, ...], Expr]]:
+def independent_groups(
+    domains: Mapping[str, Sequence[Value]], condition: Expr
+) -> Iterator[tuple[tuple[str, ...], Expr]]:
     """Yield groups of variables, each with what the condition says of it alone; together that is all it says."""
     groups: list[tuple[set[str], list[Expr]]] = []
     for part in conjuncts(condition):
@@ -92,13 +93,13 @@ def independent(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iter
         groups = [*apart, (names, parts)]
     for names, parts in groups:
         yield tuple(name for name in domains if name in names), And(tuple(parts))
-    said = set().union(*(names for names, _ in groups))
-    yield from (((name,), And(())) for name in domains if name not in said)
+    constrained = set().union(*(names for names, _ in groups))
+    yield from (((name,), And(())) for name in domains if name not in constrained)
 
 
 def is_satisfiable(domains: Mapping[str, Sequence[Value]], condition: Expr) -> bool:
     """Whether the condition holds under some assignment; what it says of different variables is looked at apart."""
     return all(
         next(satisfying_assignments({name: domains[name] for name in names}, part), None) is not None
-        for names, part in independent(domains, condition)
+        for names, part in independent_groups(domains, condition)
     )

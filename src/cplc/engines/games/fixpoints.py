@@ -1,16 +1,19 @@
-"""What a group of agents can bring about, whatever the others do: fixpoints on any kind of sets of states.
+"""Reachability and safety games of a group of agents against all others, as fixpoints on sets of states.
 
-The group's moves are the sends of its members. It wins against every just scheduler: what is in flight is received,
-time passes, rounds restart, those who are assumed to do so keep going, and a send that the group insists on is taken
-in the end unless it stops being possible. All others move when they like or never, and conditions of ``fairness`` do
-not bind them. Members may always refrain, so nothing moves against the group but the other steps.
+The group controls the sends of its members. It wins against every just scheduler: messages in flight are received, time
+passes, rounds restart, agents that are assumed to keep going do so, and a send that the group insists on is taken
+eventually unless it becomes disabled. All other steps are taken at any time or never, and conditions of ``fairness`` do
+not restrict them. Members may always refrain, so only the other steps move against the group.
 
-To reach a goal, the group insists on one send at a time, or waits for one constraint of justice. Let k be that send
-or constraint, and Y what is won already. Where k is possible and can lead into Y only, and every step of the others
-leads into Y or to where the same is so, some step of k is taken in the end or another one has led into Y: a greatest
-fixpoint inside of the least one. Of a constraint on members themselves some send that leads into Y is enough. This is
-the rule for response under justice, which is complete: where the goal is reached on all just runs, some k helps from
-each state on. To keep what is so, or to have it next, the group refrains.
+Safety (``G``) and next (``X``): the group refrains, and the winning region is the greatest set that the other steps do
+not leave.
+
+Reachability (``F``, ``U``): a least fixpoint. Let Y be the states won so far. The group insists on one send k, or waits
+for one justice constraint k. A state is added to Y if it lies in the greatest set in which k is enabled and leads into
+Y only, and every step of the others leads into Y or stays in the set: eventually a step of k is taken, or another step
+has led into Y. For a justice constraint on members themselves it suffices that some send leads into Y. This is the rule
+for response under justice. It is complete: if the goal is reached on all just runs, some k is helpful from each state
+on.
 
 References: Alur, Henzinger and Kupferman, "Alternating-time temporal logic", 2002; Manna and Pnueli, "Completing the
 temporal picture", 1991.
@@ -113,7 +116,7 @@ class Strategy(Generic[S]):
     With full observation that is one send in each state, and otherwise one of each member, by its local state.
     """
 
-    won: S
+    winning_region: S
     insisted: tuple[tuple[int, S], ...] = ()
     chosen: tuple[tuple[JointAction, S], ...] = ()
     """In rounds: what those members do who have a choice, and where; no state has two."""
@@ -131,9 +134,9 @@ class Solution(Generic[S]):
     that wins from all of the states.
     """
 
-    won: S
-    plans: tuple[Strategy[S], ...]
-    joint: Callable[[S], Strategy[S] | None] = _no_other
+    winning_region: S
+    strategies: tuple[Strategy[S], ...]
+    joint_strategy: Callable[[S], Strategy[S] | None] = _no_other
     """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
 
 
@@ -208,11 +211,11 @@ class Game(Generic[S]):
         moves = self._environment_moves if choices is None else Moves(self.others, choices.made)
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
-        idle, number, known = 0, 0, arena.support(goal)
+        idle, number, support = 0, 0, arena.support(goal)
         while helpers and idle < len(helpers):
             helper = helpers[number % len(helpers)]
             number, idle = number + 1, idle + 1
-            if known is not None and known.isdisjoint(self._writes(helper)):
+            if support is not None and support.isdisjoint(self._writes(helper)):
                 continue
             helping, how = self._helping(helper, won, choices)
             keep = arena.difference(arena.intersection(through, helping), won)
@@ -226,7 +229,7 @@ class Game(Generic[S]):
                 insisted.append((step, arena.intersection(waiting, where)))
                 waiting = arena.difference(waiting, where)
             won, idle = arena.union(won, keep), 0
-            known = arena.support(won)
+            support = arena.support(won)
         return Strategy(won, tuple(insisted))
 
     def _writes(self, helper: int | Justice) -> frozenset[str]:
@@ -256,10 +259,10 @@ class Game(Generic[S]):
         to keep going may insist on one send here and on another there, and some of them will be taken.
         """
         arena = self.arena
-        others = tuple(step for step in justice.steps if step in self.others)
+        foreign_steps = tuple(step for step in justice.steps if step in self.others)
         missing = arena.difference(arena.everything, won)
-        astray = arena.preimage(missing, others)
-        possible = arena.enabled(others)
+        astray = arena.preimage(missing, foreign_steps)
+        possible = arena.enabled(foreign_steps)
         for step, where in choices.made:
             if step in justice.steps:
                 astray = arena.union(astray, arena.intersection(where, arena.preimage(missing, (step,))))

@@ -1,4 +1,4 @@
-"""Which of the games a formula about a group asks to be played, and the states and strategies that win it."""
+"""Solving ATL formulas: select the game for a formula, and return its winning region and strategies."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def round_solution(
         if formula.uniform:
             raise ResourceExhausted("uniform strategies are not decided together with conditions of fairness")
         recurrent = [*map(arena.where, system.fairness), *map(satisfying, system.recurring)]
-        return Solution(game.fairly(goal, recurrent), ())
+        return Solution(game.solve_under_fairness(goal, recurrent), ())
     if formula.uniform:
         return _searched(SynchronousUniformSearch(game, goal))
     plan = game.solve(goal)
-    return Solution(plan.won, (plan,))
+    return Solution(plan.winning_region, (plan,))
 
 
 def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], through: S, goal: S) -> Solution[S]:
@@ -73,9 +73,11 @@ def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], throug
     """
     plan = game.reachability(through, goal)
     if not formula.uniform:
-        return Solution(plan.won, (plan,))
+        return Solution(plan.winning_region, (plan,))
     arena = game.arena
-    possible = distributed_knowledge(arena, joint_observation(game.system, formula.group), plan.won, arena.everything)
+    possible = distributed_knowledge(
+        arena, joint_observation(game.system, formula.group), plan.winning_region, arena.everything
+    )
     searches = [UniformStrategySearch(game, through, goal)]
     near = _near(game.system, formula)
     if near is not None:
@@ -83,19 +85,19 @@ def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], throug
             0, UniformStrategySearch(Game(arena, game.system, formula.group, assuming, near), through, goal)
         )
         narrow = searches[0].solution()
-        if arena.is_empty(arena.difference(possible, narrow.won)):
-            return replace(narrow, joint=lambda starts: _joint(searches, starts))
+        if arena.is_empty(arena.difference(possible, narrow.winning_region)):
+            return replace(narrow, joint_strategy=lambda starts: _joint(searches, starts))
     return _searched(searches[-1], searches)
 
 
 def _searched(search: StrategySearch[S, V], searches: Sequence[StrategySearch[S, V]] = ()) -> Solution[S]:
-    return replace(search.solution(), joint=lambda starts: _joint(searches or (search,), starts))
+    return replace(search.solution(), joint_strategy=lambda starts: _joint(searches or (search,), starts))
 
 
 def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Strategy[S] | None:
     """Return one strategy that wins from all of these states, by the first search that finds one."""
     for search in searches:
-        plan = search.joint(starts)
+        plan = search.joint_strategy(starts)
         if plan is not None:
             return plan
     return None
@@ -105,6 +107,6 @@ def _near(system: System, formula: Enforces) -> frozenset[str] | None:
     """Return what the goal depends on, if that is not all there is."""
     parts = tuple(subformulas(formula.goal))[1:]
     slices = IndependentComponents(system)
-    near = slices.closed(name for part in parts if isinstance(part, Atom) for name in reads(part.condition))
-    is_plain = all(slices.relevant(part) <= near for part in parts)
+    near = slices.component_closure(name for part in parts if isinstance(part, Atom) for name in reads(part.condition))
+    is_plain = all(slices.components_of(part) <= near for part in parts)
     return near if is_plain and len(near) < len(system.variables) else None

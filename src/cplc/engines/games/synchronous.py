@@ -1,14 +1,14 @@
-"""What a group can bring about in a synchronous system, in which all players act at once.
+"""Games of a group in a synchronous system, in which all players act at once.
 
-In every state the members choose actions that are allowed to them, then the others, then what follows: the group has
-its way with a choice after which all that may follow is as it wants. That includes nothing at all, where every change
-leads out of a domain; but where somebody has nothing to do the group has no choice either. So it is in MCMAS, and with
-conditions of fairness as there (Busard, Pecheur, Qu and Raimondi, "Reasoning about strategies under partial
-observability and fairness constraints", 2013): what counts are the states from which a fair run begins, and the group
-has its way where the others cannot keep it from that on fair runs.
+In every state the members choose allowed actions first, then the others, then the outcome: the group controls a round
+if some choice leaves only outcomes that it wants. No outcome at all counts as wanted (every change leads out of a
+domain), but where a player has no action the group has no choice either. This is the semantics of MCMAS. With fairness
+conditions it is that of Busard, Pecheur, Qu and Raimondi, "Reasoning about strategies under partial observability and
+fairness constraints", 2013: only states from which a fair run starts count, and the group wins where the others cannot
+prevent its goal on fair runs.
 
-A uniform strategy chooses for each member by its local state alone, and wins from a state if it wins from all that look
-the same to the members together.
+A uniform strategy chooses for each member by its local state alone. It wins from a state if it wins from all states
+that the members together cannot distinguish from it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PermittedActions = Mapping[str, Mapping[str, S]]
 class ControllableStates(Generic[S]):
     """Where some choice of some players keeps all that may follow out of a set."""
 
-    won: S
+    winning_region: S
     chosen: Callable[[S], tuple[tuple[JointAction, S], ...]]
     """Which choice, in the states that are asked about; worked out only then."""
 
@@ -112,9 +112,10 @@ class RoundGame(Generic[S]):
     def forced(self, goal: S, may: PermittedActions[S] | None = None) -> ControllableStates[S]:
         """Return where some choice of the members has only the goal follow."""
         arena = self.arena
-        found = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
+        avoidance = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
         return ControllableStates(
-            arena.intersection(found.won, arena.intersection(self.playable, self.counting)), found.chosen
+            arena.intersection(avoidance.winning_region, arena.intersection(self.playable, self.counting)),
+            avoidance.chosen,
         )
 
     # --- endless play, without conditions of fairness
@@ -124,19 +125,19 @@ class RoundGame(Generic[S]):
         arena = self.arena
         if goal.operator is Next:
             forced = self.forced(goal.states, may)
-            return Strategy(forced.won, chosen=forced.chosen(forced.won))
+            return Strategy(forced.winning_region, chosen=forced.chosen(forced.winning_region))
         if goal.operator is Globally:
-            kept = arena.intersection(goal.states, self.counting)
+            invariant = arena.intersection(goal.states, self.counting)
             while True:
-                forced = self.forced(kept, may)
-                safe = arena.intersection(kept, forced.won)
-                if arena.is_empty(arena.difference(kept, safe)):
-                    return Strategy(kept, chosen=forced.chosen(kept))
-                kept = safe
+                forced = self.forced(invariant, may)
+                safe = arena.intersection(invariant, forced.winning_region)
+                if arena.is_empty(arena.difference(invariant, safe)):
+                    return Strategy(invariant, chosen=forced.chosen(invariant))
+                invariant = safe
         won, done = arena.intersection(goal.states, self.counting), list[tuple[JointAction, S]]()
         while True:
             forced = self.forced(won, may)
-            new = arena.difference(arena.intersection(forced.won, goal.through), won)
+            new = arena.difference(arena.intersection(forced.winning_region, goal.through), won)
             if arena.is_empty(new):
                 return Strategy(won, chosen=tuple(done))
             done += forced.chosen(new)
@@ -144,46 +145,47 @@ class RoundGame(Generic[S]):
 
     # --- with conditions of fairness
 
-    def cannot_keep_from(self, goal: S) -> S:
+    def unavoidable_predecessor(self, goal: S) -> S:
         """Return where some round leads into the goal, and no choice of the group keeps it from that."""
         arena = self.arena
         some = arena.intersection(arena.preimage(arena.intersection(goal, self.counting)), self.counting)
-        return arena.difference(some, self.forced(arena.difference(self.counting, goal)).won)
+        return arena.difference(some, self.forced(arena.difference(self.counting, goal)).winning_region)
 
-    def _led_to(self, through: S, goal: S) -> S:
+    def _unavoidable(self, through: S, goal: S) -> S:
         """Return where the group cannot keep the goal from being reached by way of ``through``."""
-        arena, found = self.arena, goal
+        arena, unavoidable = self.arena, goal
         while True:
-            more = arena.difference(arena.intersection(through, self.cannot_keep_from(found)), found)
+            more = arena.difference(arena.intersection(through, self.unavoidable_predecessor(unavoidable)), unavoidable)
             if arena.is_empty(more):
-                return found
-            found = arena.union(found, more)
+                return unavoidable
+            unavoidable = arena.union(unavoidable, more)
 
-    def _led_on(self, within: S, fairness: Sequence[S]) -> S:
+    def _unavoidable_fair_runs(self, within: S, fairness: Sequence[S]) -> S:
         """Return where the group cannot keep a fair run from staying in a set."""
-        arena, found = self.arena, within
+        arena, unavoidable = self.arena, within
         while True:
             stay = within
             for condition in fairness:
                 stay = arena.intersection(
-                    stay, self.cannot_keep_from(self._led_to(within, arena.intersection(found, condition)))
+                    stay,
+                    self.unavoidable_predecessor(self._unavoidable(within, arena.intersection(unavoidable, condition))),
                 )
-            if arena.is_empty(arena.difference(found, stay)):
-                return found
-            found = arena.intersection(found, stay)
+            if arena.is_empty(arena.difference(unavoidable, stay)):
+                return unavoidable
+            unavoidable = arena.intersection(unavoidable, stay)
 
-    def fairly(self, goal: Goal[S], fairness: Sequence[S]) -> S:
+    def solve_under_fairness(self, goal: Goal[S], fairness: Sequence[S]) -> S:
         """Return where the group has its way on fair runs."""
         arena = self.arena
         missing = arena.difference(self.counting, goal.states)
         if goal.operator is Globally:
-            return arena.difference(self.counting, self._led_to(self.counting, missing))
-        fair = self._led_on(self.counting, fairness)
+            return arena.difference(self.counting, self._unavoidable(self.counting, missing))
+        fair = self._unavoidable_fair_runs(self.counting, fairness)
         if goal.operator is Next:
-            lost = self.cannot_keep_from(arena.intersection(fair, missing))
+            lost = self.unavoidable_predecessor(arena.intersection(fair, missing))
         elif goal.operator is Finally:
-            lost = self._led_on(arena.intersection(fair, missing), fairness)
+            lost = self._unavoidable_fair_runs(arena.intersection(fair, missing), fairness)
         else:
             broken = arena.intersection(arena.difference(missing, goal.through), fair)
-            lost = arena.union(self._led_to(missing, broken), self._led_on(missing, fairness))
+            lost = arena.union(self._unavoidable(missing, broken), self._unavoidable_fair_runs(missing, fairness))
         return arena.difference(self.counting, lost)

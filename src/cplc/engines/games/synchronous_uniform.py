@@ -1,7 +1,4 @@
-"""Uniform strategies of players who act together in rounds: each member decides by its own local state alone.
-
-A strategy chooses an action for each member and each of its local states.
-"""
+"""Uniform strategies in synchronous systems: an action for each member and each of its local states."""
 
 from __future__ import annotations
 
@@ -30,13 +27,13 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
         self._arena = game.arena
         self.goal = goal
 
-    def bound(self, chosen: Chosen) -> Strategy[S]:
+    def upper_bound(self, chosen: Chosen) -> Strategy[S]:
         return self._solved(self._may(self._table(chosen), self.decided(chosen)))
 
-    def alone(self, chosen: Chosen) -> Strategy[S]:
+    def evaluate(self, chosen: Chosen) -> Strategy[S]:
         return self._acting(self._table(chosen), self.decided(chosen))
 
-    def made_uniform(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
+    def uniformised(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
         """Choose what helps wherever it looks as it does there, nearer to the goal first."""
         arena = self.arena
         table, decided = self._table(chosen), self.decided(chosen)
@@ -84,9 +81,9 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
 
     def options(self, sight: LocalState) -> Iterator[str]:
         """Yield the actions that are allowed in some state that looks so."""
-        arena, seen = self.arena, self.states(sight)
+        arena, matching = self.arena, self.states(sight)
         for action in self.game.system.player[sight[0]].actions:
-            if not arena.is_empty(arena.intersection(seen, self.game.allowed[sight[0], action.name])):
+            if not arena.is_empty(arena.intersection(matching, self.game.allowed[sight[0], action.name])):
                 yield action.name
 
     # --- play
@@ -96,7 +93,7 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
             for choice, action in joint:
                 yield choice, action, where
 
-    def met(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
+    def visited(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
         arena = self._arena
         met = more = starts
         if self.goal.operator is Next:

@@ -1,7 +1,4 @@
-"""Uniform strategies of agents that send one by one: each member decides by its own local state alone.
-
-A strategy chooses, for each member and each of its local states, one of its sends to insist on or none.
-"""
+"""Uniform strategies in interleaved systems: a send to insist on, or none, for each member and local state."""
 
 from __future__ import annotations
 
@@ -27,13 +24,13 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         self.through = through
         self.goal = goal
 
-    def bound(self, chosen: Chosen) -> Strategy[S]:
+    def upper_bound(self, chosen: Chosen) -> Strategy[S]:
         return self._solved(self._open_choices(chosen))
 
-    def alone(self, chosen: Chosen) -> Strategy[S]:
+    def evaluate(self, chosen: Chosen) -> Strategy[S]:
         return self._insisting(self._made(chosen))
 
-    def made_uniform(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
+    def uniformised(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
         """Insist wherever it looks as it does where that helps, nearer to the goal first."""
         arena = self.arena
         decided = self.decided(chosen)
@@ -49,7 +46,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         """Return where a strategy succeeds that insists on nothing but what is made."""
         insisted = tuple(made)
         plan = self._solved(PartialStrategy(insisted, {step: self._where(step, insisted) for step in self.game.sends}))
-        return Strategy(plan.won, insisted)
+        return Strategy(plan.winning_region, insisted)
 
     def _solved(self, choices: PartialStrategy[S]) -> Strategy[S]:
         self.count()
@@ -82,9 +79,9 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
 
     def options(self, sight: LocalState) -> Iterator[int | None]:
         """Yield a send that is possible in some state that looks so, each of them, and none."""
-        arena, seen = self.arena, self.states(sight)
+        arena, matching = self.arena, self.states(sight)
         for step in self.game.own[sight[0]]:
-            if not arena.is_empty(arena.intersection(seen, self._arena.enabled((step,)))):
+            if not arena.is_empty(arena.intersection(matching, self._arena.enabled((step,)))):
                 yield step
         yield None
 
@@ -94,7 +91,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         for step, where in bound.insisted:
             yield self.game.system.steps[step].actor, step, where
 
-    def met(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
+    def visited(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
         """Return the states that are met while the goal is not reached."""
         arena = self._arena
         moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))

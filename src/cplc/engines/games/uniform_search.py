@@ -1,11 +1,11 @@
-"""Search for uniform strategies: branch and bound over the choices at local states (Busard et al. 2013).
+"""Search for uniform strategies by branch and bound over the choices at local states (Busard et al. 2013).
 
-A strategy chooses for each member of a group and each of its local states; it wins from a state if it succeeds from
-every state that the members together cannot tell from it (distributed knowledge, as in MCMAS). There are too many
-strategies to try them all. A search fixes choices one by one and solves, with what is fixed, the game in which the
-other choices may still differ from state to state. What that game does not win no completion wins. Where the strategy
-that it suggests, made uniform, wins as well, nothing need be tried; otherwise the search branches on a choice that
-matters: one at a local state that is met when the suggestion is played.
+A strategy chooses for each member of a group and each of its local states. It wins from a state if it succeeds from
+every state that the members together cannot distinguish from it (distributed knowledge, as in MCMAS). The search fixes
+choices one by one. Bound: with the fixed choices it solves the game in which all other choices may depend on the whole
+state; states that this game does not win are won by no completion. If the strategy of that game, made uniform, wins as
+well, the branch is finished. Otherwise the search branches on a choice at a local state that is visited when that
+strategy is played.
 """
 
 from __future__ import annotations
@@ -68,19 +68,19 @@ class StrategySearch(Generic[S, V]):
     # --- the game
 
     @abstractmethod
-    def bound(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
+    def upper_bound(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
         """Solve the game in which what is not chosen may differ from state to state."""
 
     @abstractmethod
-    def made_uniform(self, bound: Strategy[S], chosen: Mapping[LocalState, V]) -> Strategy[S]:
+    def uniformised(self, bound: Strategy[S], chosen: Mapping[LocalState, V]) -> Strategy[S]:
         """Return a uniform strategy near to what solves that game, and where it succeeds."""
 
     @abstractmethod
-    def alone(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
+    def evaluate(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
         """Return the strategy that has these choices and no others, and where it succeeds."""
 
     @abstractmethod
-    def met(self, starts: S, chosen: Mapping[LocalState, V], bound: Strategy[S]) -> S:
+    def visited(self, starts: S, chosen: Mapping[LocalState, V], bound: Strategy[S]) -> S:
         """Return what is met from some states when the solution is played."""
 
     @abstractmethod
@@ -97,29 +97,29 @@ class StrategySearch(Generic[S, V]):
         """Return the states from which some uniform strategy wins, and enough strategies to win from each of them."""
         self._won = self.arena.nothing
         self._plans: list[Strategy[S]] = []
-        self._add(self.alone({}))
+        self._add(self.evaluate({}))
         depth_first({}, self._from)
         return Solution(self._won, tuple(self._plans))
 
     def _from(self, chosen: Mapping[LocalState, V]) -> Iterator[Mapping[LocalState, V]]:
         """Add what completions of the choices win; yield choices with one more where it matters which it is."""
         arena = self.arena
-        bound = self.bound(chosen)
-        possible = self.distributed_knowledge(bound.won)
+        bound = self.upper_bound(chosen)
+        possible = self.distributed_knowledge(bound.winning_region)
         if arena.is_empty(arena.difference(possible, self._won)):
             return
-        self._add(self.made_uniform(bound, chosen))
-        while not arena.is_empty(left := arena.difference(possible, self._won)):
-            start = arena.singleton(arena.pick(left))
+        self._add(self.uniformised(bound, chosen))
+        while not arena.is_empty(unresolved := arena.difference(possible, self._won)):
+            start = arena.singleton(arena.pick(unresolved))
             suggested, doubtful = self._suggestion(start, chosen, bound)
-            if not arena.is_empty(arena.intersection(self._add(self.alone(suggested)), start)):
+            if not arena.is_empty(arena.intersection(self._add(self.evaluate(suggested)), start)):
                 continue
             yield from self._branches(chosen, suggested, doubtful)
             return
 
     def _add(self, plan: Strategy[S]) -> S:
         """Keep a strategy that wins more than is won already; return what it wins."""
-        arena, won = self.arena, self.distributed_knowledge(plan.won)
+        arena, won = self.arena, self.distributed_knowledge(plan.winning_region)
         if not arena.is_empty(arena.difference(won, self._won)):
             self._plans.append(Strategy(won, plan.insisted, plan.chosen))
             self._won = arena.union(self._won, won)
@@ -127,7 +127,7 @@ class StrategySearch(Generic[S, V]):
 
     # --- one strategy for many states
 
-    def joint(self, starts: S) -> Strategy[S] | None:
+    def joint_strategy(self, starts: S) -> Strategy[S] | None:
         """Return one uniform strategy that wins from all of these states; None if there is none."""
         self.solved, self.limit = 0, MAX_SOLVED_JOINTLY
         self._joint: Strategy[S] | None = None
@@ -138,22 +138,22 @@ class StrategySearch(Generic[S, V]):
         """Look for a completion of the choices that wins from all the states; yield choices with one more."""
         if self._joint is not None:
             return
-        bound = self.bound(chosen)
+        bound = self.upper_bound(chosen)
         if not self._wins(bound, starts):
             return
-        uniform = self.made_uniform(bound, chosen)
+        uniform = self.uniformised(bound, chosen)
         if self._wins(uniform, starts):
             self._joint = uniform
             return
         suggested, doubtful = self._suggestion(starts, chosen, bound)
-        completion = self.alone(suggested)
+        completion = self.evaluate(suggested)
         if self._wins(completion, starts):
             self._joint = completion
             return
         yield from self._branches(chosen, suggested, doubtful)
 
     def _wins(self, plan: Strategy[S], starts: S) -> bool:
-        return self.arena.is_empty(self.arena.difference(starts, self.distributed_knowledge(plan.won)))
+        return self.arena.is_empty(self.arena.difference(starts, self.distributed_knowledge(plan.winning_region)))
 
     # --- what to try next
 
@@ -166,7 +166,7 @@ class StrategySearch(Generic[S, V]):
         where all that is met has been chosen, so that the choices themselves win.
         """
         arena = self.arena
-        met = self.met(self.indistinguishable(starts), chosen, bound)
+        met = self.visited(self.indistinguishable(starts), chosen, bound)
         suggested = dict(chosen)
         doubtful: LocalState | None = None
         is_torn = False

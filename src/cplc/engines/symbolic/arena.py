@@ -1,7 +1,8 @@
-"""Decision diagrams as an arena: sets are not cut down to the reachable states, so that they speak of few variables.
+"""Symbolic games: sets of states of a game as decision diagrams.
 
-What a group can enforce from a reachable state does not depend on unreachable ones, since all steps lead to reachable
-states. A step that writes nothing that a set speaks of does not lead out of it.
+Sets are not cut down to the reachable states, so that their diagrams depend on few variables. This is sound because all
+steps lead from reachable states to reachable ones: what a group can enforce from a reachable state does not depend on
+unreachable ones. A step that writes no variable of a set does not lead out of it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from cplc.system.model import State
 
 
 class SymbolicSets(StateSets[Node]):
-    def __init__(self, encoding: Encoding, sweeps: ChainedFixpoints) -> None:
+    def __init__(self, encoding: Encoding, fixpoints: ChainedFixpoints) -> None:
         self._encoding = encoding
-        self._sweeps = sweeps
+        self._fixpoints = fixpoints
         self.everything = encoding.true
 
     @property
     def reachable(self) -> Node:
-        return self._sweeps.reachable
+        return self._fixpoints.reachable
 
     def intersection(self, left: Node, right: Node) -> Node:
         return left & right
@@ -38,20 +39,20 @@ class SymbolicSets(StateSets[Node]):
         return left & ~right
 
     def is_empty(self, states: Node) -> bool:
-        return states == self._encoding.false or states & self._sweeps.reachable == self._encoding.false
+        return states == self._encoding.false or states & self._fixpoints.reachable == self._encoding.false
 
     def where(self, condition: Expr) -> Node:
         return self._encoding.condition(condition)
 
     def pick(self, states: Node) -> State:
-        return self._encoding.first(states & self._sweeps.reachable)
+        return self._encoding.first(states & self._fixpoints.reachable)
 
     def singleton(self, state: State) -> Node:
         return self._encoding.state(state)
 
     def agreement_closure(self, variables: Sequence[str], states: Node) -> Node:
         support = self._encoding.variables_in(states)
-        around = states & self._sweeps.reachable_around(None if support is None else support.union(variables))
+        around = states & self._fixpoints.reachable_in_components(None if support is None else support.union(variables))
         hidden = self._encoding.cube(self._encoding.system.variable.keys() - set(variables))
         return self._encoding.diagrams.exists(around, hidden)
 
@@ -61,28 +62,28 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
         return self._encoding.variables_in(states)
 
     def image(self, states: Node, steps: Iterable[int]) -> Node:
-        found = self._encoding.false
+        states_after = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].image(states)
+            states_after = states_after | self._fixpoints.transitions[step].image(states)
         self._encoding.diagrams.collect_if_needed()
-        return found
+        return states_after
 
     def preimage(self, states: Node, steps: Iterable[int]) -> Node:
-        found = self._encoding.false
+        states_before = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].preimage(states)
+            states_before = states_before | self._fixpoints.transitions[step].preimage(states)
         self._encoding.diagrams.collect_if_needed()
-        return found
+        return states_before
 
     def enabled(self, steps: Iterable[int]) -> Node:
-        found = self._encoding.false
+        guards = self._encoding.false
         for step in steps:
-            found = found | self._sweeps.transitions[step].guard
-        return found
+            guards = guards | self._fixpoints.transitions[step].guard
+        return guards
 
     def greatest_safe_subset(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
         """Drop what one step after the other leads out of the set, until none does."""
-        transitions, true = self._sweeps.transitions, self._encoding.true
+        transitions, true = self._fixpoints.transitions, self._encoding.true
         taken = [(step, true) for step in moves.steps] + list(moves.insisted)
         keep, before = self._limited(keep), true
         while keep != before:
@@ -97,14 +98,14 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
 
     def _limited(self, states: Node) -> Node:
         """Keep what may be reachable of a set; only that where the diagram has grown large."""
-        if self._encoding.diagrams.size(states) > self._sweeps.budget:
-            return states & self._sweeps.reachable
+        if self._encoding.diagrams.size(states) > self._fixpoints.budget:
+            return states & self._fixpoints.reachable
         return states
 
 
 class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
-    def __init__(self, encoding: Encoding, sweeps: ChainedFixpoints, round_: Round) -> None:
-        super().__init__(encoding, sweeps)
+    def __init__(self, encoding: Encoding, fixpoints: ChainedFixpoints, round_: Round) -> None:
+        super().__init__(encoding, fixpoints)
         self._round = round_
 
     def preimage(self, states: Node) -> Node:
@@ -118,22 +119,24 @@ class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
         ways = self._round.avoiding(states, may)
 
         def chosen(within: Node) -> tuple[tuple[JointAction, Node], ...]:
-            found = self._split(ways & within, may, list(may))
+            parts = self._split(ways & within, may, list(may))
             self._encoding.diagrams.collect_if_needed()
-            return tuple((joint, where) for joint, where in found if not self.is_empty(where))
+            return tuple((joint, where) for joint, where in parts if not self.is_empty(where))
 
         return ControllableStates(self._round.without_choices(ways, may), chosen)
 
-    def _split(self, ways: Node, may: PermittedActions[Node], left: list[str]) -> Iterator[tuple[JointAction, Node]]:
+    def _split(
+        self, ways: Node, may: PermittedActions[Node], undecided: list[str]
+    ) -> Iterator[tuple[JointAction, Node]]:
         """Yield what to choose and where, of all that is in the set one choice for each state."""
-        if not left:
+        if not undecided:
             yield (), ways
             return
-        choice, *others = left
+        choice, *remaining = undecided
         for action, where in may[choice].items():
             some = ways & where & self._round.doing(choice, action)
             if some != self._encoding.false:
                 states = self._round.without_choices(some, may)
                 ways = ways & ~states
-                for joint, there in self._split(self._round.without_choices(some, (choice,)), may, others):
-                    yield ((choice, action), *joint), there
+                for joint, part in self._split(self._round.without_choices(some, (choice,)), may, remaining):
+                    yield ((choice, action), *joint), part

@@ -1,9 +1,9 @@
-"""Binary decision diagrams: one small interface of our own over three libraries.
+"""Binary decision diagrams (BDDs): one interface to three libraries.
 
-Diagrams are functions of Boolean variables that are numbered by level, 0 at the top. They are canonical within one
-manager, so equality of functions is equality of nodes; nodes are combined with ``&``, ``|`` and ``~``. Nothing is
-ever reordered. Operations raise MemoryError when the manager is full and `collect_if_needed` raises ResourceExhausted
-when more nodes are alive than allowed.
+A diagram is a function of Boolean variables, which are numbered by level, 0 at the top. Diagrams are canonical within a
+manager: equal functions are equal nodes. Nodes are combined with ``&``, ``|`` and ``~``. The order is never changed.
+Operations raise MemoryError if the manager is full, and `collect_if_needed` raises ResourceExhausted if more nodes are
+alive than allowed.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ U = TypeVar("U")
 
 NODE_LIMIT = 16_000_000
 """Nodes alive where no memory limit is known."""
-_SHARE = 0.7
+_NODE_MEMORY_FRACTION = 0.7
 """Of the memory limit, for the nodes of one manager, dead ones included."""
-_BYTES = {"oxidd": 40, "dd.cudd": 64, "dd.autoref": 800}
+_BYTES_PER_NODE = {"oxidd": 40, "dd.cudd": 64, "dd.autoref": 800}
 """Memory that a node takes, its place in the table of its level included (oxidd: 36 to 38 measured)."""
-_BYTES_OF_CACHE = 20
-_SHARE_OF_CACHE = 64
+_BYTES_PER_CACHE_ENTRY = 20
+_MIN_MEMORY_PER_CACHE_BYTE = 64
 """At most one part in so many of the memory limit is for the cache of operations."""
-_FIRST_COLLECTION = 1 << 20
-_LEAST_CAPACITY = 1 << 20
-_SUPPORT_EFFORT = 4000
+_MIN_NODES_TO_COLLECT = 1 << 20
+_MIN_CAPACITY = 1 << 20
+_MAX_SUPPORT_NODES = 4000
 NODES_PER_UNIT = 16
 """Nodes that are made in the time of one unit of work."""
-_PAUSE = 0.001
+_POLL_SECONDS = 0.001
 """Seconds until another look at a collector at work."""
-_SETTLING = 1000
+_MAX_POLLS = 1000
 """Looks, after a collection, for the number of nodes to be right."""
 
 
@@ -74,7 +74,7 @@ class Diagrams(ABC, Generic[N, U]):
         self.peak = 0
         self._charged = 0
         """The nodes that work was charged for already."""
-        self._next_collection = min(_FIRST_COLLECTION, node_limit)
+        self._next_collection = min(_MIN_NODES_TO_COLLECT, node_limit)
 
     @abstractmethod
     def literal(self, level: int) -> N:
@@ -142,7 +142,7 @@ class Diagrams(ABC, Generic[N, U]):
         alive = self._charged = self.nodes()
         if alive > self.node_limit:
             raise self.exhausted()
-        self._next_collection = min(max(_FIRST_COLLECTION, 2 * alive), self.node_limit)
+        self._next_collection = min(max(_MIN_NODES_TO_COLLECT, 2 * alive), self.node_limit)
 
     def exhausted(self) -> ResourceExhausted:
         """Note that the manager is too small; return the error that names the limit in force."""
@@ -191,20 +191,20 @@ class Diagrams(ABC, Generic[N, U]):
 
     def support(self, function: N) -> frozenset[int] | None:
         """Return the levels that a function depends on, or None if it is too large to say quickly."""
-        if self.size(function) > _SUPPORT_EFFORT:
+        if self.size(function) > _MAX_SUPPORT_NODES:
             return None
-        found: set[int] = set()
-        seen: set[N] = {self.true, self.false}
+        levels: set[int] = set()
+        visited: set[N] = {self.true, self.false}
         stack = [function]
         while stack:
             node = stack.pop()
-            if node in seen:
+            if node in visited:
                 continue
-            seen.add(node)
+            visited.add(node)
             level, low, high = self.branches(node)
-            found.add(level)
+            levels.add(level)
             stack += (low, high)
-        return frozenset(found)
+        return frozenset(levels)
 
 
 class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
@@ -225,9 +225,9 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
         super().__init__(levels, node_limit)
         cache = 1 << (14 if levels <= 32 else 16 if levels <= 96 else 18)
         memory = memory_limit()
-        while memory is not None and cache * _BYTES_OF_CACHE * _SHARE_OF_CACHE > memory:
+        while memory is not None and cache * _BYTES_PER_CACHE_ENTRY * _MIN_MEMORY_PER_CACHE_BYTE > memory:
             cache //= 2
-        self._capacity = max(_LEAST_CAPACITY, 2 * node_limit)
+        self._capacity = max(_MIN_CAPACITY, 2 * node_limit)
         self._manager = BCDDManager(self._capacity, cache, 1)
         self._manager.add_vars(levels)
         self._and = BooleanOperator.AND
@@ -279,11 +279,11 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
             if manager.gc_count() != collections and not dropped:
                 break
             if not dropped:
-                sleep(_PAUSE)
-        for _ in range(_SETTLING):
+                sleep(_POLL_SECONDS)
+        for _ in range(_MAX_POLLS):
             if manager.approx_num_inner_nodes() <= manager.num_inner_nodes() + self._capacity // 100:
                 break
-            sleep(_PAUSE)
+            sleep(_POLL_SECONDS)
 
     def size(self, function: BCDDFunction) -> int:
         return function.node_count()
@@ -441,4 +441,4 @@ def nodes_within(memory: int, backend: str) -> int:
 
     The other half are nodes that are dead, or needed by one operation alone.
     """
-    return max(1, int(memory * _SHARE) // (2 * _BYTES[backend]))
+    return max(1, int(memory * _NODE_MEMORY_FRACTION) // (2 * _BYTES_PER_NODE[backend]))

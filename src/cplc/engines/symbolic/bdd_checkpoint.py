@@ -1,8 +1,8 @@
-"""Sets of states as bytes and back: the nodes of a decision diagram, each after those that it leads to.
+"""Checkpoints of symbolic reachability: decision diagrams as bytes, each node after its children.
 
-A search for what is reachable may go on from any set that holds the initial states and reachable states alone: it ends
-with the same set. What is read is believed as far as it can be seen: that it is a diagram over the variables there are,
-in their order. That it holds nothing but what can be reached rests on the digest of the file.
+The reachability fixpoint may resume from any set between the initial and the reachable states: the result is the same.
+Reading validates that the content is a diagram over the existing variables in their order. That it contains reachable
+states alone is guaranteed by the digest of the file.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hashlib import sha256
 from cplc.engines.symbolic.bdd import Diagrams, Node, Substitution
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.runtime import checkpointing
-from cplc.runtime.limits import make_room
+from cplc.runtime.limits import require_memory
 from cplc.system.fingerprint import fingerprint
 
 _HEAD = struct.Struct("<II")
-_A_NODE = 400
+_BYTES_PER_NODE = 400
 """About so many bytes a node takes while it is written or read."""
-_FEW = 2000
+_MIN_NODES_TO_SAVE = 2000
 """So many nodes are quicker found than read."""
 
 
@@ -32,7 +32,7 @@ class ReachabilityCheckpoint:
     def __init__(self, encoding: Encoding, components: int) -> None:
         self._encoding = encoding
         self._diagrams = encoding.diagrams
-        self._found: list[Node | None] = [None] * components
+        self._states: list[Node | None] = [None] * components
         self._changes = 0
         self._store = checkpointing.active_store()
         if self._store is None:
@@ -40,45 +40,45 @@ class ReachabilityCheckpoint:
         self._name = _name(encoding)
         content = self._store.load(self._name)
         if content is not None:
-            known = _read(self._diagrams, content, encoding.variable_at)
-            if known is None or len(known) != components:
+            roots = _read(self._diagrams, content, encoding.variable_at)
+            if roots is None or len(roots) != components:
                 self._store.discard(self._name)
             else:
-                self._found = known
+                self._states = roots
         self._store.register(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
 
-    def begun(self, number: int, initial: Node) -> Node:
+    def start(self, number: int, initial: Node) -> Node:
         """Return where to begin in a component."""
-        found = self._found[number]
-        return initial if found is None else initial | found
+        states = self._states[number]
+        return initial if states is None else initial | states
 
-    def more(self, number: int, states: Node) -> None:
+    def update(self, number: int, states: Node) -> None:
         """Take note of what is found so far; this is a good moment."""
-        if self._store is not None and states != self._found[number]:
-            self._found[number] = states
+        if self._store is not None and states != self._states[number]:
+            self._states[number] = states
             self._changes += 1
         checkpointing.safepoint()
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         """Take note that everything is found: little is not kept."""
-        if self._store is not None and sum(map(self._diagrams.size, self._known())) < _FEW:
+        if self._store is not None and sum(map(self._diagrams.size, self._known_states())) < _MIN_NODES_TO_SAVE:
             self._store.unregister(self._name)
 
-    def suspended(self) -> None:
+    def suspend(self) -> None:
         """Let nobody keep this search, which is given up for another one, any longer."""
         if self._store is not None:
             self._store.detach(self._name)
 
-    def _known(self) -> list[Node]:
-        return [found for found in self._found if found is not None]
+    def _known_states(self) -> list[Node]:
+        return [states for states in self._states if states is not None]
 
     def _written(self) -> Iterator[checkpointing.Buffer]:
-        size = sum(map(self._diagrams.size, self._known()))
-        make_room(_A_NODE * size, f"writing {size:,} nodes of decision diagrams")
-        yield _written(self._diagrams, self._found)
+        size = sum(map(self._diagrams.size, self._known_states()))
+        require_memory(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
+        yield _written(self._diagrams, self._states)
 
     def _said(self) -> str:
-        return f"states in decision diagrams of {sum(map(self._diagrams.size, self._known())):,} nodes"
+        return f"states in decision diagrams of {sum(map(self._diagrams.size, self._known_states())):,} nodes"
 
 
 def _name(encoding: Encoding) -> str:
@@ -117,10 +117,10 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
     roots, count = _HEAD.unpack_from(content)
     if len(content) != _HEAD.size + 4 * roots + 12 * count:
         return None
-    make_room(_A_NODE * count, f"reading {count:,} nodes of decision diagrams")
+    require_memory(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
     numbers = array("I")
     numbers.frombytes(content[_HEAD.size :])
-    found, parts = numbers[:roots], iter(numbers[roots:])
+    root_positions, parts = numbers[:roots], iter(numbers[roots:])
     nodes, levels = [diagrams.false, diagrams.true], array("I", (diagrams.levels, diagrams.levels))
     literals = [diagrams.literal(level) for level in range(diagrams.levels)]
     for level, low, high in zip(parts, parts, parts, strict=True):
@@ -129,6 +129,6 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
         literal = literals[level]
         nodes.append((literal & nodes[high]) | (~literal & nodes[low]))
         levels.append(level)
-    if any(one > len(nodes) for one in found):
+    if any(one > len(nodes) for one in root_positions):
         return None
-    return [None if one == 0 else nodes[one - 1] for one in found]
+    return [None if one == 0 else nodes[one - 1] for one in root_positions]

@@ -1,8 +1,8 @@
-"""Variables as bits, expressions as decision diagrams.
+"""Binary encoding of variables, and translation of expressions to decision diagrams.
 
-A variable with n values has as many bits as it takes to number them; a value is coded by its position in the domain,
-the most significant bit on top. Codes that are no value satisfy no comparison with a constant; no initial state and
-no step leads to one, so sets of reachable states never contain them.
+A variable with n values has ⌈log2 n⌉ bits; a value is encoded by its position in the domain, most significant bit on
+top. Unused codes satisfy no comparison with a constant. No initial state and no step leads to one, so sets of reachable
+states never contain them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Unchanged(Enum):
     KEPT = "kept"
 
 
-SPARE = 64
-_PAIRS_LIMIT = 1 << 18
+SPARE_BITS = 64
+_MAX_VALUE_PAIRS = 1 << 18
 
 
 class Encoding:
@@ -68,7 +68,7 @@ class Encoding:
         self.bits: dict[str, tuple[int, ...]] = {}
         self.next_bits: dict[str, tuple[int, ...]] = {}
         self.variable_at: dict[int, str] = {}
-        self.spare = range(SPARE)
+        self.spare = range(SPARE_BITS)
         self._domains: dict[str, tuple[Value, ...]] = {one.name: one.domain for one in system.variables}
         self._domains.update(choices or {})
         levels = len(self.spare)
@@ -90,8 +90,8 @@ class Encoding:
         self._coded: State = {}
         self._bits_of_coded: dict[int, bool] = {}
         self._values: dict[str, Cases] = {}
-        self._seen: dict[int, tuple[Expr, Node]] = {}
-        self._sums: dict[Expr, Cases] = {}
+        self._diagram_of: dict[int, tuple[Expr, Node]] = {}
+        self._arithmetic_cases: dict[Expr, Cases] = {}
 
     # --- states
 
@@ -112,16 +112,18 @@ class Encoding:
 
     def equal_after(self, before: str, after: str) -> Node:
         """Return where a variable has the value that another has after the step; what is not doubled stays."""
-        there = self.next_bits.get(after, self.bits[after])
+        levels_after = self.next_bits.get(after, self.bits[after])
         if self._domains[before] == self._domains[after]:
             result = self.true
-            for one, other in sorted(zip(self.bits[before], there, strict=True), reverse=True):
+            for one, other in sorted(zip(self.bits[before], levels_after, strict=True), reverse=True):
                 result = self._same(one, other) & result
             return result
         result = self.false
         for value in self._domains[before]:
             if value in self._domains[after]:
-                result = result | (self.is_value(before, value) & self._code(there, self._domains[after].index(value)))
+                result = result | (
+                    self.is_value(before, value) & self._code(levels_after, self._domains[after].index(value))
+                )
         return result
 
     def _same(self, one: int, other: int) -> Node:
@@ -204,12 +206,12 @@ class Encoding:
 
     def condition(self, expr: Expr) -> Node:
         """Return where an expression over truth values is true."""
-        known = self._seen.get(id(expr))
-        if known is not None:
-            return known[1]
-        found = self._condition(expr)
-        self._seen[id(expr)] = expr, found
-        return found
+        cached = self._diagram_of.get(id(expr))
+        if cached is not None:
+            return cached[1]
+        diagram = self._condition(expr)
+        self._diagram_of[id(expr)] = expr, diagram
+        return diagram
 
     def _condition(self, expr: Expr) -> Node:
         match expr:
@@ -221,15 +223,15 @@ class Encoding:
                 return ~self.condition(operand)
             case And(operands):
                 result = self.true
-                for part in self._from_the_bottom(operands):
+                for part in self._bottom_up(operands):
                     result = part & result
-                    self._check_effort()
+                    self._check_ceiling()
                 return result
             case Or(operands):
                 result = self.false
-                for part in self._from_the_bottom(operands):
+                for part in self._bottom_up(operands):
                     result = part | result
-                    self._check_effort()
+                    self._check_ceiling()
                 return result
             case Equal(Read(variable), Const(value)) | Equal(Const(value), Read(variable)):
                 return self.is_value(variable, value)
@@ -243,14 +245,14 @@ class Encoding:
             case Arith():
                 return self.cases(expr).get(True, self.false)
 
-    def _from_the_bottom(self, operands: Iterable[Expr]) -> list[Node]:
+    def _bottom_up(self, operands: Iterable[Expr]) -> list[Node]:
         """Return the conditions, the deepest first: local ones are then put together in linear time."""
         constants = self.true, self.false
         level = self.diagrams.level
         conditions = map(self.condition, operands)
         return sorted(conditions, key=lambda one: -1 if one in constants else level(one), reverse=True)
 
-    def _check_effort(self) -> None:
+    def _check_ceiling(self) -> None:
         if self.ceiling is not None and self.diagrams.nodes() > self.ceiling:
             raise ResourceExhausted(
                 f"under this order of the variables a condition takes more than {self.ceiling:,} nodes"
@@ -268,10 +270,10 @@ class Encoding:
                 return {value: where for value, where in ((True, holds), (False, ~holds)) if where != self.false}
             case Arith(op, left, right):
                 # The same sum is often compared with many numbers.
-                known = self._sums.get(expr)
-                if known is None:
-                    known = self._sums[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
-                return known
+                cached = self._arithmetic_cases.get(expr)
+                if cached is None:
+                    cached = self._arithmetic_cases[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
+                return cached
             case Ite(test, then, otherwise):
                 chosen = self.condition(test)
                 result: Cases = {}
@@ -302,11 +304,11 @@ class Encoding:
         self._values[choice] = cases
 
     def _cases_of_variable(self, variable: str) -> Cases:
-        known = self._values.get(variable)
-        if known is None:
-            known = {value: self._code(self.bits[variable], code) for code, value in enumerate(self._domains[variable])}
-            self._values[variable] = known
-        return known
+        cases = self._values.get(variable)
+        if cases is None:
+            cases = {value: self._code(self.bits[variable], code) for code, value in enumerate(self._domains[variable])}
+            self._values[variable] = cases
+        return cases
 
     def _code(self, levels: tuple[int, ...], code: int) -> Node:
         last = len(levels) - 1
@@ -317,7 +319,7 @@ class Encoding:
         for value, where in left.items():
             if value in right:
                 result = result | (where & right[value])
-                self._check_effort()
+                self._check_ceiling()
         return result
 
     def _less(self, left: Cases, right: Cases) -> Node:
@@ -331,14 +333,14 @@ class Encoding:
         return result
 
     def _arithmetic(self, op: ArithOp, left: Cases, right: Cases) -> Cases:
-        if len(left) * len(right) > _PAIRS_LIMIT:
+        if len(left) * len(right) > _MAX_VALUE_PAIRS:
             raise ResourceExhausted(f"an expression combines {len(left)} values with {len(right)}")
         result: Cases = {}
         for one, where in left.items():
-            for other, there in right.items():
-                both = where & there
+            for other, other_where in right.items():
+                both = where & other_where
                 if both != self.false:
                     value = arithmetic(op, int(one), int(other))
                     result[value] = result.get(value, self.false) | both
-                self._check_effort()
+                self._check_ceiling()
         return result

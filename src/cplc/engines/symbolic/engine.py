@@ -1,8 +1,8 @@
-"""The engine for large systems: sets of states as binary decision diagrams.
+"""The symbolic engine: sets of states as binary decision diagrams.
 
-Formulas are evaluated over all assignments and cut down to the reachable states at the end: successors of reachable
-states are reachable, so what a formula says of a reachable state does not depend on unreachable ones, and the diagrams
-of most formulas speak of few variables. Only when they grow large are they cut down earlier.
+Formulas are evaluated over all assignments and intersected with the reachable states at the end. Successors of
+reachable states are reachable, so the value of a formula at a reachable state does not depend on unreachable ones, and
+the diagrams of most formulas depend on few variables. Only large diagrams are cut down earlier.
 
 References: Burch, Clarke, McMillan, Dill and Hwang, "Symbolic model checking: 10^20 states and beyond", 1992; Emerson
 and Lei, "Efficient model checking in fragments of the propositional mu-calculus", 1986; Raimondi and Lomuscio,
@@ -29,7 +29,7 @@ from cplc.engines.symbolic.observation import agreement_closure
 from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
 from cplc.engines.symbolic.representation import Options, Representation, representation
 from cplc.engines.symbolic.synchronous_relation import Round
-from cplc.engines.symbolic.transitions import VARIANTS, Transition
+from cplc.engines.symbolic.transitions import MAX_VARIANTS, Transition
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import (
     Adjacent,
@@ -61,7 +61,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _bounded(
+def _with_node_limit(
     method: Callable[Concatenate[SymbolicEngine, P], T],
 ) -> Callable[Concatenate[SymbolicEngine, P], T]:
     """Try again without dead nodes when the manager is full; then raise what users of engines expect.
@@ -71,14 +71,14 @@ def _bounded(
 
     @wraps(method)
     def guarded(self: SymbolicEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._too_large is not None:
-            raise ResourceExhausted(self._too_large)
+        if self._exhaustion_reason is not None:
+            raise ResourceExhausted(self._exhaustion_reason)
         # Nothing is collected inside an except clause, where the error keeps the frames with their nodes alive.
         for _ in range(2):
             with suppress(MemoryError):
-                return self._noting_limit(lambda: method(self, *args, **kwargs))
+                return self._recording_exhaustion(lambda: method(self, *args, **kwargs))
             self._collect()
-        return self._noting_limit(self._refuse)
+        return self._recording_exhaustion(self._refuse)
 
     return guarded
 
@@ -94,17 +94,17 @@ class SymbolicEngine(Engine[Node]):
         backend: str | None = None,
         node_limit: int | None = None,
         *,
-        variants: int = VARIANTS,
+        variants: int = MAX_VARIANTS,
         budget: int = BUDGET,
     ) -> None:
         self.system = system
         self._options = Options(backend, node_limit, variants, budget)
-        self._too_large: str | None = None
+        self._exhaustion_reason: str | None = None
         """Why the reachable states cannot be computed."""
-        self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
-        self._solved: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
-        self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
-        self._narrowed: dict[frozenset[int], FairRuns] = {}
+        self._states_of: dict[tuple[Formula, frozenset[str]], Node] = {}
+        self._solutions: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
+        self._exists_paths: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
+        self._fair_runs_by_steps: dict[frozenset[int], FairRuns] = {}
 
     @cached_property
     def _representation(self) -> Representation:
@@ -119,12 +119,12 @@ class SymbolicEngine(Engine[Node]):
         return self._representation.transitions
 
     @property
-    def _sweeps(self) -> ChainedFixpoints:
-        return self._representation.sweeps
+    def _fixpoints(self) -> ChainedFixpoints:
+        return self._representation.fixpoints
 
     @cached_property
     def _fair_runs(self) -> FairRuns:
-        return FairRuns(self.system, self._encoding, self._sweeps, self._recurrent)
+        return FairRuns(self.system, self._encoding, self._fixpoints, self._recurrent)
 
     def _recurrent(self, condition: Expr | Regardless) -> Node:
         if isinstance(condition, Regardless):
@@ -134,8 +134,8 @@ class SymbolicEngine(Engine[Node]):
     @cached_property
     def regardless(self) -> SymbolicEngine:
         engine = SymbolicEngine(self.system.without_conditions)
-        known = ("_representation", "_reachable")
-        vars(engine).update({name: getattr(self, name) for name in known})
+        shared = ("_representation", "_reachable")
+        vars(engine).update({name: getattr(self, name) for name in shared})
         return engine
 
     @property
@@ -147,12 +147,12 @@ class SymbolicEngine(Engine[Node]):
     def is_out_of_memory(self) -> bool:
         return "_reachable" in vars(self) and self._encoding.diagrams.is_exhausted
 
-    def _noting_limit(self, work: Callable[[], T]) -> T:
+    def _recording_exhaustion(self, work: Callable[[], T]) -> T:
         try:
             return work()
         except ResourceExhausted as limit:
             if "_reachable" not in vars(self):
-                self._too_large = str(limit)
+                self._exhaustion_reason = str(limit)
             raise
 
     def _refuse(self) -> NoReturn:
@@ -164,100 +164,100 @@ class SymbolicEngine(Engine[Node]):
     # --- sets
 
     @property
-    @_bounded
+    @_with_node_limit
     def reachable(self) -> Node:
         return self._reachable
 
     @cached_property
     def _reachable(self) -> Node:
-        found = self._sweeps.reachable
+        reachable = self._fixpoints.reachable
         for step in self._transitions:
-            if found & step.out_of_range != self._encoding.false:
+            if reachable & step.out_of_range != self._encoding.false:
                 raise ValueError(f"`{step.name}` assigns a variable what is none of its values")
-        return found
+        return reachable
 
     @cached_property
     def _initial(self) -> Node:
         return self._encoding.initial_states(frozenset(self.system.variable))
 
     @property
-    @_bounded
+    @_with_node_limit
     def initial(self) -> Node:
         return self._initial
 
-    @_bounded
+    @_with_node_limit
     def where(self, condition: Expr) -> Node:
         return self._reachable & self._encoding.condition(condition)
 
-    @_bounded
+    @_with_node_limit
     def intersection(self, left: Node, right: Node) -> Node:
         return left & right
 
-    @_bounded
+    @_with_node_limit
     def union(self, left: Node, right: Node) -> Node:
         return left | right
 
-    @_bounded
+    @_with_node_limit
     def difference(self, left: Node, right: Node) -> Node:
         return left & ~right
 
     def is_empty(self, states: Node) -> bool:
         return states == self._encoding.false
 
-    @_bounded
+    @_with_node_limit
     def count(self, states: Node) -> int:
         return self._encoding.count(states)
 
-    @_bounded
+    @_with_node_limit
     def pick(self, states: Node) -> State:
         """Return the state whose codes come first in the order of the diagrams."""
         if self.is_empty(states):
             raise ValueError("an empty set has no state to pick")
         return self._encoding.first(states)
 
-    @_bounded
+    @_with_node_limit
     def singleton(self, state: State) -> Node:
-        found = self._encoding.state(state)
-        if found & self._reachable == self._encoding.false:
+        states = self._encoding.state(state)
+        if states & self._reachable == self._encoding.false:
             raise ValueError("the state is not reachable")
-        return found
+        return states
 
-    @_bounded
+    @_with_node_limit
     def contains(self, states: Node, state: State) -> bool:
         return self._encoding.contains(states, state)
 
     # --- steps
 
-    def _taken(self, steps: Iterable[int] | None) -> Iterable[Transition]:
-        transitions = self._sweeps.transitions
+    def _selected_transitions(self, steps: Iterable[int] | None) -> Iterable[Transition]:
+        transitions = self._fixpoints.transitions
         return transitions if steps is None else (transitions[index] for index in steps)
 
-    @_bounded
+    @_with_node_limit
     def successors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
-        found = self._encoding.false
-        for step in self._taken(steps):
-            found = found | step.image(states)
+        successors = self._encoding.false
+        for step in self._selected_transitions(steps):
+            successors = successors | step.image(states)
         self._encoding.diagrams.collect_if_needed()
-        return found
+        return successors
 
-    @_bounded
+    @_with_node_limit
     def predecessors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
-        return self._reachable & self._sweeps.preimage(states, steps)
+        return self._reachable & self._fixpoints.preimage(states, steps)
 
     # --- formulas
 
-    @_bounded
+    @_with_node_limit
     def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Node:
-        self._seen.expect(formula)
+        self._projections.expect(formula)
         return self._reachable & self._holds(formula, assuming)
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
         """Return a set whose reachable members are those that satisfy the formula."""
-        known = self._known.get((formula, assuming))
-        if known is None:
-            known = self._known[formula, assuming] = self._evaluated(formula, assuming)
+        states = self._states_of.get((formula, assuming))
+        if states is None:
+            states = self._states_of[formula, assuming] = self._evaluated(formula, assuming)
             self._encoding.diagrams.collect_if_needed()
-        return known
+        return states
 
     def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
         encoding = self._encoding
@@ -267,24 +267,24 @@ class SymbolicEngine(Engine[Node]):
             case Not(operand):
                 return ~self._holds(operand, assuming)
             case And(operands):
-                found = encoding.true
+                states = encoding.true
                 for operand in operands:
-                    found = found & self._holds(operand, assuming)
-                return found
+                    states = states & self._holds(operand, assuming)
+                return states
             case Or(operands):
-                found = encoding.false
+                states = encoding.false
                 for operand in operands:
-                    found = found | self._holds(operand, assuming)
-                return found
+                    states = states | self._holds(operand, assuming)
+                return states
             case Implies(left, right):
                 return ~self._holds(left, assuming) | self._holds(right, assuming)
             case Iff(left, right):
                 one, other = self._holds(left, assuming), self._holds(right, assuming)
                 return (one & other) | (~one & ~other)
             case OnPaths("E", path):
-                return self._some_run(formula, assuming).satisfying(path)
+                return self._exists_path(formula, assuming).satisfying(path)
             case OnPaths(_, path):
-                return ~self._some_run(formula, assuming).failing(path)
+                return ~self._exists_path(formula, assuming).failing(path)
             case Adjacent():
                 return self._adjacent(formula, self._holds(formula.operand, assuming))
             case Commits() | Fulfils() | Conditional() | SociallyCommits():
@@ -296,13 +296,13 @@ class SymbolicEngine(Engine[Node]):
             case Regardless(operand):
                 return self.regardless._holds(operand, assuming)
             case Enforces():
-                return self._enforcing(formula, assuming).won
+                return self._enforcing(formula, assuming).winning_region
             case _:
                 raise ValueError("only a path decides the formula")
 
     # --- paths
 
-    def _some_run(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> ExistsPath:
+    def _exists_path(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> ExistsPath:
         """Return the judge of single fair runs; ``along`` leaves them these steps alone.
 
         In a synchronous system what is CTL may be met by a run that ends.
@@ -310,10 +310,10 @@ class SymbolicEngine(Engine[Node]):
         along = formula.along
         may_end = by_laws and ctl_path(formula) is not None
         key = None if along is None else along.steps, assuming, may_end
-        known = self._some_runs.get(key)
-        if known is None:
+        exists_path = self._exists_paths.get(key)
+        if exists_path is None:
             fair_runs, allowed = self._fair_runs_along(along)
-            known = self._some_runs[key] = ExistsPath(
+            exists_path = self._exists_paths[key] = ExistsPath(
                 self._encoding,
                 fair_runs,
                 self._numbers,
@@ -322,12 +322,12 @@ class SymbolicEngine(Engine[Node]):
                 lambda part: self._holds(part, assuming),
                 may_end=may_end,
             )
-        return known
+        return exists_path
 
-    @_bounded
+    @_with_node_limit
     def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
         """Return the states that satisfy it, found without the laws that make it simpler: slowly, as a check."""
-        some_run = self._some_run(formula, assuming, by_laws=False)
+        some_run = self._exists_path(formula, assuming, by_laws=False)
         if formula.quantifier == "E":
             return self._reachable & some_run.satisfying_by_tableau(formula.path)
         return self._reachable & ~some_run.satisfying_by_tableau(Not(formula.path))
@@ -336,11 +336,13 @@ class SymbolicEngine(Engine[Node]):
         if along is None:
             return self._fair_runs, frozenset(range(len(self._transitions)))
         allowed = frozenset(self._numbers[name] for name in along.steps if name in self._numbers)
-        known = self._narrowed.get(allowed)
-        if known is None:
-            sweeps = self._sweeps.among(allowed)
-            known = self._narrowed[allowed] = FairRuns(self.system, self._encoding, sweeps, self._recurrent, allowed)
-        return known, allowed
+        fair_runs = self._fair_runs_by_steps.get(allowed)
+        if fair_runs is None:
+            fixpoints = self._fixpoints.restricted_to(allowed)
+            fair_runs = self._fair_runs_by_steps[allowed] = FairRuns(
+                self.system, self._encoding, fixpoints, self._recurrent, allowed
+            )
+        return fair_runs, allowed
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -348,75 +350,75 @@ class SymbolicEngine(Engine[Node]):
 
     # --- strategies
 
-    @_bounded
+    @_with_node_limit
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[Node]:
         return self._enforcing(formula, assuming)
 
-    @_bounded
+    @_with_node_limit
     def strategy(
         self, formula: Enforces, starts: Node, assuming: frozenset[str] = frozenset()
     ) -> Strategy[Node] | None:
         return super().strategy(formula, starts, assuming)
 
     def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
-        known = self._solved.get((formula, assuming))
-        if known is None:
-            known = self._solution(formula, assuming)
-            self._solved[formula, assuming] = known
-        return known
+        solved = self._solutions.get((formula, assuming))
+        if solved is None:
+            solved = self._solution(formula, assuming)
+            self._solutions[formula, assuming] = solved
+        return solved
 
     def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
         def satisfying(operand: Formula) -> Node:
             return self._holds(operand, assuming)
 
         if not self.system.is_synchronous:
-            arena = SymbolicArena(self._encoding, self._sweeps)
+            arena = SymbolicArena(self._encoding, self._fixpoints)
             return solution(arena, self.system, formula, assuming, satisfying)
-        (transition,) = self._sweeps.transitions
+        (transition,) = self._fixpoints.transitions
         assert isinstance(transition, Round)
-        rounds = SymbolicRoundArena(self._encoding, self._sweeps, transition)
+        rounds = SymbolicRoundArena(self._encoding, self._fixpoints, transition)
         return round_solution(rounds, self.system, formula, self._reachable & self._considered, satisfying)
 
     # --- rounds
 
     def _adjacent(self, formula: Adjacent, states: Node) -> Node:
-        (transition,) = self._sweeps.transitions
+        (transition,) = self._fixpoints.transitions
         assert isinstance(transition, Round)
         if formula.back:
-            return transition.adjacent_back(self._around(states), formula.same, formula.choice)
-        return transition.adjacent(states & self._considered, formula.same, formula.choice)
+            return transition.round_successors(self._within_components(states), formula.same, formula.choice)
+        return transition.round_predecessors(states & self._considered, formula.same, formula.choice)
 
     # --- knowledge and commitments
 
-    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: Node) -> Node:
+    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], operand: Node) -> Node:
         match mode:
             case "together":
-                return ~self._alike(agents, ~known)
+                return ~self._indistinguishable_from(agents, ~operand)
             case "each":
-                found = self._encoding.true
+                states = self._encoding.true
                 for agent in agents:
-                    found = found & ~self._alike((agent,), ~known)
-                return found
+                    states = states & ~self._indistinguishable_from((agent,), ~operand)
+                return states
             case "common":
-                return ~self._doubted(agents, ~known) if agents else self._encoding.true
+                return ~self._reachable_by_doubt(agents, ~operand) if agents else self._encoding.true
 
-    def _doubted(self, agents: tuple[str, ...], missing: Node) -> Node:
+    def _reachable_by_doubt(self, agents: tuple[str, ...], missing: Node) -> Node:
         """Return the states from which a chain of look-alikes, of one agent after the other, leads into the set."""
-        found, more = self._encoding.false, self._around(missing)
-        while more != found:
-            found = more
+        doubted, more = self._encoding.false, self._within_components(missing)
+        while more != doubted:
+            doubted = more
             for agent in agents:
-                more = more | self._around(self._alike((agent,), more))
+                more = more | self._within_components(self._indistinguishable_from((agent,), more))
             self._encoding.diagrams.collect_if_needed()
-        return found
+        return doubted
 
-    def _around(self, states: Node, variables: Iterable[str] = ()) -> Node:
+    def _within_components(self, states: Node, variables: Iterable[str] = ()) -> Node:
         """Cut a set down to the reachable states of the components that it, or one of the variables, belongs to.
 
         The other components have reachable states whatever these do.
         """
         support = self._encoding.variables_in(states)
-        around = self._sweeps.reachable_around(None if support is None else support.union(variables))
+        around = self._fixpoints.reachable_in_components(None if support is None else support.union(variables))
         return states & around & self._considered
 
     @cached_property
@@ -426,26 +428,26 @@ class SymbolicEngine(Engine[Node]):
             return self._encoding.true
         return self._holds(OnPaths("E", Globally(And(()))), frozenset())
 
-    def _alike(self, agents: tuple[str, ...], states: Node) -> Node:
+    def _indistinguishable_from(self, agents: tuple[str, ...], states: Node) -> Node:
         """Return what looks to these agents together like a reachable state of the set."""
-        around = self._seen.projected(agents, states)
+        around = self._projections.projected(agents, states)
         if around is None:
-            around = self._around(states)
-        return self._encoding.diagrams.exists(around, self._seen.hidden(agents))
+            around = self._within_components(states)
+        return self._encoding.diagrams.exists(around, self._projections.hidden(agents))
 
     @cached_property
-    def _seen(self) -> ObservationProjections:
-        return ObservationProjections(self.system, self._encoding, self._sweeps, lambda: self._considered)
+    def _projections(self) -> ObservationProjections:
+        return ObservationProjections(self.system, self._encoding, self._fixpoints, lambda: self._considered)
 
-    @_bounded
+    @_with_node_limit
     def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:
-        return self._reachable & self._alike(agents, states)
+        return self._reachable & self._indistinguishable_from(agents, states)
 
-    @_bounded
+    @_with_node_limit
     def agreeing(self, observed: tuple[Expr, ...], states: Node) -> Node:
         return self._reachable & self._agreeing(observed, states)
 
     def _agreeing(self, observed: tuple[Expr, ...], states: Node) -> Node:
         """Return what agrees in all that is observed with a reachable state of the set."""
-        around = self._around(states, frozenset().union(*map(reads, observed)))
+        around = self._within_components(states, frozenset().union(*map(reads, observed)))
         return agreement_closure(self._encoding, observed, around)

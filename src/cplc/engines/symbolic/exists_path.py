@@ -1,20 +1,19 @@
-"""From where a fair run satisfies path formulas, by fixpoints over states wherever laws of the logic allow it.
+"""Existential path quantification by fixpoints over states, with a tableau where no law applies.
 
-``E`` of a conjunction of path formulas is taken apart until what is left is met by searches backwards and fair cycles:
+``E`` of a conjunction of path formulas is decomposed into backward reachability and fair cycles:
 
-* ``E(f | g) = E f | E g`` and ``E(p & f) = p & E f`` for a formula p on states;
-* ``E(f1 U f2 & rest)``, with state formulas to the left of each until: E[left of all U the first to be met], and there
-  ``E`` of what is left, as in the reduction of CTL+ to CTL;
-* ``E(X f & rest)``, or of the step taken next: by unfolding the rest one step; what follows is ``E`` of a conjunction;
-* ``E(G p & F G q & G F r & G F does(a))``: a run through p to a fair cycle in ``p & q`` that meets each demand.
+* ``E(f | g) = E f | E g`` and ``E(p & f) = p & E f`` for a state formula p;
+* ``E(f1 U f2 & rest)``, with state formulas to the left of each until: E[left of all U the first right side], and there
+  ``E`` of the remainder, as in the reduction of CTL+ to CTL;
+* ``E(X f & rest)``, or with a condition on the next step: unfold the rest by one step, then ``E`` of a conjunction;
+* ``E(G p & F G q & G F r & G F does(a))``: a run through p to a fair cycle in ``p & q`` that satisfies each recurrence.
 
-These laws put a new quantifier at a later state of the path. That is right because what is fair about a run is decided
-by any of its suffixes, and every such suffix is followed from its first state alone: each path quantifier begins a new
-past. So formulas that look back are never taken apart; they, and those with temporal operators below ``G`` or to the
-left of an until, go to the tableau. ``A f`` is ``!E !f``, so the laws of ``A`` are the duals: ``A G f = AG A f`` for
-an f that does not look back.
+These laws place a new path quantifier at a later state of the path. This is sound because fairness of a run depends on
+any of its suffixes alone, and each path quantifier starts a new past. Formulas with past operators are therefore never
+decomposed; they, and formulas with temporal operators below ``G`` or to the left of an until, go to the tableau. ``A
+f`` is ``!E !f``, so the laws of ``A`` are dual: ``A G f = AG A f`` for an f without past operators.
 
-Where no run is fair nothing holds: every search ends in states that are known to begin fair runs.
+Where no run is fair, no formula ``E f`` holds: every fixpoint ends in states from which a fair run starts.
 
 References: Emerson and Halpern, "Decision procedures and expressiveness in the temporal logic of branching time", 1985;
 Emerson and Lei, "Modalities for model checking: branching time logic strikes back", 1987; Etessami and Holzmann,
@@ -38,9 +37,9 @@ from cplc.logic.formulas import Finally, Formula, Globally, Next, Not, Release, 
 from cplc.logic.nnf import conjunction, conjuncts, disjuncts, has_past_operators, to_nnf, until
 from cplc.records import dataclass
 
-_BRANCHES = 64
+_MAX_BRANCHES = 64
 """Conjunctions with more combinations of alternatives than this are left to the tableau as they are."""
-_PROMISES = 6
+_MAX_EVENTUALITIES = 6
 """With more things still to come than this, in any order, it is the tableau that keeps track."""
 
 Parts = tuple[Formula, ...]
@@ -48,30 +47,30 @@ Parts = tuple[Formula, ...]
 
 
 @dataclass(frozen=True)
-class _Sorted:
+class _ConjunctsByShape:
     """The parts of a conjunction, by how they can be met."""
 
-    now: list[Formula] = field(default_factory=list)
+    state_formulas: list[Formula] = field(default_factory=list)
     """On states."""
     taken: list[Taken] = field(default_factory=list)
     not_taken: list[Taken] = field(default_factory=list)
-    after: list[Next] = field(default_factory=list)
-    promises: list[Until | Finally] = field(default_factory=list)
+    nexts: list[Next] = field(default_factory=list)
+    eventualities: list[Until | Finally] = field(default_factory=list)
     """State formulas to the left."""
-    kept: list[Globally] = field(default_factory=list)
+    invariants: list[Globally] = field(default_factory=list)
     """State formulas for ever."""
-    paused: list[Globally] = field(default_factory=list)
+    bounded_invariants: list[Globally] = field(default_factory=list)
     """State formulas for a number of steps."""
-    settled: list[Finally] = field(default_factory=list)
+    persistence: list[Finally] = field(default_factory=list)
     """State formulas for ever from some time on."""
-    often: list[Globally] = field(default_factory=list)
+    recurrence: list[Globally] = field(default_factory=list)
     """State formulas, or steps, again and again."""
-    others: list[Formula] = field(default_factory=list)
+    tableau_only: list[Formula] = field(default_factory=list)
 
     @property
     def lasting(self) -> list[Formula]:
         """What holds of every suffix of a path as soon as it holds of the path."""
-        return [*self.kept, *self.settled, *self.often]
+        return [*self.invariants, *self.persistence, *self.recurrence]
 
 
 class ExistsPath:
@@ -91,13 +90,13 @@ class ExistsPath:
         """With ``may_end`` a run that cannot go on counts as well, where nothing is said of all that follows."""
         self._encoding = encoding
         self._may_end = may_end
-        self._sweeps = fair_runs.sweeps
+        self._fixpoints = fair_runs.fixpoints
         self._fair_runs = fair_runs
         self._numbers = numbers
         self._allowed = allowed
         self._assuming = assuming
         self._holds = holds
-        self._known: dict[frozenset[Formula], Node] = {}
+        self._cached: dict[frozenset[Formula], Node] = {}
 
     def satisfying(self, path: Formula) -> Node:
         """Return from where some run satisfies it; of states that are not reachable this says nothing."""
@@ -115,104 +114,108 @@ class ExistsPath:
         """Return where ``E`` of the conjunction holds."""
         parts = tuple(dict.fromkeys(part for formula in formulas for part in conjuncts(formula)))
         key = frozenset(parts)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._split(parts)
+        states = self._cached.get(key)
+        if states is None:
+            states = self._cached[key] = self._split(parts)
             self._encoding.diagrams.collect_if_needed()
-        return known
+        return states
 
     # --- taking apart
 
     def _split(self, parts: Parts) -> Node:
         """Go over the alternatives, each of which says more."""
         choices = [_alternatives(part) for part in parts]
-        if 1 < prod(map(len, choices)) <= _BRANCHES:
+        if 1 < prod(map(len, choices)) <= _MAX_BRANCHES:
             return reduce(or_, (self._of(*choice) for choice in product(*choices)))
         return self._combined(parts)
 
     def _combined(self, parts: Parts) -> Node:
-        found = _sort(parts)
-        if found.now:
-            here = reduce(and_, map(self._holds, found.now))
+        by_shape = _by_shape(parts)
+        if by_shape.state_formulas:
+            here = reduce(and_, map(self._holds, by_shape.state_formulas))
             return here & self._of(*(part for part in parts if not is_state_formula(part)))
-        if self._sweeps.idles and found.paused and len(found.paused) + len(found.lasting) == len(parts):
+        if (
+            self._fixpoints.idles
+            and by_shape.bounded_invariants
+            and len(by_shape.bounded_invariants) + len(by_shape.lasting) == len(parts)
+        ):
             # A run may idle for as long before it goes on.
-            return self._of(*(part.operand for part in found.paused), *found.lasting)
-        if found.paused or found.others or len(found.promises) > _PROMISES:
+            return self._of(*(part.operand for part in by_shape.bounded_invariants), *by_shape.lasting)
+        if by_shape.bounded_invariants or by_shape.tableau_only or len(by_shape.eventualities) > _MAX_EVENTUALITIES:
             return self._by_tableau(parts)
-        bounded = [promise for promise in found.promises if promise.bound is not None]
-        if bounded and len(parts) - len(found.lasting) > 1:
+        bounded = [promise for promise in by_shape.eventualities if promise.bound is not None]
+        if bounded and len(parts) - len(by_shape.lasting) > 1:
             return self._by_tableau(parts)
-        if found.after or found.taken or found.not_taken:
-            return self._going_on(found)
-        if found.promises:
-            return self._keeping_promises(found)
-        return self._for_ever(found)
+        if by_shape.nexts or by_shape.taken or by_shape.not_taken:
+            return self._one_step(by_shape)
+        if by_shape.eventualities:
+            return self._meet_eventualities(by_shape)
+        return self._lasting(by_shape)
 
-    def _going_on(self, parts: _Sorted) -> Node:
+    def _one_step(self, parts: _ConjunctsByShape) -> Node:
         """Take one step. What else is promised is met at once or later; every promise is one operator less deep."""
-        fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.after, *parts.lasting]
-        found = self._encoding.false
-        through = self._kept(parts)
-        for promise in parts.promises:
-            others = (other for other in parts.promises if other is not promise)
-            found = found | self._of(_goal(promise), *others, *fixed)
-            through = through & self._left(promise)
-        goal = self._of(*(part.operand for part in parts.after), *parts.promises, *parts.lasting)
-        return found | (through & self._before(goal, parts.taken, parts.not_taken))
+        fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.nexts, *parts.lasting]
+        states = self._encoding.false
+        through = self._invariant(parts)
+        for promise in parts.eventualities:
+            remaining = (other for other in parts.eventualities if other is not promise)
+            states = states | self._of(_eventuality(promise), *remaining, *fixed)
+            through = through & self._until_left(promise)
+        goal = self._of(*(part.operand for part in parts.nexts), *parts.eventualities, *parts.lasting)
+        return states | (through & self._preimage(goal, parts.taken, parts.not_taken))
 
-    def _before(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
+    def _preimage(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
         """Return from where one of the steps, or no step if none must be taken, leads to the goal."""
-        steps, idle = self._allowed, self._sweeps.idles
+        steps, idle = self._allowed, self._fixpoints.idles
         for one in taken:
             steps, idle = steps & self._steps(one), False
         for one in not_taken:
             steps = steps - self._steps(one)
-        before = self._sweeps.preimage(goal, sorted(steps))
+        before = self._fixpoints.preimage(goal, sorted(steps))
         return before | goal if idle else before
 
     def _steps(self, taken: Taken) -> frozenset[int]:
         return frozenset(self._numbers[name] for name in taken.steps if name in self._numbers)
 
-    def _keeping_promises(self, parts: _Sorted) -> Node:
+    def _meet_eventualities(self, parts: _ConjunctsByShape) -> Node:
         """One promise is kept first; then the others still stand, and what lasts goes on."""
-        through = self._kept(parts)
+        through = self._invariant(parts)
         goal = self._encoding.false
-        for promise in parts.promises:
-            others = (other for other in parts.promises if other is not promise)
-            goal = goal | self._of(_goal(promise), *others, *parts.lasting)
-            through = through & self._left(promise)
-        bound = parts.promises[0].bound
+        for promise in parts.eventualities:
+            remaining = (other for other in parts.eventualities if other is not promise)
+            goal = goal | self._of(_eventuality(promise), *remaining, *parts.lasting)
+            through = through & self._until_left(promise)
+        bound = parts.eventualities[0].bound
         if bound is None:
-            return self._sweeps.backward(goal, through)
+            return self._fixpoints.backward(goal, through)
         for _ in range(bound):
-            more = goal | (through & self._before(goal, (), ()))
+            more = goal | (through & self._preimage(goal, (), ()))
             if more == goal:
                 break
             goal = more
         return goal
 
-    def _kept(self, parts: _Sorted) -> Node:
-        return reduce(and_, (self._holds(part.operand) for part in parts.kept), self._encoding.true)
+    def _invariant(self, parts: _ConjunctsByShape) -> Node:
+        return reduce(and_, (self._holds(part.operand) for part in parts.invariants), self._encoding.true)
 
-    def _left(self, promise: Until | Finally) -> Node:
+    def _until_left(self, promise: Until | Finally) -> Node:
         return self._holds(promise.left) if isinstance(promise, Until) else self._encoding.true
 
-    def _for_ever(self, parts: _Sorted) -> Node:
+    def _lasting(self, parts: _ConjunctsByShape) -> Node:
         if not parts.lasting:
             return self._fair_runs.beginning(self._assuming, may_end=self._may_end)
-        keep = self._kept(parts)
-        if not parts.settled and not parts.often:
+        keep = self._invariant(parts)
+        if not parts.persistence and not parts.recurrence:
             return self._fair_runs.within(keep, self._assuming)
         cycle = keep
-        for part in parts.settled:
+        for part in parts.persistence:
             match part.operand:
                 case Globally(operand):
                     cycle = cycle & self._holds(operand)
                 case _:
                     raise AssertionError(part)
-        found = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.often)))
-        return self._sweeps.backward(found, keep) if parts.settled else found
+        fair = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.recurrence)))
+        return self._fixpoints.backward(fair, keep) if parts.persistence else fair
 
     def _demand(self, part: Globally) -> Demand:
         match part.operand:
@@ -228,7 +231,7 @@ class ExistsPath:
     def _by_tableau(self, parts: Parts) -> Node:
         tableau = Tableau(
             self._encoding,
-            self._sweeps,
+            self._fixpoints,
             sorted(self._allowed),
             self._steps,
             self._fair_runs.conditions(),
@@ -247,34 +250,34 @@ def _alternatives(part: Formula) -> tuple[Formula, ...]:
             return disjuncts(part)
 
 
-def _goal(promise: Until | Finally) -> Formula:
+def _eventuality(promise: Until | Finally) -> Formula:
     return promise.right if isinstance(promise, Until) else promise.operand
 
 
-def _sort(parts: Parts) -> _Sorted:
-    found = _Sorted()
+def _by_shape(parts: Parts) -> _ConjunctsByShape:
+    by_shape = _ConjunctsByShape()
     for part in parts:
         match part:
             case _ if is_state_formula(part):
-                found.now.append(part)
+                by_shape.state_formulas.append(part)
             case _ if has_past_operators(part):
-                found.others.append(part)
+                by_shape.tableau_only.append(part)
             case Taken():
-                found.taken.append(part)
+                by_shape.taken.append(part)
             case Not(Taken() as taken):
-                found.not_taken.append(taken)
+                by_shape.not_taken.append(taken)
             case Next():
-                found.after.append(part)
+                by_shape.nexts.append(part)
             case Until(left) if is_state_formula(left):
-                found.promises.append(part)
+                by_shape.eventualities.append(part)
             case Finally(Globally(operand, None), None) if is_state_formula(operand):
-                found.settled.append(part)
+                by_shape.persistence.append(part)
             case Finally():
-                found.promises.append(part)
+                by_shape.eventualities.append(part)
             case Globally(operand, bound) if is_state_formula(operand):
-                (found.kept if bound is None else found.paused).append(part)
+                (by_shape.invariants if bound is None else by_shape.bounded_invariants).append(part)
             case Globally(Finally(operand, None), None) if is_state_formula(operand) or isinstance(operand, Taken):
-                found.often.append(part)
+                by_shape.recurrence.append(part)
             case _:
-                found.others.append(part)
-    return found
+                by_shape.tableau_only.append(part)
+    return by_shape

@@ -1,11 +1,13 @@
-"""Fair runs: on which every constraint is met infinitely often.
+"""Fair runs by nested fixpoints (Emerson and Lei 1986): every constraint is met infinitely often.
 
-A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
-What a path formula demands again and again (``G F``) is one constraint more. Where every state has an idle step, the
-states from which a fair run stays in a set are the greatest Z inside it from which each constraint can be met within Z
-(Emerson and Lei); in a synchronous system some runs end, and what meets a condition has to go on within Z. A
-constraint that can be met in every state of Z at once, because its steps, where enabled, stay in Z, asks for no search;
-that goes for all whose steps change nothing that Z depends on.
+A justice constraint is met in a state that enables none of its steps, and by taking one of them. A fairness condition
+is met in a state where it holds. A recurrence ``G F`` of a path formula is one more constraint. If every state has an
+idle step, the states from which a fair run stays in a set are the greatest Z inside it such that each constraint can be
+met within Z from each state of Z. In a synchronous system some runs end, so a state that meets a condition must also
+have a successor in Z.
+
+A constraint is met at once in every state of Z if its steps, where enabled, stay in Z. It then needs no fixpoint. This
+holds in particular for constraints whose steps write no variable of Z.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from cplc.logic.formulas import Regardless
 from cplc.records import dataclass
 from cplc.system.model import System
 
-_MANY_SEARCHES = 8
+_SEARCHES_BEFORE_REST = 8
 
 Demand = Node | frozenset[int]
 """A set to be met, or steps one of which is to be taken."""
@@ -28,7 +30,7 @@ Demand = Node | frozenset[int]
 
 @dataclass(frozen=True)
 class _Constraint:
-    unmet_goals: Callable[[Node], Node]
+    unmet: Callable[[Node], Node]
     """The states of a set in which it is not met at once while staying in the set."""
     idle: Node
     """The states in which it is met by doing nothing."""
@@ -43,24 +45,24 @@ class FairRuns:
         self,
         system: System,
         encoding: Encoding,
-        sweeps: ChainedFixpoints,
+        fixpoints: ChainedFixpoints,
         recurrent: Callable[[Expr | Regardless], Node],
         allowed: frozenset[int] | None = None,
     ) -> None:
         """Where a condition of fairness is met is asked of ``recurrent``."""
         self._system = system
         self._encoding = encoding
-        self.sweeps = sweeps
+        self.fixpoints = fixpoints
         self._recurrent = recurrent
         self._allowed = allowed
-        self._known: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
+        self._cached: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
 
     def beginning(self, assuming: frozenset[str], *, may_end: bool) -> Node:
         """Return where a fair run begins: everywhere, unless there are conditions of fairness or runs that end.
 
         These count as fair where there are no conditions and they may.
         """
-        is_everywhere = not self._system.conditions and (self.sweeps.idles or may_end)
+        is_everywhere = not self._system.conditions and (self.fixpoints.idles or may_end)
         return self._encoding.true if is_everywhere else self.within(self._encoding.true, assuming)
 
     def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
@@ -70,10 +72,10 @@ class FairRuns:
         """
         roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
         key = keep, roles, demands
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._greatest(keep, self._constraints(assuming, demands))
-        return known
+        cached = self._cached.get(key)
+        if cached is None:
+            cached = self._cached[key] = self._greatest(keep, self._constraints(assuming, demands))
+        return cached
 
     def conditions(self) -> list[Node]:
         """Return the sets that every fair run meets again and again."""
@@ -88,45 +90,45 @@ class FairRuns:
         return [steps for steps in taken if steps]
 
     def _constraints(self, assuming: frozenset[str], demands: tuple[Demand, ...]) -> list[_Constraint]:
-        conditions = [self._of_condition(condition) for condition in self.conditions()]
+        conditions = [self._condition_constraint(condition) for condition in self.conditions()]
         demanded = [
-            self._of_steps(demand) if isinstance(demand, frozenset) else self._of_condition(demand)
+            self._steps_constraint(demand) if isinstance(demand, frozenset) else self._condition_constraint(demand)
             for demand in demands
         ]
-        return conditions + demanded + [self._of_justice(steps) for steps in self.justices(assuming)]
+        return conditions + demanded + [self._justice_constraint(steps) for steps in self.justices(assuming)]
 
-    def _of_condition(self, condition: Node) -> _Constraint:
-        if self.sweeps.idles:
+    def _condition_constraint(self, condition: Node) -> _Constraint:
+        if self.fixpoints.idles:
             return _Constraint(lambda states: states & ~condition, condition, None)
-        return _Constraint(lambda states: states & ~(condition & self._before(states)), self._encoding.false, None)
+        return _Constraint(lambda states: states & ~(condition & self._preimage(states)), self._encoding.false, None)
 
-    def _before(self, states: Node) -> Node:
-        return self.sweeps.preimage(states, self._allowed)
+    def _preimage(self, states: Node) -> Node:
+        return self.fixpoints.preimage(states, self._allowed)
 
-    def _of_steps(self, steps: frozenset[int]) -> _Constraint:
-        taken = [self.sweeps.transitions[index] for index in sorted(steps)]
+    def _steps_constraint(self, steps: frozenset[int]) -> _Constraint:
+        taken = [self.fixpoints.transitions[index] for index in sorted(steps)]
 
-        def unmet_goals(states: Node) -> Node:
-            left = states
+        def unmet(states: Node) -> Node:
+            remaining = states
             for step in taken:
-                left = left & ~step.preimage(states)
-            return left
+                remaining = remaining & ~step.preimage(states)
+            return remaining
 
-        return _Constraint(unmet_goals, self._encoding.false, None)
+        return _Constraint(unmet, self._encoding.false, None)
 
-    def _of_justice(self, indices: Iterable[int]) -> _Constraint:
-        steps = [self.sweeps.transitions[index] for index in indices]
+    def _justice_constraint(self, indices: Iterable[int]) -> _Constraint:
+        steps = [self.fixpoints.transitions[index] for index in indices]
         enabled = self._encoding.false
         for step in steps:
             enabled = enabled | step.guard
 
-        def unmet_goals(states: Node) -> Node:
-            left = states & enabled
+        def unmet(states: Node) -> Node:
+            remaining = states & enabled
             for step in steps:
-                left = left & ~step.preimage(states)
-            return left
+                remaining = remaining & ~step.preimage(states)
+            return remaining
 
-        return _Constraint(unmet_goals, ~enabled, frozenset().union(*(step.writes for step in steps)))
+        return _Constraint(unmet, ~enabled, frozenset().union(*(step.writes for step in steps)))
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
@@ -136,52 +138,52 @@ class FairRuns:
         many searches are needed, the states from which a run can come to rest, where doing nothing meets every
         constraint, are found first: they are known to stay.
         """
-        sweeps, size = self.sweeps, self._encoding.diagrams.size
+        fixpoints, size = self.fixpoints, self._encoding.diagrams.size
         states = self._simplest(states)
         settled, searches = self._encoding.false, 0
-        in_vain = [0] * len(constraints)
+        fruitless = [0] * len(constraints)
         while True:
             before = states
-            if not sweeps.idles:
-                states = self._going_on(states)
+            if not fixpoints.idles:
+                states = self._with_infinite_run(states)
             waiting = [
-                (in_vain[number], size(missing), number)
-                for number in self._concerned(constraints, states)
+                (fruitless[number], size(missing), number)
+                for number in self._affected(constraints, states)
                 if (missing := self._unmet(constraints[number], states, settled)) is not None
             ]
             for _, _, number in sorted(waiting):
                 searches += 1
-                if searches == _MANY_SEARCHES:
-                    settled = self._coming_to_rest(states, constraints)
-                found = self._met(constraints[number], states, settled)
-                if found != states:
-                    in_vain[number], states = 0, found
-                    if size(states) > sweeps.budget:
-                        states = states & sweeps.reachable
+                if searches == _SEARCHES_BEFORE_REST:
+                    settled = self._reaching_rest(states, constraints)
+                meeting = self._reaching(constraints[number], states, settled)
+                if meeting != states:
+                    fruitless[number], states = 0, meeting
+                    if size(states) > fixpoints.budget:
+                        states = states & fixpoints.reachable
                     continue
-                in_vain[number] += 1
+                fruitless[number] += 1
                 if states != before:
                     break
             if states == before:
                 return states
 
-    def _going_on(self, states: Node) -> Node:
+    def _with_infinite_run(self, states: Node) -> Node:
         """Return from where a run, fair or not, stays in the set for ever.
 
         Before unreachable states there are many others, however few of the reachable ones there are.
         """
-        states = states & self.sweeps.reachable
-        while (found := states & self._before(states)) != states:
-            states = found
+        states = states & self.fixpoints.reachable
+        while (smaller := states & self._preimage(states)) != states:
+            states = smaller
         return states
 
     def _simplest(self, states: Node) -> Node:
         """Return a set with the same reachable states: these alone, if that takes no more nodes."""
         size = self._encoding.diagrams.size
-        reachable = states & self.sweeps.reachable_around(self._encoding.variables_in(states))
-        return reachable if size(reachable) <= size(states) else self.sweeps.plausible(states)
+        reachable = states & self.fixpoints.reachable_in_components(self._encoding.variables_in(states))
+        return reachable if size(reachable) <= size(states) else self.fixpoints.restricted_to_blocks(states)
 
-    def _concerned(self, constraints: list[_Constraint], states: Node) -> list[int]:
+    def _affected(self, constraints: list[_Constraint], states: Node) -> list[int]:
         """Return the positions of those that may be unmet somewhere."""
         support = self._encoding.variables_in(states)
         return [
@@ -190,27 +192,27 @@ class FairRuns:
             if support is None or one.writes is None or not support.isdisjoint(one.writes)
         ]
 
-    def _coming_to_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
+    def _reaching_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Return from where a run reaches, within the set, a state in which it may stay idle for ever."""
-        rest = states & self.sweeps.reachable
+        rest = states & self.fixpoints.reachable
         for constraint in constraints:
             rest = rest & constraint.idle
         if rest == self._encoding.false:
             return self._encoding.false
-        return self.sweeps.backward(rest, states, states & self.sweeps.reachable)
+        return self.fixpoints.backward(rest, states, states & self.fixpoints.reachable)
 
     def _unmet(self, constraint: _Constraint, states: Node, settled: Node) -> Node | None:
         """Return the unsettled states in which it is not met at once, or None if none of them is reachable."""
-        missing = constraint.unmet_goals(states) & ~settled
+        missing = constraint.unmet(states) & ~settled
         self._encoding.diagrams.collect_if_needed()
-        return None if missing & self.sweeps.reachable == self._encoding.false else missing
+        return None if missing & self.fixpoints.reachable == self._encoding.false else missing
 
-    def _met(self, constraint: _Constraint, states: Node, settled: Node) -> Node:
+    def _reaching(self, constraint: _Constraint, states: Node, settled: Node) -> Node:
         """Return the states from which it is met within the set, among them all that are settled."""
         missing = self._unmet(constraint, states, settled)
         if missing is None:
             return states
         # Who searches through what is missing alone, finds the same as within all the states, in smaller sets.
-        cover = missing & self.sweeps.reachable
-        meeting = self.sweeps.backward(states & ~missing, missing, cover)
+        cover = missing & self.fixpoints.reachable
+        meeting = self.fixpoints.backward(states & ~missing, missing, cover)
         return states if cover & ~meeting == self._encoding.false else self._simplest(meeting)

@@ -1,8 +1,8 @@
-"""What agents see of the reachable states, for many questions about what they know.
+"""Projections of the reachable states to what agents observe, shared by many epistemic formulas.
 
-Whether somebody knows something of a few variables is decided by the values that these have together with what it
-sees. Where a formula asks many such things of one agent, the reachable states are projected once to all they are about;
-among a hundred dining cryptographers that leaves hundreds of nodes of tens of thousands.
+Whether an agent knows a condition over a few variables depends on these variables and on its local state alone. If a
+formula contains several such subformulas for one agent, the reachable states are projected once to all their variables.
+For a hundred dining cryptographers the projection has hundreds of nodes instead of tens of thousands.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cplc.logic.expressions import reads
 from cplc.logic.formulas import Atom, Formula, Knows, subformulas
 from cplc.system.model import System
 
-_MANY = 2
+_MIN_OPERANDS = 2
 """A projection is worth its while for so many questions."""
 
 Agents = tuple[str, ...]
@@ -26,15 +26,15 @@ class ObservationProjections:
     """Projections of the reachable states to what groups of agents see, and to what is asked of their knowledge."""
 
     def __init__(
-        self, system: System, encoding: Encoding, sweeps: ChainedFixpoints, considered: Callable[[], Node]
+        self, system: System, encoding: Encoding, fixpoints: ChainedFixpoints, considered: Callable[[], Node]
     ) -> None:
         """``considered`` are the states, among the reachable ones, that knowledge is about."""
         self._considered = considered
         self._system = system
         self._encoding = encoding
-        self._sweeps = sweeps
-        self._asked: dict[Agents, dict[Formula, frozenset[str]]] = {}
-        self._known: dict[Agents, tuple[frozenset[str], Node]] = {}
+        self._fixpoints = fixpoints
+        self._operands: dict[Agents, dict[Formula, frozenset[str]]] = {}
+        self._projections: dict[Agents, tuple[frozenset[str], Node]] = {}
         self._cubes: dict[Agents, Node] = {}
 
     def expect(self, formula: Formula) -> None:
@@ -46,30 +46,32 @@ class ObservationProjections:
                     *(reads(below.condition) for below in subformulas(part.operand) if isinstance(below, Atom))
                 )
                 for group in groups:
-                    self._asked.setdefault(group, {})[part.operand] = about
+                    self._operands.setdefault(group, {})[part.operand] = about
 
     def hidden(self, agents: Agents) -> Node:
         """Return the cube of what none of them sees."""
-        known = self._cubes.get(agents)
-        if known is None:
-            known = self._cubes[agents] = self._encoding.cube(self._system.variable.keys() - self._seen(agents))
-        return known
+        cube = self._cubes.get(agents)
+        if cube is None:
+            cube = self._cubes[agents] = self._encoding.cube(self._system.variable.keys() - self._observed(agents))
+        return cube
 
     def projected(self, agents: Agents, states: Node) -> Node | None:
         """Return the set, cut down to a projection of the reachable states; None if there is none that would do."""
-        asked = self._asked.get(agents, {})
+        operands = self._operands.get(agents, {})
         support = self._encoding.variables_in(states)
-        if len(asked) < _MANY or support is None:
+        if len(operands) < _MIN_OPERANDS or support is None:
             return None
-        about = frozenset[str]().union(*asked.values())
-        if not support <= about or self._sweeps.reachable_around(support) != self._sweeps.reachable_around(about):
+        about = frozenset[str]().union(*operands.values())
+        if not support <= about or self._fixpoints.reachable_in_components(
+            support
+        ) != self._fixpoints.reachable_in_components(about):
             return None
-        known = self._known.get(agents)
-        if known is None or known[0] != about:
-            hidden = self._encoding.cube(self._system.variable.keys() - self._seen(agents) - about)
-            whole = self._sweeps.reachable_around(about) & self._considered()
-            known = self._known[agents] = about, self._encoding.diagrams.exists(whole, hidden)
-        return states & known[1]
+        cached = self._projections.get(agents)
+        if cached is None or cached[0] != about:
+            hidden = self._encoding.cube(self._system.variable.keys() - self._observed(agents) - about)
+            whole = self._fixpoints.reachable_in_components(about) & self._considered()
+            cached = self._projections[agents] = about, self._encoding.diagrams.exists(whole, hidden)
+        return states & cached[1]
 
-    def _seen(self, agents: Agents) -> set[str]:
+    def _observed(self, agents: Agents) -> set[str]:
         return {name for agent in agents for name in self._system.agent[agent].local}

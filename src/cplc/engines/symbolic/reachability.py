@@ -1,10 +1,12 @@
-"""Least fixpoints over steps: what can be reached from a set, and what can reach one.
+"""Reachability: forward and backward fixpoints over partitioned steps with chaining (saturation by groups).
 
-Steps are grouped by what they have to do with each other; each group is applied to its own fixpoint before the next,
-from the bottom of the variable order upwards, then downwards, and so on: what leads from one group to the next then
-goes all the way in one turn. A step is looked at again only when one that it depends on has changed the set: steps
-that write nothing the other reads or writes can be taken in either order, so a set that is closed under one of them
-stays so. Going backwards that holds of reachable states, where no limit of the search is about what is written.
+Steps are grouped by the agents they belong to. Each group is iterated to its own fixpoint before the next group, from
+the bottom of the variable order upwards, then downwards, and so on: effects propagate through all groups in one turn.
+
+Invariant: the set is closed under every step that is not pending. After a step has enlarged the set, exactly the steps
+that depend on it become pending. Steps are independent if neither writes what the other reads or writes; they can be
+taken in either order, so a set that is closed under one remains closed. Backwards this holds for reachable states, if
+the limits of the search read none of the variables written.
 """
 
 from __future__ import annotations
@@ -27,14 +29,15 @@ Image = Callable[[int, Node], Node]
 
 
 BUDGET = 200_000
-"""Searches whose sets have more nodes than this go on among the reachable states only."""
-_WORTH = 4
-_SMALL = 2000
-"""So do those whose sets have more than `_SMALL` nodes and `_WORTH` times as many as the set of reachable states."""
-_BLOCK = 64
-"""Groups that write more variables than this say nothing of what is local,"""
-_WHOLE = 50_000
-"""unless the reachable states of their component take no more nodes than this."""
+"""Maximum number of nodes of a set that is not cut down to the reachable states."""
+_MIN_RESTRICTED_NODES = 2000
+"""Smaller sets are never cut down to the reachable states."""
+_MAX_SIZE_RATIO = 4
+"""Larger ones are, once they have this many times as many nodes as the set of reachable states."""
+_MAX_BLOCK_VARIABLES = 64
+"""Maximum number of variables of a block, unless its component is small."""
+_MAX_COMPONENT_NODES = 50_000
+"""Maximum number of nodes of the reachable states of a small component."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class _Search:
     """What comes later in a group is then taken first."""
 
 
-class _TooLarge(Exception):
+class _SetTooLarge(Exception):
     """A search has found a set that is too large to go on with unreachable states in it."""
 
     def __init__(self, states: Node) -> None:
@@ -91,7 +94,7 @@ class ChainedFixpoints:
         self._component_of = {name: number for number, names in enumerate(components) for name in names}
         self.groups = _grouped(encoding, transitions, part, self._component_of)
         self._everything = _mask(number for group in self.groups for number in group.steps)
-        self._begun: dict[int, Node] = {}
+        self._partial_sets: dict[int, Node] = {}
         """What was reached so far in each component."""
 
     @property
@@ -99,9 +102,9 @@ class ChainedFixpoints:
         """Whether every state has an idle step besides the transitions."""
         return not self._encoding.system.is_synchronous
 
-    def among(self, allowed: Collection[int]) -> ChainedFixpoints:
+    def restricted_to(self, allowed: Collection[int]) -> ChainedFixpoints:
         """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
-        self._settle()
+        self._compute_shared()
         narrowed = copy(self)
         narrowed.groups = tuple(
             _group(self._transitions, steps, group.component)
@@ -111,9 +114,9 @@ class ChainedFixpoints:
         narrowed._everything = self._everything & _mask(allowed)
         return narrowed
 
-    def _settle(self) -> None:
+    def _compute_shared(self) -> None:
         """Compute what copies share."""
-        _ = self.transitions, self._blocks, self._disturbed
+        _ = self.transitions, self._blocks, self._dependent
 
     # --- what is reachable
 
@@ -130,26 +133,26 @@ class ChainedFixpoints:
         if "_reachable_in" not in vars(self):
             try:
                 vars(self)["_reachable_in"] = self._explored(budget)
-            except _TooLarge:
+            except _SetTooLarge:
                 return False
         return True
 
     def _explored(self, budget: int | None) -> tuple[Node, ...]:
         so_far = ReachabilityCheckpoint(self._encoding, len(self._components))
         for number, component in enumerate(self._components):
-            start = self._begun.get(number)
+            start = self._partial_sets.get(number)
             if start is None:
-                start = so_far.begun(number, self._encoding.initial_states(component))
+                start = so_far.start(number, self._encoding.initial_states(component))
             steps = _mask(index for group in self.groups if group.component == number for index in group.steps)
-            search = _Search(self._forward, note=partial(so_far.more, number))
+            search = _Search(self._forward, note=partial(so_far.update, number))
             try:
-                self._begun[number] = self._close(start, steps, search, Limit(self._diagrams, budget))
-            except _TooLarge as reason:
-                self._begun[number] = reason.states
-                so_far.suspended()
+                self._partial_sets[number] = self._close(start, steps, search, Limit(self._diagrams, budget))
+            except _SetTooLarge as reason:
+                self._partial_sets[number] = reason.states
+                so_far.suspend()
                 raise
-        so_far.ended()
-        return tuple(self._begun[number] for number in range(len(self._components)))
+        so_far.finish()
+        return tuple(self._partial_sets[number] for number in range(len(self._components)))
 
     def _forward(self, number: int, states: Node) -> Node:
         return self._transitions[number].image(states)
@@ -159,17 +162,17 @@ class ChainedFixpoints:
         """The product of the components' reachable states."""
         return self._product(range(len(self._components)))
 
-    def reachable_around(self, variables: Iterable[str] | None) -> Node:
+    def reachable_in_components(self, variables: Iterable[str] | None) -> Node:
         """Return the product over the components of these variables; over all for None."""
         if variables is None:
             return self.reachable
         return self._product({self._component_of[name] for name in variables})
 
     def _product(self, components: Iterable[int]) -> Node:
-        found = self._encoding.true
+        product = self._encoding.true
         for number in sorted(components, reverse=True):
-            found = self._reachable_in[number] & found
-        return found
+            product = self._reachable_in[number] & product
+        return product
 
     @cached_property
     def _blocks(self) -> tuple[tuple[frozenset[str], Node], ...]:
@@ -182,12 +185,15 @@ class ChainedFixpoints:
         blocks = []
         for variables in dict.fromkeys(group.writes for group in self.groups):
             number = self._component_of[next(iter(variables))]
-            if len(variables) <= _BLOCK or self._diagrams.size(self._reachable_in[number]) <= _WHOLE:
+            if (
+                len(variables) <= _MAX_BLOCK_VARIABLES
+                or self._diagrams.size(self._reachable_in[number]) <= _MAX_COMPONENT_NODES
+            ):
                 hidden = self._encoding.cube(self._components[number] - variables)
                 blocks.append((variables, self._diagrams.exists(self._reachable_in[number], hidden)))
         return tuple(blocks)
 
-    def plausible(self, states: Node) -> Node:
+    def restricted_to_blocks(self, states: Node) -> Node:
         """Return a set with the same reachable states and, as a rule, fewer others."""
         support = self._encoding.variables_in(states)
         for variables, local in self._blocks:
@@ -198,12 +204,12 @@ class ChainedFixpoints:
     @cached_property
     def budget(self) -> int:
         """How many nodes a set may have that is not cut down to the reachable states."""
-        return min(self._budget, _SMALL + _WORTH * self._diagrams.size(self.reachable))
+        return min(self._budget, _MIN_RESTRICTED_NODES + _MAX_SIZE_RATIO * self._diagrams.size(self.reachable))
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
         """All steps, taken only where the blocks that they write have values of reachable states."""
-        return tuple(transition.within(self._care(transition)) for transition in self._transitions)
+        return tuple(transition.restricted_to(self._care(transition)) for transition in self._transitions)
 
     def _care(self, step: Transition) -> Node:
         care = self._encoding.true
@@ -214,19 +220,19 @@ class ChainedFixpoints:
 
     def preimage(self, states: Node, steps: Iterable[int] | None = None) -> Node:
         """Return from where one of the steps (of all, for None) leads into the set; maybe without unreachable ones."""
-        found, limit = self._encoding.false, Limit(self._diagrams, self.budget)
+        states_before, limit = self._encoding.false, Limit(self._diagrams, self.budget)
         for number in range(len(self.transitions)) if steps is None else steps:
-            found = found | self.transitions[number].preimage(states)
-            if limit.is_passed(found):
-                found = found & self.reachable
+            states_before = states_before | self.transitions[number].preimage(states)
+            if limit.is_passed(states_before):
+                states_before = states_before & self.reachable
         self._diagrams.collect_if_needed()
-        return found
+        return states_before
 
     # --- fixpoints
 
     @cached_property
-    def _disturbed(self) -> _Disturbed:
-        return _Disturbed(self._transitions)
+    def _dependent(self) -> _DependentTransitions:
+        return _DependentTransitions(self._transitions)
 
     def backward(self, goal: Node, within: Node, cover: Node | None = None) -> Node:
         """Return the states of ``within`` that lead to the goal inside of it, and the goal itself.
@@ -234,18 +240,18 @@ class ChainedFixpoints:
         The answer may be wrong for states that are not reachable, and it may be incomplete where it contains all of
         ``cover``.
         """
-        goal = self.plausible(goal)
+        goal = self.restricted_to_blocks(goal)
         if within == self._encoding.true and len(factors := self._factors(goal)) > 1:
-            found = self._encoding.true
+            product = self._encoding.true
             for factor in factors:
-                found = self.backward(factor, within) & found
-            return found
+                product = self.backward(factor, within) & product
+            return product
         try:
             return self._backward(goal, within, cover, self.budget)
-        except _TooLarge as reason:
-            found = reason.states & self.reachable
+        except _SetTooLarge as reason:
+            product = reason.states & self.reachable
         # Not inside the except clause, where the error keeps the frames with their nodes alive.
-        return self._backward(found, within & self.reachable, cover, None)
+        return self._backward(product, within & self.reachable, cover, None)
 
     def _factors(self, states: Node) -> list[Node]:
         """Return sets, each of one component, whose product this is; the set itself if it is no product.
@@ -290,14 +296,14 @@ class ChainedFixpoints:
             for group in groups:
                 if not pending & group.mask:
                     continue
-                found, pending = self._exhausted(group, states, pending, search, limit)
-                if found != states and search.is_done is not None and search.is_done(found):
-                    return found
-                states = found
+                closed, pending = self._saturated(group, states, pending, search, limit)
+                if closed != states and search.is_done is not None and search.is_done(closed):
+                    return closed
+                states = closed
             groups = groups[::-1]
         return states
 
-    def _exhausted(self, group: Group, states: Node, pending: int, search: _Search, limit: Limit) -> tuple[Node, int]:
+    def _saturated(self, group: Group, states: Node, pending: int, search: _Search, limit: Limit) -> tuple[Node, int]:
         """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few.
 
         Return what is pending then. One that is not pending has nothing to find in what there was before.
@@ -312,13 +318,13 @@ class ChainedFixpoints:
                     continue
                 pending &= ~(1 << number)
                 more = search.image(number, front)
-                found = states | more
-                if found == states:
+                union = states | more
+                if union == states:
                     continue
-                front, states = front | more, found
-                pending |= self._everything & (self._disturbed.by(number) if search.is_free(number) else -1)
+                front, states = front | more, union
+                pending |= self._everything & (self._dependent.dependent_on(number) if search.is_free(number) else -1)
                 if limit.is_passed(states):
-                    raise _TooLarge(states)
+                    raise _SetTooLarge(states)
             self._diagrams.collect_if_needed()
             charge(size(states) // NODES_PER_UNIT)
             progress.report_iteration(self._diagrams.nodes())
@@ -348,7 +354,7 @@ class Limit:
         return self._diagrams.size(states) > self._budget
 
 
-class _Disturbed:
+class _DependentTransitions:
     """Which steps are to be looked at again when one has changed a set, a bit for each.
 
     All others write nothing that it reads or writes, and read nothing that it writes.
@@ -356,33 +362,33 @@ class _Disturbed:
 
     def __init__(self, transitions: Sequence[Transition]) -> None:
         self._transitions = transitions
-        self._touching: dict[str, int] = {}
-        self._writing: dict[str, int] = {}
-        self._known: dict[int, int] = {}
+        self._users: dict[str, int] = {}
+        self._writers: dict[str, int] = {}
+        self._cached: dict[int, int] = {}
         for number, step in enumerate(transitions):
             for name in step.footprint:
-                self._touching[name] = self._touching.get(name, 0) | 1 << number
+                self._users[name] = self._users.get(name, 0) | 1 << number
             for name in step.writes:
-                self._writing[name] = self._writing.get(name, 0) | 1 << number
+                self._writers[name] = self._writers.get(name, 0) | 1 << number
 
-    def by(self, number: int) -> int:
-        known = self._known.get(number)
-        if known is None:
+    def dependent_on(self, number: int) -> int:
+        disturbed = self._cached.get(number)
+        if disturbed is None:
             step = self._transitions[number]
-            known = 0
+            disturbed = 0
             for name in step.writes:
-                known |= self._touching[name]
+                disturbed |= self._users[name]
             for name in step.footprint:
-                known |= self._writing.get(name, 0)
-            self._known[number] = known
-        return known
+                disturbed |= self._writers.get(name, 0)
+            self._cached[number] = disturbed
+        return disturbed
 
 
 def _mask(numbers: Iterable[int]) -> int:
-    found = 0
+    mask = 0
     for number in numbers:
-        found |= 1 << number
-    return found
+        mask |= 1 << number
+    return mask
 
 
 def _grouped(
@@ -394,16 +400,16 @@ def _grouped(
     """
     pairs = {message.name: tuple(sorted((message.sender, message.receiver))) for message in encoding.system.messages}
     members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}
-    others: list[int] = []
+    unpaired: list[int] = []
     for index, transition in enumerate(transitions):
         if transition.event in pairs and transition.writes:
             key = component_of[next(iter(transition.writes))], pairs[transition.event], _parts(transition, part)
             members.setdefault(key, []).append(index)
         elif transition.writes:
-            others.append(index)
+            unpaired.append(index)
     together = list(members.values())
     touched = [frozenset[str]().union(*(transitions[index].footprint for index in steps)) for steps in together]
-    for index in others:
+    for index in unpaired:
         fitting = [number for number, names in enumerate(touched) if transitions[index].writes <= names]
         if len(fitting) == 1:
             together[fitting[0]].append(index)
@@ -411,8 +417,8 @@ def _grouped(
             together.append([index])
 
     def group(steps: list[int]) -> Group:
-        found = _group(transitions, steps, 0)
-        return replace(found, component=component_of[next(iter(found.writes))])
+        made = _group(transitions, steps, 0)
+        return replace(made, component=component_of[next(iter(made.writes))])
 
     def highest(group: Group) -> int:
         return min((encoding.bits[name][0] for name in group.writes if encoding.bits[name]), default=0)

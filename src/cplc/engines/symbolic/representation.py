@@ -1,11 +1,10 @@
-"""A system as decision diagrams, under the variable order that wins a race of the candidates.
+"""Choice of the variable order by trial: reachability is computed under each candidate within a budget.
 
-A prediction from cut widths ranks candidate orders well where steps are local, and badly where many steps share a
-resource. So the candidates are tried: reachability is computed under each in turn, and the first under which no set on
-the way has more nodes than a budget wins. The budget is a multiple of the bits of a state, for under a good order most
-sets take about as many nodes. Where no candidate wins, the budget grows; in the end the prediction decides.
-Sizes of sets are counted, never seconds: the same system gets the same order on every machine. The winner's reachable
-states are not computed again.
+Predictions from cut widths rank candidate orders well where steps are local, and badly where many steps share a
+resource. Reachability is therefore computed under each candidate in turn. The first candidate whose sets all stay
+within a budget of nodes wins. The budget is a multiple of the number of bits of a state, since under a good order most
+sets have about as many nodes. If no candidate wins, the budget grows; in the end the prediction decides. Nodes are
+counted and not seconds, so the order is the same on every machine. The winner's reachable states are kept.
 
 Reference: Malik, Wang, Brayton and Sangiovanni-Vincentelli, "Logic verification using binary decision diagrams in a
 logic synthesis environment", 1988 (orders by trial).
@@ -30,7 +29,7 @@ from cplc.system.model import Step, System
 NODES_PER_BIT = (48, 384, 3072)
 """How many nodes for each bit of a state a set may have in each turn of the race."""
 MAX_RACERS = 4
-_EFFORT = 8
+_MAX_BUILD_FACTOR = 8
 """A step may take so many times the budget to build."""
 
 
@@ -52,7 +51,7 @@ class Representation:
     encoding: Encoding
     transitions: tuple[Transition, ...]
     """The steps by their positions; in a synchronous system the round is the only one."""
-    sweeps: ChainedFixpoints
+    fixpoints: ChainedFixpoints
     peaks: list[int] = field(default_factory=list, compare=False)
     """The largest number of nodes that each candidate of the race held, if this is the winner."""
 
@@ -80,7 +79,7 @@ def race(
         for number, order in enumerate(orders):
             with suppress(MemoryError, ResourceExhausted):
                 candidate = racing[number] or build(order, budget)
-                if candidate.sweeps.reaches_within(budget):
+                if candidate.fixpoints.reaches_within(budget):
                     candidate.peaks.extend(peaks)
                     return candidate
                 racing[number] = candidate if budget < budgets[-1] else None
@@ -125,7 +124,7 @@ def _steps(
 def _built(encoding: Encoding, step: Step, variants: int, budget: int | None) -> Transition:
     if budget is not None:
         bits = sum(len(encoding.bits[name]) for name in step.footprint)
-        encoding.ceiling = encoding.diagrams.nodes() + bits * bits + _EFFORT * budget
+        encoding.ceiling = encoding.diagrams.nodes() + bits * bits + _MAX_BUILD_FACTOR * budget
     result = transition(encoding, step, variants)
     encoding.ceiling = None
     encoding.diagrams.collect_if_needed()

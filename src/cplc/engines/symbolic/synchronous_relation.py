@@ -1,15 +1,15 @@
-"""Rounds of a synchronous system as one operation on sets of states: a relation in pieces.
+"""Partitioned transition relation of a synchronous system: images and preimages of one round.
 
-Each piece relates the state before a round, what players choose in it, and the state after it, in a second row of
-bits for what rules write; what no rule writes needs none. Choices are as simple as the system lets them be:
+Each part relates the state before a round, the choices of players, and the state after it, which has a second row of
+bits for the variables that rules write. Choices are encoded as simply as the system allows:
 
-* actions that no condition tells from one another are one, and a player with one such class has no choice;
-* where a player's classes exclude each other, what it chooses is a function of the state and needs no bits;
-* the bits of other choices are in no set of states. They are quantified away while the pieces are put together, or in
-  the course of an image where that would make a piece too large.
+* actions that no condition distinguishes form one class; a player with one class has no choice;
+* if the classes of a player exclude each other, its choice is a function of the state and needs no bits;
+* the bits of other choices occur in no set of states. They are quantified away when parts are conjoined, or during an
+  image where a part would become too large otherwise.
 
-Pieces that stand together in the order become one as long as it stays small. In an image a variable is quantified away
-once no piece after it speaks of it.
+Adjacent parts are conjoined into clusters as long as these stay small. In an image a variable is quantified away after
+the last cluster that depends on it.
 
 References: Burch, Clarke and Long, "Symbolic model checking with partitioned transition relations", 1991; Ranjan, Aziz,
 Brayton, Plessier and Pixley, "Efficient BDD algorithms for FSM synthesis and verification", 1995.
@@ -30,12 +30,12 @@ from cplc.records import dataclass
 from cplc.system.model import System
 from cplc.system.synchronous import Change, Player
 
-CLUSTER = 20_000
+MAX_CLUSTER_NODES = 20_000
 """Pieces are put together up to this many nodes."""
-NARROW = 200_000
+MAX_RESTRICTED_NODES = 200_000
 """Between the reachable states they are up to so many, for that is built once and used in every search."""
 
-Row = tuple[tuple[int, int], ...]
+BitPairs = tuple[tuple[int, int], ...]
 """Bits before the round, each with the one after it."""
 
 
@@ -57,18 +57,18 @@ def choices(system: System) -> tuple[Choice, ...]:
     for player in system.players:
         for rule in player.rules:
             for change in rule:
-                _name(change.guard, system.player, named)
+                _collect_named_actions(change.guard, system.player, named)
     return tuple(_choice(player, named[player.choice]) for player in system.players)
 
 
-def _name(condition: Expr, players: Mapping[str, Player], named: dict[str, set[str]]) -> None:
+def _collect_named_actions(condition: Expr, players: Mapping[str, Player], named: dict[str, set[str]]) -> None:
     """Note which actions a condition speaks of."""
-    stack, seen = [condition], set[int]()
+    stack, visited = [condition], set[int]()
     while stack:
         top = stack.pop()
-        if id(top) in seen:
+        if id(top) in visited:
             continue
-        seen.add(id(top))
+        visited.add(id(top))
         match top:
             case Equal(Read(choice), Const(str(action))) | Equal(Const(str(action)), Read(choice)) if choice in players:
                 named[choice].add(action)
@@ -79,10 +79,10 @@ def _name(condition: Expr, players: Mapping[str, Player], named: dict[str, set[s
 
 
 def _choice(player: Player, named: set[str]) -> Choice:
-    others = [action for action in player.actions if action.name not in named]
+    unnamed = [action for action in player.actions if action.name not in named]
     allowed = {action.name: action.allowed for action in player.actions if action.name in named}
-    if others:
-        allowed[others[0].name] = disj(action.allowed for action in others)
+    if unnamed:
+        allowed[unnamed[0].name] = disj(action.allowed for action in unnamed)
     return Choice(player.choice, allowed)
 
 
@@ -135,16 +135,16 @@ class Round(Transition):
         self.out_of_range = encoding.false
         self._care = encoding.true
         self._choices = {choice.name: choice for choice in choices(system)}
-        self._open = frozenset(self._choices)
+        self._nondeterministic = frozenset(self._choices)
         """Who has more than one choice in some state."""
         self._allowed = {choice.name: self._decided(choice) for choice in self._choices.values()}
         self._rules = [piece for player in system.players for rule in player.rules for piece in self._pieces(rule)]
-        self._row: Row = tuple(
+        self._row: BitPairs = tuple(
             pair for name in self.writes for pair in zip(encoding.bits[name], encoding.next_bits[name], strict=True)
         )
         self._forth = self._diagrams.substitution((now, self._diagrams.literal(then)) for now, then in self._row)
         self._back = self._diagrams.substitution((then, self._diagrams.literal(now)) for now, then in self._row)
-        self._steered: dict[frozenset[str], _Images] = {}
+        self._images_by_choices: dict[frozenset[str], _Images] = {}
 
     def _decided(self, choice: Choice) -> dict[str, Node]:
         """Return where each class is allowed; a choice that the state decides is read as a function of it."""
@@ -156,7 +156,7 @@ class Round(Transition):
                 return allowed
             before = before | where
         encoding.define(choice.name, dict(allowed.items()))
-        self._open -= {choice.name}
+        self._nondeterministic -= {choice.name}
         return allowed
 
     @cached_property
@@ -171,9 +171,9 @@ class Round(Transition):
         guards = [self._encoding.condition(change.guard) for change in rule]
         names = list(dict.fromkeys(name for change in rule for name, _ in change.updates))
         if self._overlap(guards) and any(len(change.updates) < len(names) or len(names) > 1 for change in rule):
-            yield self._piece(self._joint(rule, guards, names), rule, names)
+            yield self._piece(self._joint_relation(rule, guards, names), rule, names)
         else:
-            yield from (self._piece(self._alone(rule, guards, name), rule, [name]) for name in names)
+            yield from (self._piece(self._separate_relation(rule, guards, name), rule, [name]) for name in names)
 
     def _overlap(self, guards: Iterable[Node]) -> bool:
         before = self._encoding.false
@@ -183,17 +183,17 @@ class Round(Transition):
             before = before | guard
         return False
 
-    def _alone(self, rule: Sequence[Change], guards: Sequence[Node], name: str) -> Node:
-        found = changed = self._encoding.false
+    def _separate_relation(self, rule: Sequence[Change], guards: Sequence[Node], name: str) -> Node:
+        relation = changed = self._encoding.false
         for change, guard in zip(rule, guards, strict=True):
             for variable, value in change.updates:
                 if variable == name:
                     changed = changed | guard
-                    found = found | self._assigned(name, value, guard)
-        return found | (self._encoding.stays(name) & ~changed)
+                    relation = relation | self._assigned(name, value, guard)
+        return relation | (self._encoding.stays(name) & ~changed)
 
-    def _joint(self, rule: Sequence[Change], guards: Sequence[Node], names: Sequence[str]) -> Node:
-        found = changed = self._encoding.false
+    def _joint_relation(self, rule: Sequence[Change], guards: Sequence[Node], names: Sequence[str]) -> Node:
+        relation = changed = self._encoding.false
         for change, guard in zip(rule, guards, strict=True):
             values = dict(change.updates)
             changed = changed | guard
@@ -201,32 +201,32 @@ class Round(Transition):
             for name in sorted(names, key=self._encoding.bits.__getitem__, reverse=True):
                 stays = name not in values
                 way = way & (self._encoding.stays(name) if stays else self._assigned(name, values[name], guard))
-            found = found | way
-        left = ~changed
+            relation = relation | way
+        unchanged = ~changed
         for name in names:
-            left = left & self._encoding.stays(name)
-        return found | left
+            unchanged = unchanged & self._encoding.stays(name)
+        return relation | unchanged
 
     def _assigned(self, name: str, value: Expr, guard: Node) -> Node:
         """Return where the guard holds and the variable becomes the value; nowhere if it has no such value."""
-        encoding, found = self._encoding, self._encoding.false
+        encoding, relation = self._encoding, self._encoding.false
         for one, where in encoding.updates(name, value, guard).items():
             then = encoding.stays(name) if one is Unchanged.KEPT else encoding.becomes(name, one)
             if then is not None:
-                found = found | (where & then)
-        return found
+                relation = relation | (where & then)
+        return relation
 
     def _piece(self, relation: Node, rule: Iterable[Change], names: Iterable[str]) -> Piece:
         """Return a piece with the bits it depends on; if it is too large to look at, those that it may depend on."""
         encoding = self._encoding
         levels = self._diagrams.support(relation)
         if levels is None:
-            seen = frozenset(names).union(
+            support = frozenset(names).union(
                 *(reads(change.guard) for change in rule), *(reads(v) for change in rule for _, v in change.updates)
             )
-            decided = (reads(allowed) for name in seen & self._choices.keys() for allowed in self._conditions(name))
-            seen = seen.union(*decided)
-            levels = frozenset(level for name in seen for level in encoding.bits[name])
+            decided = (reads(allowed) for name in support & self._choices.keys() for allowed in self._conditions(name))
+            support = support.union(*decided)
+            levels = frozenset(level for name in support for level in encoding.bits[name])
             levels |= {level for name in names for level in encoding.next_bits[name]}
         return Piece(relation, levels)
 
@@ -240,8 +240,8 @@ class Round(Transition):
             relation = relation | (where & self._encoding.is_value(choice, action))
         levels = self._diagrams.support(relation)
         if levels is None:
-            seen = frozenset({choice}).union(*map(reads, self._conditions(choice)))
-            levels = frozenset(level for name in seen for level in self._encoding.bits[name])
+            support = frozenset({choice}).union(*map(reads, self._conditions(choice)))
+            levels = frozenset(level for name in support for level in self._encoding.bits[name])
         return Piece(relation, levels)
 
     # --- images
@@ -257,13 +257,15 @@ class Round(Transition):
         return _Images(self._encoding, self._row, pieces, self.choice_levels, self._levels(steered))
 
     def _levels(self, steered: Iterable[str]) -> frozenset[int]:
-        return frozenset(level for choice in self._open.intersection(steered) for level in self._encoding.bits[choice])
+        return frozenset(
+            level for choice in self._nondeterministic.intersection(steered) for level in self._encoding.bits[choice]
+        )
 
-    def within(self, care: Node) -> Round:
+    def restricted_to(self, care: Node) -> Round:
         narrowed = copy(self)
         narrowed._care = self._care & care
-        narrowed._steered = {}
-        narrowed.__dict__["_images"] = self._images.within(narrowed._care)
+        narrowed._images_by_choices = {}
+        narrowed.__dict__["_images"] = self._images.restricted_to(narrowed._care)
         narrowed.__dict__.pop("guard", None)
         return narrowed
 
@@ -279,38 +281,38 @@ class Round(Transition):
 
     # --- rounds of one kind
 
-    def adjacent(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
+    def round_predecessors(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
         """Return from where a round leads into the set in which these agree, and in which a player does this."""
         joint = (choice,) if choice else ()
-        found = self._images_of(joint).preimage(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
-        return self.without_choices(found & self._done(joint), dict(joint)) & self._care
+        before = self._images_of(joint).preimage(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
+        return self.without_choices(before & self._performing(joint), dict(joint)) & self._care
 
-    def adjacent_back(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
+    def round_successors(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
         """Return where such a round leads to from the set."""
         joint = (choice,) if choice else ()
-        found = self._images_of(joint).image(states & self._care & self._agreeing(same) & self._done(joint))
-        return self._diagrams.substitute(found, self._back)
+        after = self._images_of(joint).image(states & self._care & self._agreeing(same) & self._performing(joint))
+        return self._diagrams.substitute(after, self._back)
 
     def _agreeing(self, same: Iterable[tuple[str, str]]) -> Node:
-        found = self._encoding.true
+        relation = self._encoding.true
         for before, after in same:
-            found = found & self._encoding.equal_after(before, after)
-        return found
+            relation = relation & self._encoding.equal_after(before, after)
+        return relation
 
     def image_of_joint_action(self, states: Node, joint: JointAction) -> Node:
         """Return where a round in which these players do this may lead to from the set."""
-        found = self._images_of(joint).image(states & self._care & self._done(joint))
-        return self._diagrams.substitute(found, self._back)
+        after = self._images_of(joint).image(states & self._care & self._performing(joint))
+        return self._diagrams.substitute(after, self._back)
 
     def avoiding(self, states: Node, may: Mapping[str, Mapping[str, Node]]) -> Node:
         """Return where these players may choose what, so that no round leads into the set: states with choices."""
-        found = self._care
+        permitted = self._care
         for choice, actions in may.items():
             ways = self._encoding.false
             for action, where in actions.items():
                 ways = ways | (where & self.doing(choice, action))
-            found = found & ways
-        return found & ~self._images_of(may.items()).preimage(self._diagrams.substitute(states, self._forth))
+            permitted = permitted & ways
+        return permitted & ~self._images_of(may.items()).preimage(self._diagrams.substitute(states, self._forth))
 
     def without_choices(self, ways: Node, choices: Iterable[str]) -> Node:
         """Forget what these players choose."""
@@ -320,23 +322,23 @@ class Round(Transition):
         """Return where a player chooses an action, or one that no condition tells from it."""
         return self._encoding.is_value(choice, class_of(self._choices[choice], action))
 
-    def _done(self, joint: JointAction) -> Node:
+    def _performing(self, joint: JointAction) -> Node:
         """Return where these players may do this, and do it."""
-        found = self._encoding.true
+        relation = self._encoding.true
         for choice, action in joint:
             allowed = {one.name: one.allowed for one in self._system.player[choice].actions}.get(action, FALSE)
-            found = found & self._encoding.condition(allowed) & self.doing(choice, action)
-        return found
+            relation = relation & self._encoding.condition(allowed) & self.doing(choice, action)
+        return relation
 
     def _images_of(self, joint: Iterable[tuple[str, object]]) -> _Images:
         """Return images in which the choices of these players are given, or found."""
-        steered = self._open.intersection(choice for choice, _ in joint)
+        steered = self._nondeterministic.intersection(choice for choice, _ in joint)
         if not steered:
             return self._images
-        known = self._steered.get(steered)
-        if known is None:
-            known = self._steered[steered] = self._joined(steered).within(self._care)
-        return known
+        images = self._images_by_choices.get(steered)
+        if images is None:
+            images = self._images_by_choices[steered] = self._joined(steered).restricted_to(self._care)
+        return images
 
 
 class _Images:
@@ -345,7 +347,7 @@ class _Images:
     def __init__(
         self,
         encoding: Encoding,
-        row: Row,
+        row: BitPairs,
         pieces: Sequence[Piece],
         choices: frozenset[int],
         steered: frozenset[int] = frozenset(),
@@ -365,7 +367,7 @@ class _Images:
         )
         self._backwards = self._scheduled(self._joined, self._choices.union(then for _, then in self._row))
 
-    def within(self, care: Node) -> _Images:
+    def restricted_to(self, care: Node) -> _Images:
         """Return the same, from these states: in one piece, if that is a small one, else as it is.
 
         Few states make few pairs of states, where a relation between all of them would be large.
@@ -374,7 +376,7 @@ class _Images:
         for number, piece in enumerate(self._joined):
             later = frozenset[int]().union(*(other.levels for other in self._joined[number + 1 :]))
             one = self.conjunction(one, piece, (piece.levels & self._choices) - later)
-            if self.size(one) > NARROW:
+            if self.size(one) > MAX_RESTRICTED_NODES:
                 return self
         narrowed = copy(self)
         narrowed._joined = [Piece(one.relation, self._steered.union(now for pair in self._row for now in pair))]
@@ -412,33 +414,33 @@ class _Images:
 
 def _without_choices(images: _Images, pieces: Sequence[Piece], choices: frozenset[int]) -> list[Piece]:
     """Put together the pieces that speak of one choice and quantify it away, where that leaves a small piece."""
-    left = list(pieces)
+    remaining = list(pieces)
     for level in sorted(choices, reverse=True):
-        concerned = sorted((piece for piece in left if level in piece.levels), key=images.size)
-        if not concerned or sum(map(images.size, concerned)) > CLUSTER:
+        concerned = sorted((piece for piece in remaining if level in piece.levels), key=images.size)
+        if not concerned or sum(map(images.size, concerned)) > MAX_CLUSTER_NODES:
             continue
-        others = [piece for piece in left if level not in piece.levels]
+        unconcerned = [piece for piece in remaining if level not in piece.levels]
         *first, last = concerned
         joined = Piece(images._true, frozenset())
         for piece in first:
             joined = images.conjunction(joined, piece)
-            if images.size(joined) > CLUSTER:
+            if images.size(joined) > MAX_CLUSTER_NODES:
                 break
         else:
             joined = images.conjunction(joined, last, frozenset({level}))
-            if images.size(joined) <= CLUSTER:
-                left = [*others, joined]
-    return left
+            if images.size(joined) <= MAX_CLUSTER_NODES:
+                remaining = [*unconcerned, joined]
+    return remaining
 
 
 def _clusters(images: _Images, pieces: Iterable[Piece]) -> list[Piece]:
     """Put together what stands together in the order, from the bottom upwards."""
-    found: list[Piece] = []
+    clusters: list[Piece] = []
     for piece in sorted(pieces, key=lambda one: min(one.levels, default=0), reverse=True):
-        if found and images.size(found[-1]) + images.size(piece) <= CLUSTER:
-            joined = images.conjunction(found[-1], piece)
-            if images.size(joined) <= CLUSTER:
-                found[-1] = joined
+        if clusters and images.size(clusters[-1]) + images.size(piece) <= MAX_CLUSTER_NODES:
+            joined = images.conjunction(clusters[-1], piece)
+            if images.size(joined) <= MAX_CLUSTER_NODES:
+                clusters[-1] = joined
                 continue
-        found.append(piece)
-    return found
+        clusters.append(piece)
+    return clusters

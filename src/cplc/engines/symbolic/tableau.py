@@ -1,22 +1,23 @@
-"""Any path formula on fair runs: a tableau of promises and memories beside the state, in the same diagrams.
+"""Symbolic LTL tableau: the product of the system with the closure of a path formula, past operators included.
 
-A product state is a state of the system with one bit for every formula that is promised of the next position, one for
-every formula remembered of the position before, and one for every set of steps that says whether the next step is one
-of them. What a position satisfies is then a condition on the product state alone:
+A product state is a state of the system with one bit for every formula promised for the next position, one for every
+formula remembered from the previous position, and one for every set of steps that tells whether the next step is in it.
+The formulas that a position satisfies are conditions on the product state:
 
-* ``f U g``: g here, or f here and ``f U g`` promised; the like for ``X``, ``F``, ``G`` and ``R``;
-* ``f S g``: g here, or f here and ``f S g`` remembered; the like for ``Y``, ``O`` and ``H``;
-* ``F<=k f``: f here, or ``F<=j f`` promised for some j < k, as a number j: the least one says it all. Dually the
-  greatest for ``G<=k``.
+* ``f U g``: g here, or f here and ``f U g`` promised; likewise for ``X``, ``F``, ``G`` and ``R``;
+* ``f S g``: g here, or f here and ``f S g`` remembered; likewise for ``Y``, ``O`` and ``H``;
+* ``F<=k f``: f here, or ``F<=j f`` promised for some j < k, encoded as the least such number j. Dually the greatest one
+  for ``G<=k``.
 
-The next position must satisfy what is promised. It need not have been promised all that it satisfies: formulas are
-free of negation but for states and steps, so promising less is always allowed, and what a position satisfies by its
-promises does hold of the run if the promise of an until is not there for ever while what it waits for never comes.
-Conversely a run together with the promises that come true on it is a run of the product.
+Promises must be fulfilled at the next position. Promising less than what will hold is allowed, since formulas are free
+of negation but for states and steps.
 
-What leads into a set T of product states needs no relation between states of the system: first the positions whose
-promises T keeps, ``exists(then. T[now := then] & (promised -> satisfied[now := then]))``, which speaks of the new
-state alone; of these the steps' own predecessors; and then what is remembered there is what was satisfied before.
+Claim: if no until is promised forever without its right side ever holding, every formula satisfied by the promises of a
+position holds on the run. Conversely, a run with exactly the promises that hold on it is a run of the product.
+
+The preimage of a set T of product states needs no relation between states of the system: first the positions whose
+promises T fulfils, ``exists(then. T[now := then] & (promised -> satisfied[now := then]))``, which depends on the new
+state alone; then the preimages of the steps; then the remembered formulas are replaced by those satisfied before.
 
 References: Lichtenstein and Pnueli, "Checking that finite state concurrent programs satisfy their linear
 specification", 1985; Clarke, Grumberg and Hamaguchi, "Another look at LTL model checking", 1997; Kesten, Pnueli and
@@ -63,7 +64,7 @@ class _Memory:
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _StepClass:
     """Steps that the formula does not tell from one another."""
 
     steps: tuple[int, ...]
@@ -78,7 +79,7 @@ class Tableau:
     def __init__(
         self,
         encoding: Encoding,
-        sweeps: ChainedFixpoints,
+        fixpoints: ChainedFixpoints,
         allowed: Sequence[int],
         steps_of: Callable[[Taken], frozenset[int]],
         conditions: Iterable[Node],
@@ -87,7 +88,7 @@ class Tableau:
     ) -> None:
         self._encoding = encoding
         self._diagrams = encoding.diagrams
-        self._sweeps = sweeps
+        self._fixpoints = fixpoints
         self._allowed = allowed
         self._steps_of = steps_of
         self._conditions = list(conditions)
@@ -96,39 +97,39 @@ class Tableau:
         self._free = list(reversed(encoding.spare))
         self._satisfied: dict[Formula, Node] = {}
         self._rows: list[tuple[int, int]] = []
-        self._duties: list[Node] = []
+        self._promise_relations: list[Node] = []
         """What promises mean, over the row of promises made and the row of those at the next position."""
-        self._untils: list[Node] = []
+        self._acceptance_conditions: list[Node] = []
         """Conditions that a run must meet again and again."""
         self._memories: list[_Memory] = []
         self._bits: dict[frozenset[int], int] = {}
 
     def satisfying(self, parts: Iterable[Formula]) -> Node:
         """Return from where a fair run satisfies all these; of states that are not reachable this says nothing."""
-        keep, first = self._sweeps.reachable, self._encoding.true
+        keep, first = self._fixpoints.reachable, self._encoding.true
         for part in parts:
             match part:
                 case Globally(Finally(operand, None), None):
-                    self._untils.append(self._of(operand))
+                    self._acceptance_conditions.append(self._of(operand))
                 case Globally(operand, None):
                     keep = keep & self._of(operand)
                 case _:
                     first = first & self._of(part)
         self._prepare()
-        found = self._fair(keep) & first
+        fair = self._fair(keep) & first
         start = self._diagrams.conjunction((memory.level, memory.at_first) for memory in self._memories)
-        return self._diagrams.and_exists(found, start, self._cube)
+        return self._diagrams.and_exists(fair, start, self._cube)
 
     # --- what a position satisfies
 
     def _of(self, formula: Formula) -> Node:
-        known = self._satisfied.get(formula)
-        if known is None:
-            known = self._satisfied[formula] = self._judged(formula)
+        satisfied = self._satisfied.get(formula)
+        if satisfied is None:
+            satisfied = self._satisfied[formula] = self._evaluated(formula)
             self._diagrams.collect_if_needed()
-        return known
+        return satisfied
 
-    def _judged(self, formula: Formula) -> Node:
+    def _evaluated(self, formula: Formula) -> Node:
         if is_state_formula(formula):
             return self._holds(formula)
         match formula:
@@ -143,80 +144,80 @@ class Tableau:
             case Not(operand) if operand == HAS_PREDECESSOR:
                 return ~self._of(HAS_PREDECESSOR)
             case Next(operand):
-                return self._promise(self._of(operand))
+                return self._next(self._of(operand))
             case Finally(operand, None):
-                return self._waiting(self._encoding.true, self._of(operand))
+                return self._until(self._encoding.true, self._of(operand))
             case Until(left, right, None):
-                return self._waiting(self._of(left), self._of(right))
+                return self._until(self._of(left), self._of(right))
             case Globally(operand, None):
-                return self._lasting(self._encoding.false, self._of(operand))
+                return self._release(self._encoding.false, self._of(operand))
             case Release(left, right):
-                return self._lasting(self._of(left), self._of(right))
+                return self._release(self._of(left), self._of(right))
             case Finally(operand, int(bound)):
-                return self._hurried(self._encoding.true, self._of(operand), bound)
+                return self._bounded_until(self._encoding.true, self._of(operand), bound)
             case Until(left, right, int(bound)):
-                return self._hurried(self._of(left), self._of(right), bound)
+                return self._bounded_until(self._of(left), self._of(right), bound)
             case Globally(operand, int(bound)):
-                return self._held(self._of(operand), bound)
+                return self._bounded_globally(self._of(operand), bound)
             case Previous(operand):
-                bit = self._spare()
+                bit = self._allocate_bit()
                 self._memories.append(_Memory(bit, False, self._of(operand)))
                 return self._diagrams.literal(bit)
             case Once(operand):
-                return self._remembered(False, lambda before: self._of(operand) | before)
+                return self._past(False, lambda before: self._of(operand) | before)
             case Historically(operand):
-                return self._remembered(True, lambda before: self._of(operand) & before)
+                return self._past(True, lambda before: self._of(operand) & before)
             case Since(left, right):
-                return self._remembered(False, lambda before: self._of(right) | (self._of(left) & before))
+                return self._past(False, lambda before: self._of(right) | (self._of(left) & before))
             case _:
                 raise AssertionError(formula)
 
-    def _spare(self) -> int:
+    def _allocate_bit(self) -> int:
         if not self._free:
             raise ResourceExhausted(f"the path formula needs more than the {len(self._encoding.spare)} bits set aside")
         return self._free.pop()
 
-    def _row(self) -> Node:
+    def _allocate_pair(self) -> Node:
         """Return a bit that will have a second one right below it for the next position."""
-        now, then = self._spare(), self._spare()
+        now, then = self._allocate_bit(), self._allocate_bit()
         self._rows.append((now, then))
         return self._diagrams.literal(now)
 
-    def _promise(self, kept: Node) -> Node:
-        promised = self._row()
-        self._duties.append(~promised | self._later(kept))
+    def _next(self, fulfilled: Node) -> Node:
+        promised = self._allocate_pair()
+        self._promise_relations.append(~promised | self._at_next(fulfilled))
         return promised
 
-    def _later(self, satisfied: Node) -> Node:
+    def _at_next(self, satisfied: Node) -> Node:
         """Return the same condition on the promises of the next position."""
         rows = self._diagrams.substitution((now, self._diagrams.literal(then)) for now, then in self._rows)
         return self._diagrams.substitute(satisfied, rows) if self._rows else satisfied
 
-    def _waiting(self, left: Node, right: Node) -> Node:
-        promised = self._row()
+    def _until(self, left: Node, right: Node) -> Node:
+        promised = self._allocate_pair()
         satisfied = right | (left & promised)
-        self._duties.append(~promised | self._later(satisfied))
-        self._untils.append(~promised | right)
+        self._promise_relations.append(~promised | self._at_next(satisfied))
+        self._acceptance_conditions.append(~promised | right)
         return satisfied
 
-    def _lasting(self, left: Node, right: Node) -> Node:
-        promised = self._row()
+    def _release(self, left: Node, right: Node) -> Node:
+        promised = self._allocate_pair()
         satisfied = right & (left | promised)
-        self._duties.append(~promised | self._later(satisfied))
+        self._promise_relations.append(~promised | self._at_next(satisfied))
         return satisfied
 
-    def _remembered(self, at_first: bool, satisfied: Callable[[Node], Node]) -> Node:
-        bit = self._spare()
-        found = satisfied(self._diagrams.literal(bit))
-        self._memories.append(_Memory(bit, at_first, found))
-        return found
+    def _past(self, at_first: bool, satisfied: Callable[[Node], Node]) -> Node:
+        bit = self._allocate_bit()
+        condition = satisfied(self._diagrams.literal(bit))
+        self._memories.append(_Memory(bit, at_first, condition))
+        return condition
 
     def _taken(self, taken: Taken) -> Node:
         steps = self._steps_of(taken).intersection(self._allowed)
         if not steps:
             return self._encoding.false
         if steps not in self._bits:
-            self._bits[steps] = self._spare()
+            self._bits[steps] = self._allocate_bit()
         return self._diagrams.literal(self._bits[steps])
 
     # --- numbers as promises, the least significant bit first
@@ -225,21 +226,21 @@ class Tableau:
         """Return the bits of a number up to the limit, each with that of the next position."""
         bits = []
         for _ in range(limit.bit_length()):
-            now = self._row()
+            now = self._allocate_pair()
             bits.append((now, self._diagrams.literal(self._rows[-1][1])))
         return bits
 
-    def _hurried(self, left: Node, right: Node, bound: int) -> Node:
+    def _bounded_until(self, left: Node, right: Node, bound: int) -> Node:
         """A number below the bound promises ``left U<=number right``."""
         bits = self._number(bound)
         promised = self._below(bits, bound)
         less = self._encoding.false
         for now, then in bits:
             less = (now & ~then) | (self._same(now, then) & less)
-        self._duties.append(~promised | self._later(right) | (self._later(left) & less))
+        self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
         return right | (left & promised)
 
-    def _held(self, operand: Node, bound: int) -> Node:
+    def _bounded_globally(self, operand: Node, bound: int) -> Node:
         """A number promises the operand for so many positions."""
         bits = self._number(bound)
         more, equal, one_less = self._encoding.false, self._encoding.true, self._encoding.false
@@ -249,7 +250,7 @@ class Tableau:
             one_less = (now & ~then & equal) | (~now & then & one_less)
             equal = equal & self._same(now, then)
         none = reduce(and_, (~now for now, _ in bits))
-        self._duties.append(none | (self._later(operand) & (more | equal | one_less)))
+        self._promise_relations.append(none | (self._at_next(operand) & (more | equal | one_less)))
         return operand & ~self._below(bits, bound)
 
     def _below(self, bits: Sequence[tuple[Node, Node]], limit: int) -> Node:
@@ -274,81 +275,83 @@ class Tableau:
         kinds: dict[frozenset[int], list[int]] = {frozenset(): []}
         for index in self._allowed:
             kinds.setdefault(frozenset(bit for steps, bit in self._bits.items() if index in steps), []).append(index)
-        self._kinds = tuple(
-            _Kind(
+        self._step_classes = tuple(
+            _StepClass(
                 tuple(steps),
-                self._sweeps.idles and not bits,
+                self._fixpoints.idles and not bits,
                 diagrams.conjunction((level, level in bits) for level in self._bits.values()),
             )
             for bits, steps in kinds.items()
         )
-        self._kind_of = {index: kind for kind in self._kinds for index in kind.steps}
+        self._class_of = {index: kind for kind in self._step_classes for index in kind.steps}
 
     def _arriving(self, states: Node) -> Node:
         """Return the positions, with the promises made before, that keep them in a set of product states."""
-        found = self._diagrams.substitute(states, self._to_then) if self._rows else states
-        if not self._duties:
-            return self._diagrams.exists(found, self._next_row)
-        *duties, last = self._duties
+        arriving = self._diagrams.substitute(states, self._to_then) if self._rows else states
+        if not self._promise_relations:
+            return self._diagrams.exists(arriving, self._next_row)
+        *duties, last = self._promise_relations
         for duty in duties:
-            found = found & duty
-        return self._diagrams.and_exists(found, last, self._next_row)
+            arriving = arriving & duty
+        return self._diagrams.and_exists(arriving, last, self._next_row)
 
-    def _leaving(self, found: Node, kind: _Kind) -> Node:
+    def _leaving(self, positions: Node, kind: _StepClass) -> Node:
         """Let positions before such a step remember what they satisfy, and know what step it is."""
-        return (self._diagrams.substitute(found, self._recall) if self._memories else found) & kind.taken
+        return (self._diagrams.substitute(positions, self._recall) if self._memories else positions) & kind.taken
 
-    def _before(self, states: Node, indices: Iterable[int] | None = None) -> Node:
+    def _preimage(self, states: Node, indices: Iterable[int] | None = None) -> Node:
         """Return from where one of the steps, for None any or none, leads into the set."""
         arriving = self._arriving(states)
-        found = self._encoding.false
-        wanted = None if indices is None else frozenset(indices)
-        for kind in self._kinds:
-            part = arriving if kind.idle and wanted is None else self._encoding.false
+        positions = self._encoding.false
+        selected = None if indices is None else frozenset(indices)
+        for kind in self._step_classes:
+            part = arriving if kind.idle and selected is None else self._encoding.false
             for index in kind.steps:
-                if wanted is None or index in wanted:
-                    part = part | self._sweeps.transitions[index].preimage(arriving)
-            found = found | self._leaving(part, kind)
+                if selected is None or index in selected:
+                    part = part | self._fixpoints.transitions[index].preimage(arriving)
+            positions = positions | self._leaving(part, kind)
         self._diagrams.collect_if_needed()
-        return found
+        return positions
 
-    def _leading(self, goal: Node, within: Node) -> Node:
+    def _backward(self, goal: Node, within: Node) -> Node:
         """Return the product states that lead to the goal within a set."""
-        found = goal & within
-        ways = [(None, kind) for kind in self._kinds if kind.idle]
-        groups = [index for group in self._sweeps.groups for index in group.steps]
-        others = [index for index in self._allowed if index not in set(groups)]
-        steps = [*ways, *((index, self._kind_of[index]) for index in (*groups, *others))]
-        unchanged, arriving = 0, self._arriving(found)
+        leading = goal & within
+        ways = [(None, kind) for kind in self._step_classes if kind.idle]
+        groups = [index for group in self._fixpoints.groups for index in group.steps]
+        ungrouped = [index for index in self._allowed if index not in set(groups)]
+        steps = [*ways, *((index, self._class_of[index]) for index in (*groups, *ungrouped))]
+        unchanged, arriving = 0, self._arriving(leading)
         while True:
             for index, kind in steps:
-                part = arriving if index is None else self._sweeps.transitions[index].preimage(arriving)
-                more = found | (self._leaving(part, kind) & within)
-                if more == found:
+                part = arriving if index is None else self._fixpoints.transitions[index].preimage(arriving)
+                more = leading | (self._leaving(part, kind) & within)
+                if more == leading:
                     unchanged += 1
                     if unchanged >= len(steps):
-                        return found
+                        return leading
                 else:
-                    found, unchanged = more, 0
-                    arriving = self._arriving(found)
+                    leading, unchanged = more, 0
+                    arriving = self._arriving(leading)
                     self._diagrams.collect_if_needed()
 
     # --- fair runs
 
     def _fair(self, states: Node) -> Node:
         """Return from where a run stays in the set and meets every constraint again and again."""
-        conditions = [*self._conditions, *self._untils]
-        enabled = [reduce(or_, (self._sweeps.transitions[index].guard for index in steps)) for steps in self._justices]
+        conditions = [*self._conditions, *self._acceptance_conditions]
+        enabled = [
+            reduce(or_, (self._fixpoints.transitions[index].guard for index in steps)) for steps in self._justices
+        ]
         while True:
             before = states
-            states = states & self._before(states)
+            states = states & self._preimage(states)
             for condition in conditions:
-                states = self._meeting(states & condition & self._before(states), states)
+                states = self._reaching(states & condition & self._preimage(states), states)
             for steps, somewhere in zip(self._justices, enabled, strict=True):
-                idle = states & ~somewhere & self._before(states)
-                states = self._meeting(idle | (states & self._before(states, steps)), states)
+                idle = states & ~somewhere & self._preimage(states)
+                states = self._reaching(idle | (states & self._preimage(states, steps)), states)
             if states == before:
                 return states
 
-    def _meeting(self, goal: Node, states: Node) -> Node:
-        return states if states == goal else self._leading(goal, states)
+    def _reaching(self, goal: Node, states: Node) -> Node:
+        return states if states == goal else self._backward(goal, states)

@@ -1,9 +1,9 @@
-"""Steps as operations on sets of states, without a transition relation where that is possible.
+"""Image and preimage of single steps, without a transition relation where possible.
 
-A step is split into ground variants: a condition, and constants that are written where it holds. Then the states
-before are a cofactor, ``condition & exists(written, set & constants)``, and the states after are
-``exists(written, set & condition) & constants``. A variable that keeps its value in a variant is not written there.
-A step with too many variants writes its variables through one relation each, over a second row of bits.
+A step is split into ground variants: a condition, and constants that are assigned where it holds. The preimage of a set
+is then ``condition & exists(written, set & constants)``, and the image ``exists(written, set & condition) &
+constants``. A variable that keeps its value in a variant is not written by it. A step with too many variants has one
+relation for each variable that it writes, over a second row of bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cplc.logic.expressions import Const, Expr, Ite, Read, Value
 from cplc.records import dataclass
 from cplc.system.model import Step, System
 
-VARIANTS = 64
+MAX_VARIANTS = 64
 """With more ground variants a step becomes relational."""
 
 
@@ -45,7 +45,7 @@ class Transition(ABC):
         """Return the states from which it leads into the set."""
 
     @abstractmethod
-    def within(self, care: Node) -> Transition:
+    def restricted_to(self, care: Node) -> Transition:
         """Return the same step, taken only in these states."""
 
 
@@ -71,22 +71,26 @@ class Ground(Transition):
         self._and_exists = encoding.diagrams.and_exists
         self._nothing = encoding.false
 
-    def within(self, care: Node) -> Ground:
+    def restricted_to(self, care: Node) -> Ground:
         narrowed = (Variant(variant.condition & care, variant.written, variant.result) for variant in self.variants)
-        left = [variant for variant in narrowed if variant.condition != self._nothing]
-        return Ground(self._encoding, self._step, self.guard & care, left, self.out_of_range & care)
+        possible = [variant for variant in narrowed if variant.condition != self._nothing]
+        return Ground(self._encoding, self._step, self.guard & care, possible, self.out_of_range & care)
 
     def image(self, states: Node) -> Node:
-        found = self._nothing
+        states_after = self._nothing
         for variant in self.variants:
-            found = found | (self._and_exists(states, variant.condition, variant.written) & variant.result)
-        return found
+            states_after = states_after | (
+                self._and_exists(states, variant.condition, variant.written) & variant.result
+            )
+        return states_after
 
     def preimage(self, states: Node) -> Node:
-        found = self._nothing
+        states_before = self._nothing
         for variant in self.variants:
-            found = found | (self._and_exists(states, variant.result, variant.written) & variant.condition)
-        return found
+            states_before = states_before | (
+                self._and_exists(states, variant.result, variant.written) & variant.condition
+            )
+        return states_before
 
 
 class Relational(Transition):
@@ -127,7 +131,7 @@ class Relational(Transition):
         self._back = diagrams.substitution((then, diagrams.literal(level)) for level, then in rows)
         self._compose = diagrams.substitution(conditions.items())
 
-    def within(self, care: Node) -> Relational:
+    def restricted_to(self, care: Node) -> Relational:
         narrowed = copy(self)
         narrowed.guard = self.guard & care
         narrowed.out_of_range = self.out_of_range & care
@@ -135,10 +139,10 @@ class Relational(Transition):
         return narrowed
 
     def image(self, states: Node) -> Node:
-        found = states & self._defined
+        product = states & self._defined
         for relation, forgotten in self._images:
-            found = self._diagrams.and_exists(found, relation, forgotten)
-        return self._diagrams.substitute(found, self._back) & self._initial
+            product = self._diagrams.and_exists(product, relation, forgotten)
+        return self._diagrams.substitute(product, self._back) & self._initial
 
     def preimage(self, states: Node) -> Node:
         freed = self._diagrams.and_exists(states, self._initial, self._free)
@@ -167,7 +171,7 @@ def _scheduled(
     return images[::-1]
 
 
-def transition(encoding: Encoding, step: Step, limit: int = VARIANTS) -> Transition:
+def transition(encoding: Encoding, step: Step, limit: int = MAX_VARIANTS) -> Transition:
     """Return the step in ground variants, or as relations if they would be more than the limit."""
     guard = encoding.condition(step.guard)
     may_be_relational = all(name in encoding.next_bits for name, _ in step.updates)
@@ -203,7 +207,7 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
     return Ground(encoding, step, guard, variants, astray)
 
 
-def doubled(system: System, limit: int = VARIANTS) -> frozenset[str]:
+def doubled(system: System, limit: int = MAX_VARIANTS) -> frozenset[str]:
     """Return the variables whose steps may have too many variants; they need a second row of bits."""
     return frozenset(
         name
@@ -215,21 +219,21 @@ def doubled(system: System, limit: int = VARIANTS) -> frozenset[str]:
 
 def _assignable(system: System, variable: str, expr: Expr) -> set[Value | Unchanged]:
     """Return values among which are all that the expression may assign."""
-    found: set[Value | Unchanged] = set()
-    seen: set[int] = set()
+    values: set[Value | Unchanged] = set()
+    visited: set[int] = set()
     stack = [expr]
     while stack:
         top = stack.pop()
-        if id(top) in seen:
+        if id(top) in visited:
             continue
-        seen.add(id(top))
+        visited.add(id(top))
         match top:
             case Const(value):
-                found.add(value)
+                values.add(value)
             case Ite(_, then, otherwise):
                 stack += (then, otherwise)
             case Read(read):
-                found |= {Unchanged.KEPT} if read == variable else set(system.variable[read].domain)
+                values |= {Unchanged.KEPT} if read == variable else set(system.variable[read].domain)
             case _:
-                found |= set(system.variable[variable].domain)
-    return found
+                values |= set(system.variable[variable].domain)
+    return values

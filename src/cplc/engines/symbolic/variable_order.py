@@ -1,19 +1,19 @@
-"""A static order of the variables for decision diagrams, read off who is read and written together.
+"""Static variable orders for decision diagrams: reverse Cuthill-McKee and FORCE on the dependency hypergraph.
 
-The hypergraph has one edge for each step (what it reads and writes) and one for each pair of copies of a shared
-variable; in a synchronous system, where choices are among its vertices, one for each change of a rule and one for each
-choice. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
-neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE
-from several starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs
-go to the bottom. Equal parts (the instances of a family) are laid out once.
+The hypergraph has one edge for each step (the variables it reads and writes) and one for each pair of copies of a
+shared variable. In a synchronous system choices are vertices too, and each change of a rule and each choice has an
+edge. Steps that touch many more variables than the median, and variables of very high degree (hubs), do not indicate
+locality and are set aside. Each connected part of the remainder is laid out by reverse Cuthill-McKee and FORCE from
+several starts, the declared order among them; the layout with the least sum of squared cut widths wins. Hubs go to the
+bottom. Isomorphic parts (the instances of a family) are laid out once.
 
-How many more is many, and whether copies (of a shared variable, or the views of one commitment) had better count as
-one, differs from protocol to protocol: among agents round a table a wide step says who is next to whom, where one asks
-all the others it says nothing. Nor is it clear whether sends that wait for the same channel are neighbours: a channel
-holds one message, so the guard of each send reads every other message of its direction. Of unrelated exchanges between
-two roles that makes one knot; so steps are read with these channel conjuncts and without. Every reading yields a
-candidate order. The candidates are ranked by the sum of squared cut widths over the whole hypergraph, with the edges
-that were set aside, the best of each reading first; `cplc.engines.symbolic.representation` lets them race.
+The best width limit differs from protocol to protocol, and so does whether copies (of a shared variable, or the views
+of one commitment) should be laid out as one block. Among agents round a table a wide step indicates neighbours; a step
+in which one agent asks all others does not. Sends over one channel are a similar case: a channel holds one message, so
+the guard of each send reads every other message of its direction, which connects unrelated exchanges between two roles.
+Steps are therefore read both with and without these channel conjuncts. Each reading yields a candidate order.
+Candidates are ranked by the sum of squared cut widths over the whole hypergraph, the best of each reading first;
+`cplc.engines.symbolic.representation` chooses among them by trial.
 
 References: Cuthill and McKee 1969; Aloul, Markov and Sakallah, "FORCE: a fast and easy-to-implement variable-ordering
 heuristic", 2003.
@@ -37,8 +37,8 @@ Block = tuple[int, ...]
 Layout = tuple[int, ...]
 
 _FORCE_ROUNDS = 12
-_STARTS = 2
-_WIDE = (2, 3)
+_CUTHILL_MCKEE_STARTS = 2
+_MAX_WIDTH_FACTORS = (2, 3)
 """How many times as much as most a step must touch to be set aside."""
 
 
@@ -68,7 +68,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
 
     readings = _readings(system)
     pairs = [frozenset((pair.at_first, pair.at_second)) for pair in system.shared]
-    copies = [*pairs, *(frozenset(known) & position.keys() for known in _views(system))]
+    copies = [*pairs, *(frozenset(views) & position.keys() for views in _views(system))]
     alone = [(index,) for index in range(len(names))]
     together = _merged(len(names), edges(copies))
     everything = edges(group for group in (*readings[0], *pairs) if group)
@@ -78,7 +78,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
     for touched in readings:
         most = median(map(len, touched)) if touched else 0
         fresh: dict[Layout, int] = {}
-        for factor in _WIDE:
+        for factor in _MAX_WIDTH_FACTORS:
             near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
             if near in tried:
                 continue
@@ -139,15 +139,15 @@ def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, di
         trimmed[tuple(number for number in edge if number not in hubs)] += weight
     order: list[int] = []
     part_of: dict[int, int] = {}
-    known: dict[tuple[int, tuple[tuple[Edge, int], ...]], Layout] = {}
+    layouts: dict[tuple[int, tuple[tuple[Edge, int], ...]], Layout] = {}
     inner = [number for number in range(len(blocks)) if number not in hubs]
     for part_number, (part, inside) in enumerate(_parts(inner, trimmed)):
         local = {number: place for place, number in enumerate(part)}
         shape = tuple(sorted((tuple(local[number] for number in edge), weight) for edge, weight in inside.items()))
         key = len(part), shape
-        if key not in known:
-            known[key] = _best_layout(len(part), dict(shape))
-        order += [part[place] for place in known[key]]
+        if key not in layouts:
+            layouts[key] = _best_layout(len(part), dict(shape))
+        order += [part[place] for place in layouts[key]]
         part_of.update((index, part_number) for number in part for index in blocks[number])
     return tuple(index for number in (*order, *sorted(hubs)) for index in blocks[number]), part_of
 
@@ -200,7 +200,7 @@ def _best_layout(size: int, edges: dict[Edge, int]) -> Layout:
     for edge in edges:
         for index in edge:
             neighbours[index].update(edge)
-    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_STARTS]
+    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_CUTHILL_MCKEE_STARTS]
     candidates = [declared, *(_cuthill_mckee(start, neighbours) for start in starts)]
     candidates += [_force(candidate, edges) for candidate in candidates]
     return min(candidates, key=lambda layout: _cost(layout, edges))
@@ -236,11 +236,11 @@ def _cuthill_mckee(start: int, neighbours: list[set[int]]) -> Layout:
 
 def _breadth_first(start: int, neighbours: list[set[int]]) -> list[int]:
     reached = [start]
-    seen = {start}
+    visited = {start}
     for index in reached:
-        fresh = sorted(neighbours[index] - seen, key=lambda other: (len(neighbours[other]), other))
+        fresh = sorted(neighbours[index] - visited, key=lambda other: (len(neighbours[other]), other))
         reached += fresh
-        seen.update(fresh)
+        visited.update(fresh)
     return reached
 
 
@@ -256,8 +256,8 @@ def _force(layout: Layout, edges: dict[Edge, int]) -> Layout:
             for index in edge:
                 pull[index] += weight * centre
                 weights[index] += weight
-        wanted = [pull[i] / weights[i] if weights[i] else float(place[i]) for i in range(len(layout))]
-        layout = tuple(sorted(range(len(layout)), key=lambda index: (wanted[index], place[index])))
+        target = [pull[i] / weights[i] if weights[i] else float(place[i]) for i in range(len(layout))]
+        layout = tuple(sorted(range(len(layout)), key=lambda index: (target[index], place[index])))
         cost = _cost(layout, edges)
         if cost >= lowest:
             break

@@ -14,7 +14,7 @@ from cplc.ispl.semantics.formulas import Formulas
 from cplc.ispl.semantics.lints import lints
 from cplc.ispl.syntax import ast
 from cplc.records import dataclass
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span
 
 Part = TypeVar("Part")
@@ -30,7 +30,7 @@ class Checked:
 
 def check(file: ast.File, *, unread: frozenset[str] | None = frozenset(), is_incomplete: bool = False) -> Checked:
     """Resolve a file; ``unread`` are the words of statements with syntax errors."""
-    problems = Problems()
+    problems = DiagnosticSink()
     problems.is_incomplete, problems.unread = is_incomplete, unread
     checked = _Checker(file, problems).result()
     if checked is not None and not problems.errors and not is_incomplete:
@@ -40,13 +40,13 @@ def check(file: ast.File, *, unread: frozenset[str] | None = frozenset(), is_inc
 
 def check_formula(node: ast.Specification, file: ast.File) -> tuple[model.Specification | None, tuple[Diagnostic, ...]]:
     """Resolve a formula over the declarations of a file without errors."""
-    problems = Problems()
-    formula = Formulas(declarations(file, Problems()), problems).specification(node)
+    problems = DiagnosticSink()
+    formula = Formulas(declarations(file, DiagnosticSink()), problems).specification(node)
     return None if formula is None or problems.errors else _specified(node, formula), problems.sorted()
 
 
 class _Checker:
-    def __init__(self, file: ast.File, problems: Problems) -> None:
+    def __init__(self, file: ast.File, problems: DiagnosticSink) -> None:
         self._file = file
         self._problems = problems
         self._declared: Declarations = declarations(file, problems)

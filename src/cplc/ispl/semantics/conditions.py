@@ -11,7 +11,7 @@ from cplc.ispl.semantics import model
 from cplc.ispl.semantics.declarations import Declarations, Declared
 from cplc.ispl.syntax import ast
 from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span
 
 Place = Literal["protocol", "evolution", "red states", "evaluation", "initial states"]
@@ -26,7 +26,7 @@ TypedValue = tuple[model.Value, Kind]
 class Conditions:
     """Resolves conditions of one agent, or of the whole model if ``agent`` is None."""
 
-    def __init__(self, declared: Declarations, agent: Declared | None, place: Place, problems: Problems) -> None:
+    def __init__(self, declared: Declarations, agent: Declared | None, place: Place, problems: DiagnosticSink) -> None:
         self._declared = declared
         self._agent = agent
         self._place = place

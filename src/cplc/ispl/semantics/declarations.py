@@ -12,7 +12,7 @@ from cplc.ispl.semantics import model
 from cplc.ispl.syntax import ast
 from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT
 from cplc.records import dataclass
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span
 
 MAX_VALUES: Final = 1_000_000
@@ -51,7 +51,7 @@ class Declarations:
     def environment(self) -> Declared | None:
         return self.agents.get(ENVIRONMENT)
 
-    def agent(self, name: ast.Name, problems: Problems) -> Declared | None:
+    def agent(self, name: ast.Name, problems: DiagnosticSink) -> Declared | None:
         """Return the agent of that name, or report that there is none."""
         agent = self.agents.get(name.text)
         if agent is None:
@@ -62,7 +62,7 @@ class Declarations:
         return agent
 
 
-def declarations(file: ast.File, problems: Problems) -> Declarations:
+def declarations(file: ast.File, problems: DiagnosticSink) -> Declarations:
     """Return the declarations of a file; report duplicates and invalid declarations."""
     result = Declarations()
     environment = next((agent for agent in file.agents if agent.is_environment), None)
@@ -91,7 +91,7 @@ def declarations(file: ast.File, problems: Problems) -> Declarations:
 
 
 def _check_new(
-    name: ast.Name, declared: Iterable[str], what: str, problems: Problems, earlier: Mapping[str, ast.Name]
+    name: ast.Name, declared: Iterable[str], what: str, problems: DiagnosticSink, earlier: Mapping[str, ast.Name]
 ) -> None:
     """Report a duplicate or reserved name."""
     if name.text in declared and name.text:
@@ -101,7 +101,7 @@ def _check_new(
         problems.report(rules.RESERVED_NAME, name.span, f"`{name.text}` is a reserved word of ISPL")
 
 
-def _check_repeated(names: Iterable[ast.Name], where: str, problems: Problems) -> None:
+def _check_repeated(names: Iterable[ast.Name], where: str, problems: DiagnosticSink) -> None:
     """Warn of names that a set repeats."""
     members: set[str] = set()
     for name in names:
@@ -110,7 +110,7 @@ def _check_repeated(names: Iterable[ast.Name], where: str, problems: Problems) -
         members.add(name.text)
 
 
-def _variables(agent: ast.Agent, problems: Problems) -> dict[str, model.Variable]:
+def _variables(agent: ast.Agent, problems: DiagnosticSink) -> dict[str, model.Variable]:
     variables: dict[str, model.Variable] = {}
     names = {one.name.text: one.name for one in (*reversed(agent.variables), *reversed(agent.obsvars))}
     for index, variable in enumerate((*agent.obsvars, *agent.variables)):
@@ -123,7 +123,7 @@ def _variables(agent: ast.Agent, problems: Problems) -> dict[str, model.Variable
     return variables
 
 
-def _type(variable: ast.Variable, problems: Problems) -> model.Type | None:
+def _type(variable: ast.Variable, problems: DiagnosticSink) -> model.Type | None:
     name = variable.name
     match variable.type:
         case ast.Boolean():
@@ -152,7 +152,7 @@ def _observed(
     agent: ast.Agent,
     environment: ast.Agent | None,
     environment_variables: Mapping[str, model.Variable],
-    problems: Problems,
+    problems: DiagnosticSink,
 ) -> dict[str, model.Variable]:
     """Return the variables of the environment that an agent observes."""
     observable = {name: variable for name, variable in environment_variables.items() if variable.is_observable}
@@ -173,7 +173,10 @@ def _observed(
 
 
 def _declared(
-    agent: ast.Agent, variables: dict[str, model.Variable], observed: dict[str, model.Variable], problems: Problems
+    agent: ast.Agent,
+    variables: dict[str, model.Variable],
+    observed: dict[str, model.Variable],
+    problems: DiagnosticSink,
 ) -> Declared:
     actions: dict[str, Span] = {}
     _check_repeated(agent.actions, f"`Actions` of `{agent.name.text}`", problems)

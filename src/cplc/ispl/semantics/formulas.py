@@ -11,7 +11,7 @@ from cplc.ispl.semantics import model
 from cplc.ispl.semantics.declarations import Declarations, Declared
 from cplc.ispl.syntax import ast
 from cplc.ispl.syntax.parser import children
-from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 
 _ACTIONS: Final = {
     "FuS": ("Fulfill", 0),
@@ -28,7 +28,7 @@ Reader = Callable[[ast.Formula], model.Formula | None]
 class Formulas:
     """Resolves formulas and records the names that they use."""
 
-    def __init__(self, declared: Declarations, problems: Problems) -> None:
+    def __init__(self, declared: Declarations, problems: DiagnosticSink) -> None:
         self._declared = declared
         self._problems = problems
         self.used: set[str] = set()
