@@ -142,7 +142,7 @@ def _tell(item: Item, replies: IO[bytes]) -> None:
     except BadItem as problem:
         tell("wrong", str(problem))
     except MemoryError:
-        tell("stopped", "memory is used up")
+        tell("stopped", "memory is exhausted")
     except TooLarge as problem:
         tell("stopped", str(problem))
     except Exception as problem:  # a mistake of ours spoils one item, and not the sweep
