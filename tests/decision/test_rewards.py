@@ -13,7 +13,7 @@ from tests.decision.models import at, belief, ecommerce, own, participant, step,
 from tests.decision.strategies import little_games
 from tests.naive import Naive
 
-from cplc.decision import Analysis, Bounds, Gain, analyse
+from cplc.decision import Analysis, Bounds, TotalReward, analyse
 from cplc.decision.mdp import event_probabilities
 from cplc.decision.sensitivity import with_probability
 from cplc.logic import expressions as e
@@ -21,7 +21,7 @@ from cplc.system.model import System
 from cplc.system.participant import Participant, Worth
 
 
-def _gain(found: Analysis) -> Gain:
+def _gain(found: Analysis) -> TotalReward:
     assert found.gain is not None
     return found.gain
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from cplc.compilation import Compilation
 from cplc.logic import expressions as e
-from cplc.participant_analysis import AskedParticipant, participants, threshold_questions
+from cplc.participant_analysis import ParticipantQuery, participants, threshold_questions
 from cplc.source import Source
 from cplc.system.participant import Participant
 
@@ -25,7 +25,7 @@ _TRADE = """protocol Trade {{
 """
 
 
-def _asked(body: str, roles: str = "Seller") -> AskedParticipant:
+def _asked(body: str, roles: str = "Seller") -> ParticipantQuery:
     compilation = Compilation(Source("test", _TRADE.format(roles=roles, body=body)))
     assert compilation.ok, [diagnostic.message for diagnostic in compilation.diagnostics]
     (asked,) = participants(compilation)

@@ -19,7 +19,7 @@ from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
     from cplc.decision.statistical import Scheduler
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
 
 
 @click.command(
@@ -134,7 +134,7 @@ def command(
 
     def work() -> Iterator[Event]:
         from cplc.decision.statistical import Sampling
-        from cplc.participant_analysis import Options, analysed, estimated
+        from cplc.participant_analysis import AnalysisOptions, analyse_participant, estimate_participant
 
         bound_participants = yield from _asked(file, definitions, channels, protocol, agents)
         beside = None
@@ -144,19 +144,19 @@ def command(
         if not bound_participants or (other is not None and not beside):
             return
         yield [one.participant.name for one in bound_participants]
-        options = Options(exact, fairness == "on", reduction == "on")
+        options = AnalysisOptions(exact, fairness == "on", reduction == "on")
         for one in bound_participants:
             began = perf_counter()
             if runs is not None:
-                guess = estimated(one, Sampling(runs, seed, scheduler, confidence))
+                guess = estimate_participant(one, Sampling(runs, seed, scheduler, confidence))
                 yield EstimateFinding(one, guess, perf_counter() - began)
                 continue
-            finding = Finding(one, analysed(one, options), perf_counter() - began)
+            finding = Finding(one, analyse_participant(one, options), perf_counter() - began)
             if beside is None:
                 yield finding
             else:
                 again = next(it for it in beside if it.participant.name == one.participant.name)
-                yield FindingPair(finding, Finding(again, analysed(again, options)))
+                yield FindingPair(finding, Finding(again, analyse_participant(again, options)))
 
     labels = _labels(file, definitions, other or "", other_definitions)
     run = AnalyzeRun(file, dict(definitions), form, colour, labels)
@@ -173,7 +173,7 @@ def _asked(
     channels: Channels,
     protocol: str | None,
     agents: Sequence[str],
-) -> Generator[Event, None, tuple[AskedParticipant, ...]]:
+) -> Generator[Event, None, tuple[ParticipantQuery, ...]]:
     """Yield the diagnostics of the file; return its participants, none if it has errors."""
     compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
     yield diagnostics

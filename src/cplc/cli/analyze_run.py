@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.decision.results import Analysis
     from cplc.decision.statistical import Estimate
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
     from cplc.report.analysis import Judged
     from cplc.report.comparison import Side
     from cplc.report.decision_page import Section
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Finding:
     """Analysis of one participant."""
 
-    asked: AskedParticipant
+    asked: ParticipantQuery
     analysis: Analysis
     seconds: float = 0.0
 
@@ -59,7 +59,7 @@ class Finding:
 class EstimateFinding:
     """Statistical estimate for one participant."""
 
-    asked: AskedParticipant
+    asked: ParticipantQuery
     estimate: Estimate
     seconds: float = 0.0
 
@@ -275,7 +275,7 @@ def drawings_of(event: Finding | EstimateFinding) -> Iterator[tuple[str, str]]:
 def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Result]:
     """Yield the thresholds of a finding as results, for formats that have verdicts only."""
     from cplc.compilation import BoundQuestion
-    from cplc.participant_analysis import guessed_result, limit, threshold_question, threshold_result
+    from cplc.participant_analysis import estimated_result, limit, threshold_question, threshold_result
 
     if isinstance(event, FindingPair):
         return
@@ -284,7 +284,7 @@ def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Resul
         seconds = 0.0 if number else event.seconds  # counted once per participant
         question = BoundQuestion(threshold_question(threshold, bound_participant.participant), bound_participant.system)
         if isinstance(event, EstimateFinding):
-            yield guessed_result(question, event.estimate, threshold.aspect, seconds)
+            yield estimated_result(question, event.estimate, threshold.aspect, seconds)
         else:
             figure = event.analysis.figure(threshold.aspect)
             yield threshold_result(question, figure, event.analysis.verdict(limit(threshold)), seconds)

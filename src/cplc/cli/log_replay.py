@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logs.mapping import LogMapping
     from cplc.logs.records import Format
-    from cplc.mining.observed_choices import Choices
+    from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.monitor import Monitor
 
 _MAX_MAPPING_BYTES = 1_000_000
@@ -38,7 +38,7 @@ class Observed:
     """Statistics of the logs read so far."""
 
     monitor: Monitor
-    choices: Choices
+    choices: ObservedChoices
     events: int = 0
     unread: list[str] = field(default_factory=list)
     """The first records that could not be read, with the reasons."""
@@ -81,12 +81,12 @@ def replay_logs(
     from cplc.logs.log_statistics import LogContent, diagnose
     from cplc.logs.protocol_vocabulary import vocabulary_of
     from cplc.logs.reading import read
-    from cplc.mining.observed_choices import Choices
+    from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
     from cplc.monitoring.monitor import Monitor
 
     monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
-    observed = Observed(monitor, Choices(monitor.tracker))
+    observed = Observed(monitor, ObservedChoices(monitor.tracker))
     monitor.watching = observed.choices.watch
     contents: list[LogContent] = []
 

@@ -113,12 +113,12 @@ def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> 
 def _finding(compilation: Compilation, agent: str) -> Finding:
     """Analyze a participant; repeat with exact arithmetic if bounds leave a threshold undecided."""
     from cplc.cli.analyze_run import Finding
-    from cplc.participant_analysis import Options, analysed, limit, participants
+    from cplc.participant_analysis import AnalysisOptions, analyse_participant, limit, participants
 
     began = perf_counter()
     (bound_participant,) = participants(compilation, [agent])
-    analysis = analysed(bound_participant)
+    analysis = analyse_participant(bound_participant)
     near = [analysis.verdict(limit(one)) == "unknown" for one in bound_participant.thresholds]
     if any(near) and not any(figure.unsolved for figure in analysis.figures):
-        analysis = analysed(bound_participant, Options(exact=True))
+        analysis = analyse_participant(bound_participant, AnalysisOptions(exact=True))
     return Finding(bound_participant, analysis, perf_counter() - began)

@@ -19,10 +19,19 @@ from cplc.cli.limits import Interrupted, interrupt_on_termination
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.records import dataclass
-from cplc.sweeps.executors import Cluster, Local
-from cplc.sweeps.job_grid import Wish
-from cplc.sweeps.jobs import Answered, Cell, Item, Limits, Row
-from cplc.sweeps.result_tables import Form, Line, Table, json_record, lines, restored, summed, written
+from cplc.sweeps.executors import DaskExecutor, LocalExecutor
+from cplc.sweeps.job_grid import SweepPlan
+from cplc.sweeps.jobs import Cell, Job, JobLimits, JobResult, ResultRow
+from cplc.sweeps.result_tables import (
+    ResultTable,
+    TableFormat,
+    TableRow,
+    json_record,
+    lines,
+    merged_parts,
+    restored,
+    written,
+)
 
 _MAX_ROWS_SHOWN: Final = 500
 """Maximum number of rows in text output; files have all rows."""
@@ -34,15 +43,15 @@ _SAVE_INTERVAL_SECONDS: Final = 60.0
 class SweepRun:
     """State of the run."""
 
-    wish: Wish
+    plan: SweepPlan
     form: Literal["text", "json"]
     colour: Colour
     known: Mapping[str, Sequence[Mapping[str, Cell]]]
     """Rows of an earlier table, by the keys of items."""
     path: Path | None
-    file_form: Form | None
-    found: dict[int, tuple[Line, ...]] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
+    file_form: TableFormat | None
+    found: dict[int, tuple[TableRow, ...]] = field(default_factory=dict)
+    rows: list[ResultRow] = field(default_factory=list)
     taken: int = 0
     """Number of items taken from the earlier table."""
     planned: int = 0
@@ -50,7 +59,9 @@ class SweepRun:
     interrupted: str | None = None
     _kept: float = field(default_factory=time.monotonic)
 
-    def answer(self, executor: AbstractContextManager[Local | Cluster], items: Iterator[Item], limits: Limits) -> None:
+    def answer(
+        self, executor: AbstractContextManager[LocalExecutor | DaskExecutor], items: Iterator[Job], limits: JobLimits
+    ) -> None:
         """Run all items that the earlier table lacks; all workers have ended on return."""
         progress = output.Progress(self._doing)
         try:
@@ -73,7 +84,7 @@ class SweepRun:
         more = "" if self.is_planned else " or more"
         return f"{len(self.found)} of {self.planned}{more} jobs"
 
-    def _missing(self, items: Iterator[Item]) -> Iterator[tuple[int, Item]]:
+    def _missing(self, items: Iterator[Job]) -> Iterator[tuple[int, Job]]:
         """Yield the missing items, each with its position."""
         for number, item in enumerate(items):
             self.planned = number + 1
@@ -83,24 +94,24 @@ class SweepRun:
                 yield number, item
             else:
                 self.taken += 1
-                self._take(Answered(number, item, rows, 0.0))
+                self._take(JobResult(number, item, rows, 0.0))
         self.is_planned = True
 
-    def _take(self, answered: Answered) -> None:
-        new_lines = tuple(lines(answered, answered.item.key(program_fingerprint())))
+    def _take(self, answered: JobResult) -> None:
+        new_lines = tuple(lines(answered, answered.job.key(program_fingerprint())))
         self.found[answered.number] = new_lines
         self.rows.extend(answered.rows)
         if self.form == "json":
-            records = Table(new_lines).records()
+            records = ResultTable(new_lines).records()
             output.write("".join(f"{_row_document(record, answered)}\n" for record in records))
         if self.path is not None and time.monotonic() - self._kept > _SAVE_INTERVAL_SECONDS:
             self._write(_partial_path(self.path))
             self._kept = time.monotonic()
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ResultTable:
         """All finished rows, in the order of the items."""
-        return Table(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
+        return ResultTable(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
@@ -129,11 +140,11 @@ class SweepRun:
         output.write_files({path: written(self.table, self.file_form)})
 
     def _draw(self, path: Path, axes: tuple[str, str]) -> None:
-        from cplc.sweeps.heatmap import NoHeatMap, heat_map
+        from cplc.sweeps.heatmap import HeatMapError, heat_map
 
         try:
-            output.write_file(path, heat_map(self.table, self.wish.options.ask, *axes))
-        except NoHeatMap as problem:
+            output.write_file(path, heat_map(self.table, self.plan.options.ask, *axes))
+        except HeatMapError as problem:
             raise click.UsageError(f"--heat-map: {problem}") from None
 
     @property
@@ -150,7 +161,7 @@ class SweepRun:
     # --- text output
 
     def _text(self) -> str:
-        table = summed(self.table) if self.wish.options.ask == "simulate" else self.table
+        table = merged_parts(self.table) if self.plan.options.ask == "simulate" else self.table
         columns = table.columns()
         shown = {
             name: list(map(_cell_text, cells)) for name, cells in columns.items() if name not in ("part", "seed", "key")
@@ -182,7 +193,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _is_open(row: Row) -> bool:
+def _is_open(row: ResultRow) -> bool:
     return row.answer == "" and bool(row.reason) and not row.figures
 
 
@@ -191,7 +202,7 @@ def _partial_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
-def _row_document(record: dict[str, Cell], answered: Answered) -> str:
+def _row_document(record: dict[str, Cell], answered: JobResult) -> str:
     document = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
     return json_text(document)
 

@@ -283,8 +283,8 @@ def _answered(
     yield from verify_cached(cacheable, key_document, verify, stores)
     if len(cacheable) < len(questions):
         from cplc.compilation import Compilation
-        from cplc.participant_analysis import Judge
+        from cplc.participant_analysis import ThresholdChecker
 
         assert isinstance(compilation, Compilation)
 
-        yield from Judge(compilation).answers(questions[len(cacheable) :])
+        yield from ThresholdChecker(compilation).answers(questions[len(cacheable) :])

@@ -2,27 +2,27 @@
 
 from cplc.decision.analysis import analyse
 from cplc.decision.results import (
-    Advice,
     Analysis,
+    AnalysisRemark,
     Bounds,
     Distribution,
-    Ending,
+    EndState,
     Figure,
-    Gain,
-    Remark,
+    OptimalStrategy,
     Sensitivity,
+    TotalReward,
     judged,
 )
 
 __all__ = [
-    "Advice",
+    "OptimalStrategy",
     "Analysis",
     "Bounds",
     "Distribution",
-    "Ending",
+    "EndState",
     "Figure",
-    "Gain",
-    "Remark",
+    "TotalReward",
+    "AnalysisRemark",
     "Sensitivity",
     "analyse",
     "judged",

@@ -8,7 +8,17 @@ from cplc.decision.benefit import total_reward_and_benefit
 from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
 from cplc.decision.components import conjuncts
 from cplc.decision.optimal_strategy import advice
-from cplc.decision.results import Advice, Analysis, Ending, Figure, Gain, Remark, Sensitivity, Work, ordered
+from cplc.decision.results import (
+    Analysis,
+    AnalysisRemark,
+    AnalysisStatistics,
+    EndState,
+    Figure,
+    OptimalStrategy,
+    Sensitivity,
+    TotalReward,
+    by_impact,
+)
 from cplc.logic.expressions import TRUE, Expr, conj, reads
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing
@@ -52,13 +62,13 @@ def analyse(
                 impacts += sensitivities(cache, aspect, groups, thresholds)
         except ResourceExhausted as exhausted:
             figures.append(Figure.unknown(aspect, str(exhausted)))
-    gain: Gain | None = None
+    gain: TotalReward | None = None
     values: tuple[Sensitivity, ...] = ()
     if participant.worth:
         try:
             gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
             if sensitivity:
-                values = ordered(value_sensitivities(cache, cache.groups(TRUE)))
+                values = by_impact(value_sensitivities(cache, cache.groups(TRUE)))
         except ResourceExhausted as exhausted:
             gain, benefit = None, Figure.unknown("benefit", str(exhausted))
         figures.append(benefit)
@@ -66,7 +76,7 @@ def analyse(
         participant.name,
         tuple(figures),
         gain,
-        ordered(impacts) + values,
+        by_impact(impacts) + values,
         tuple(_remarks(cache)),
         _statistics(cache, groups),
     )
@@ -82,7 +92,7 @@ def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGro
     )
 
 
-def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Advice | None:
+def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> OptimalStrategy | None:
     """Return what is best in each of the parts, in the words of the first of its copies."""
     strategies = []
     for group in groups:
@@ -102,18 +112,21 @@ def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -
             strategies.append(one)
     if not strategies:
         return None
-    return Advice(tuple(each for one in strategies for each in one.situations), all(one.by_sight for one in strategies))
+    return OptimalStrategy(
+        tuple(each for one in strategies for each in one.situations),
+        all(one.is_observation_based for one in strategies),
+    )
 
 
-def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Ending]:
+def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[EndState]:
     """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
     kinds = [(_example_end(cache, group, True), _example_end(cache, group, False), group) for group in groups]
     for good, bad, group in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
         if good is not None:
-            yield Ending(_state(group, good), True, "")
+            yield EndState(_state(group, good), True, "")
         if bad is not None:
             state = _state(group, bad)
-            yield Ending(state, False, _failing_conditions(group, state))
+            yield EndState(state, False, _failing_conditions(group, state))
         return
 
 
@@ -142,7 +155,7 @@ def _failing_conditions(group: ComponentGroup, state: State) -> str:
     return ", ".join(about)
 
 
-def _remarks(cache: ComponentCache) -> Iterator[Remark]:
+def _remarks(cache: ComponentCache) -> Iterator[AnalysisRemark]:
     """Yield what was seen while the models were built; each part is asked about once."""
     try:
         groups = cache.groups(TRUE)
@@ -158,21 +171,23 @@ def _remarks(cache: ComponentCache) -> Iterator[Remark]:
                 times, state = diagnostics.partial[index]
                 where = group.renamed_state(state()) if example else None
                 text = f"in {times:,} states the condition holds and only some of the events are possible"
-                yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
+                yield AnalysisRemark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
             elif index not in diagnostics.applied:
-                yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
+                yield AnalysisRemark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
         for (one, other), state in diagnostics.overlapping.items():
             pair = component.beliefs[one], component.beliefs[other]
             text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
-            yield Remark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
+            yield AnalysisRemark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
         if diagnostics.stuck is not None and example:
             text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
+            yield AnalysisRemark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
     if not all(group.built.is_acyclic for group in groups):
-        yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
+        yield AnalysisRemark(
+            "endless-runs", "there are runs that go round in circles; those that never end attain nothing"
+        )
 
 
-def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Work:
+def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> AnalysisStatistics:
     built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
     method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
@@ -180,4 +195,4 @@ def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Work
         method += ", alike ones counted"
     made = [*built, *cache.sums]
     states, ends = sum(one.states for one in made), sum(one.ends for one in made)
-    return Work(sum(len(group.components) for group in groups), len(built), states, ends, method)
+    return AnalysisStatistics(sum(len(group.components) for group in groups), len(built), states, ends, method)

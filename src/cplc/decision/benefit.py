@@ -13,7 +13,7 @@ from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, C
 from cplc.decision.components import Component, rewards_by_step
 from cplc.decision.distribution import convolution, discrete_distribution
 from cplc.decision.optimal_strategy import advice
-from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Gain, Number
+from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Number, TotalReward
 from cplc.decision.reward_cdf_bounds import levels
 from cplc.decision.rewards import (
     RewardProbabilities,
@@ -72,7 +72,7 @@ def _reward_components(
 
 def total_reward_and_benefit(
     cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
-) -> tuple[Gain, Figure]:
+) -> tuple[TotalReward, Figure]:
     """Return both; the pieces are the parts of the system with nothing asked of their ends.
 
     With edges it is also found within which the distribution lies, where it depends on what is open.
@@ -87,7 +87,7 @@ def total_reward_and_benefit(
 
 def _total_reward_and_figure(
     cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent]
-) -> tuple[Gain, Figure]:
+) -> tuple[TotalReward, Figure]:
     each: list[RewardProbabilities] | None = None
     why = ""
     try:
@@ -102,14 +102,14 @@ def _total_reward_and_figure(
     if each is not None:
         try:
             chances, figure = _combined_distribution(each, lots, cache.exact, whole.unit)
-            return Gain(*means, chances), figure
+            return TotalReward(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
     try:
         figure = _joint_benefit(cache, lots)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
-    return Gain(*means, None, why), figure
+    return TotalReward(*means, None, why), figure
 
 
 def _cdf_bounds(cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards) -> tuple[CdfBounds, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from cplc.decision.mdp import ActionKind, Mdp
-from cplc.decision.results import Advice, Number, Situation
+from cplc.decision.results import Number, OptimalStrategy, Situation
 from cplc.decision.value_bounds import OrderedMdp
 from cplc.logic.expressions import Value
 from cplc.system.model import State, System
@@ -20,7 +20,7 @@ def advice(
     ordered: OrderedMdp,
     values: Sequence[Number],
     unpack: Callable[[int], State],
-) -> Advice | None:
+) -> OptimalStrategy | None:
     """Return what is best in each situation in which it matters; None where nothing ever does.
 
     Where all of what is best can be told by what the participant sees, and runs end, doing so is a best strategy.
@@ -50,7 +50,7 @@ def advice(
         )
         for view, best in matter.items()
     )
-    return Advice(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
+    return OptimalStrategy(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
 
 
 def _decisions(model: Mdp) -> Iterator[tuple[int, int]]:

@@ -32,13 +32,13 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EndState:
     """An end of some run, and what decides there."""
 
     state: State
     """Of the part of the system that matters."""
     wanted: bool
-    because: str
+    reason: str
     """The text of the goal that fails there; empty where all hold or the aspect is not of goals."""
 
 
@@ -46,18 +46,18 @@ class Ending:
 class Situation:
     """What the participant sees when it is its turn, and what is best there."""
 
-    sees: tuple[tuple[str, Value], ...]
+    observation: tuple[tuple[str, Value], ...]
     """The variables of its local state that tell this situation from others."""
     steps: tuple[str, ...]
     """Names of the steps that are all equally good in it; none if what is best depends on what it does not see."""
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class OptimalStrategy:
     """What the participant best does where it has something to decide."""
 
     situations: tuple[Situation, ...]
-    by_sight: bool
+    is_observation_based: bool
     """What is best depends on what it sees alone; otherwise it may attain less than is guaranteed."""
 
 
@@ -70,9 +70,9 @@ class Figure:
     best: Bounds
     unsolved: str = ""
     """Why nothing more is known, if the bounds say nothing."""
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[EndState, ...] = ()
     """A wanted end and one that is not, where there are."""
-    advice: Advice | None = None
+    advice: OptimalStrategy | None = None
     """None where the participant has nothing to decide."""
 
     @classmethod
@@ -89,7 +89,7 @@ class Distribution:
     def expected(self) -> Number:
         return sum((amount * probability for amount, probability in self.chances), Fraction(0))
 
-    def at_risk(self, level: Fraction = Fraction(1, 20)) -> Fraction:
+    def value_at_risk(self, level: Fraction = Fraction(1, 20)) -> Fraction:
         """Return the value that is not missed but in the worst ``level`` of cases (value at risk, as a value)."""
         total: Number = Fraction(0)
         for amount, probability in self.chances:
@@ -98,7 +98,7 @@ class Distribution:
                 return amount
         return self.chances[-1][0]
 
-    def shortfall(self, level: Fraction = Fraction(1, 20)) -> Number:
+    def conditional_value_at_risk(self, level: Fraction = Fraction(1, 20)) -> Number:
         """Return the mean of the worst ``level`` of cases (CVaR, as a value)."""
         remaining: Number = level
         total: Number = Fraction(0)
@@ -121,7 +121,7 @@ class CdfBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class TotalReward:
     """What the participant makes of it, in its own values."""
 
     guaranteed: Bounds
@@ -134,7 +134,7 @@ class Gain:
     levels: tuple[CdfBounds, ...] = ()
     """Where there is no distribution, but it is known within what edges it lies: the values at which these change."""
 
-    def assured(self, share: Fraction, *, at_best: bool = False) -> Fraction | None:
+    def guaranteed_quantile(self, share: Fraction, *, at_best: bool = False) -> Fraction | None:
         """Return the most that is certainly made with that probability, by the levels."""
         each = [one.value for one in self.levels if (one.best if at_best else one.guaranteed).low >= share]
         return max(each, default=None)
@@ -158,14 +158,14 @@ class Sensitivity:
     """A probability of the event nearest to the believed one at which the verdict is another; None if there is none."""
 
 
-RemarkKind = Literal["partial-belief", "overlapping-beliefs", "belief-never-applies", "endless-runs", "stuck"]
+AnalysisRemarkKind = Literal["partial-belief", "overlapping-beliefs", "belief-never-applies", "endless-runs", "stuck"]
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class AnalysisRemark:
     """Something that whoever wrote the beliefs should know."""
 
-    kind: RemarkKind
+    kind: AnalysisRemarkKind
     text: str
     beliefs: tuple[int, ...] = ()
     state: State | None = None
@@ -173,7 +173,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class AnalysisStatistics:
     """How it was found out."""
 
     parts: int
@@ -191,12 +191,12 @@ class Analysis:
     participant: str
     figures: tuple[Figure, ...]
     """Conformance, achievement, benefit: those that can be asked of this participant."""
-    gain: Gain | None
+    gain: TotalReward | None
     """None if nothing is worth anything to it."""
     sensitivities: tuple[Sensitivity, ...]
     """The greatest first."""
-    remarks: tuple[Remark, ...]
-    work: Work
+    remarks: tuple[AnalysisRemark, ...]
+    work: AnalysisStatistics
 
     def figure(self, aspect: Aspect) -> Figure:
         return next(figure for figure in self.figures if figure.aspect == aspect)
@@ -214,6 +214,6 @@ def judged(bounds: Bounds, threshold: Threshold) -> Verdict:
     return "holds" if certain else "unknown" if possible else "fails"
 
 
-def ordered(sensitivities: Iterable[Sensitivity]) -> tuple[Sensitivity, ...]:
+def by_impact(sensitivities: Iterable[Sensitivity]) -> tuple[Sensitivity, ...]:
     """Return them as a tornado chart shows them: by how much lies between never and always."""
     return tuple(sorted(sensitivities, key=lambda one: -abs(one.at_one - one.at_zero)))
