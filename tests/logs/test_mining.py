@@ -72,7 +72,7 @@ def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
         if (event := recorder.event(run, step)) is not None:
             told.append(event)
 
-    for _ in draw(asked.system, "beliefs", asked.participant, seed=seed, runs=runs, most=60, keep=0, told=happens):
+    for _ in draw(asked.system, "beliefs", asked.participant, seed=seed, runs=runs, most=60, keep=0, on_step=happens):
         pass
     words = vocabulary_of(asked.system)
     text = "".join(log_text(iter(told), "jsonl", words)).encode()
@@ -153,7 +153,7 @@ def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: i
         if (event := recorder.event(run, step)) is not None:
             events.append(event)
 
-    for _ in draw(system, "coverage", None, seed=seed, runs=6, most=30, keep=0, told=happens):
+    for _ in draw(system, "coverage", None, seed=seed, runs=6, most=30, keep=0, on_step=happens):
         pass
     tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
     choices, states = _watched(compilation, events, tick=tick)

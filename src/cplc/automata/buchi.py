@@ -1,25 +1,24 @@
-"""Tableau expansion of LTL into a generalised Büchi automaton, and the emptiness of its states.
+"""Generalised Büchi automata of LTL formulas by tableau expansion, and emptiness of their states.
 
-A state is a clause: a set of formulas that the rest of the word has to satisfy together. A letter leads from a clause
-to the clauses that remain (Gerth, Peled, Vardi and Wolper 1995). An until that stands in every clause of a run from
-some position on was put off forever; every other run is accepting.
+A state is a clause: a set of formulas that the rest of the word must satisfy. A letter leads from a clause to the
+clauses that remain (Gerth, Peled, Vardi and Wolper 1995). A run is accepting unless some until is contained in all of
+its clauses from some position on, since that until is postponed forever.
 
-Claim: of two successors, one of which contains the other, the larger may be left out. Proof: whatever satisfies the
-larger one satisfies the smaller one. For a word that satisfies a clause, choose at each position a successor that the
-rest of the word satisfies, where each until is put off only if its right side does not hold there. An until that
-stood in all clauses of this run from some position on would never come to its right side, although the rest satisfies
-it.
+Claim: if one successor contains another, the larger one may be dropped. Proof: a word that satisfies the larger one
+satisfies the smaller one. For a word that satisfies a clause, choose at each position a successor that the rest of the
+word satisfies, and postpone an until only where its right side is false. An until in all clauses of this run from some
+position on would never reach its right side, although the rest of the word satisfies it.
 
-Bounds in ticks give more to leave out. `p U<=2 q` implies `p U<=5 q` and `p U q`; `p R<=5 q`, and `p R q` even more,
-implies `p R<=2 q`. What another formula of a clause implies so is left out of the clause, and a clause counts as larger
-than one all of whose formulas it implies. So `G (p -> F<=k q)` needs as many clauses as there are ticks in its bound,
-and not all sets of them.
+Bounds in ticks allow more to be dropped. `p U<=2 q` implies `p U<=5 q` and `p U q`; `p R q` implies `p R<=5 q`, which
+implies `p R<=2 q`. A formula that another formula of the clause implies is dropped from the clause, and a clause counts
+as larger than another if it implies all formulas of the other. So `G (p -> F<=k q)` needs one clause for each tick of
+its bound instead of all sets of them.
 
-Claim: clauses are satisfied by the same words as without. Proof: whatever is left out is implied, so the run that is
-chosen above still exists; where an until comes to its right side, no until of the same two sides is put off, whatever
-its bound. Conversely, an until that is left out is kept by one of the same sides and a smaller bound. Bounds cannot
-become smaller forever, so one of these untils comes to its right side or stands in all clauses of the run from some
-position on, which is then not accepting. A release lasts as long as that of the larger bound.
+Claim: the clauses accept the same words as without this. Proof: whatever is dropped is implied, so the run chosen above
+still exists; where an until reaches its right side, no until of the same two sides is postponed, whatever its bound.
+Conversely, a dropped until is represented by one with the same sides and a smaller bound. Bounds cannot decrease
+forever, so one of these untils reaches its right side or is contained in all clauses of the run from some position on,
+and the run is then not accepting. A release lasts as long as that of the larger bound.
 """
 
 from __future__ import annotations

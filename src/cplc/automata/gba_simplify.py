@@ -1,4 +1,4 @@
-"""Automata on infinite paths made smaller; what they accept stays the same."""
+"""Simplification of generalised Büchi automata: smaller automata with the same language."""
 
 from __future__ import annotations
 

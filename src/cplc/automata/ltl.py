@@ -1,7 +1,7 @@
-"""Linear temporal logic over infinite words, in negation normal form.
+"""Linear temporal logic (LTL) over infinite words, in negation normal form.
 
 A letter is the set of atoms that hold in it; atoms are numbers. `TICK` is the atom of letters by which time passes. A
-bound k counts ticks: with it an operator speaks of the positions before which at most k ticks were taken.
+bound k counts ticks: the operator ranges over the positions before which at most k ticks were taken.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""What a path must do from here on, and what that asks of its present state, of its next step and of the rest.
+"""Tableau expansion of LTL formulas with past: literals now, obligations for the next state, pending acceptance.
 
-An obligation is a path formula that must hold, or must not; a number stands for it: even for the formula, odd for its
-negation. Sets of them are bit masks. What the path came by is looked up: besides its obligations a position is given
-the formulas that were true one step before, as far as operators of the past ask for them.
+An obligation is a path formula that must hold, or must not. Obligations are numbered: even for the formula, odd for its
+negation. Sets of obligations are bit masks. Past operators are evaluated by lookup: a state of the automaton also
+stores the formulas that were true one step before, as far as past operators need them.
+
+Reference: Gerth, Peled, Vardi and Wolper, "Simple on-the-fly automatic verification of linear temporal logic", 1995.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Deterministic three-valued monitors of LTL formulas (Bauer, Leucker and Schallhart 2011).
 
-A monitor reads a word letter by letter. It is decided true once every infinite word that continues what was read
-satisfies the formula, decided false once none does, and open in between. It is a subset construction over two
-tableaux, of the formula and of its negation, from which clauses that no word satisfies are removed: decided false is
-where no clause of the formula is left, decided true where none of the negation is. It is minimised, so equivalent
-formulas have equal monitors.
+A monitor reads a word letter by letter. Its verdict is true once every infinite continuation satisfies the formula,
+false once none does, and open otherwise. It is a subset construction over the tableaux of the formula and of its
+negation, both without unsatisfiable clauses. The verdict is false if no clause of the formula remains, and true if none
+of the negation remains. The monitor is minimised, so equivalent formulas have equal monitors.
 
-A letter has two parts: what holds in a state, and the step that leaves it. A word that ends in a state goes on as
-that state with no step forever: `Monitor.at_rest` says whether the formula holds then.
+A letter has two parts: the atoms of a state, and those of the step that leaves it. A word that ends in a state
+continues as that state without steps forever: `Monitor.at_rest` is the value of the formula then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The automaton of a path formula: the infinite paths that satisfy it, read state by state and step by step.
+"""Path formulas to generalised Büchi automata with acceptance marks on edges.
 
-It is a generalised Büchi automaton with marks on its edges, made from obligations by the laws of expansion (Gastin
-and Oddoux 2001; Couvreur 1999), and it says no word about any system: what a state decides is a label that the product
-with a system looks up, steps are there by their names.
+The automaton is built by tableau expansion (Couvreur 1999; Gastin and Oddoux 2001). It does not depend on a system:
+state formulas are labels that the product with a system evaluates, and steps occur by their names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Conditional commitments of CTLcc over the channel of promises, in terms of knowledge.
+"""Conditional commitments of CTLcc over a channel of promises, defined by knowledge.
 
-Of each commitment of a channel a state says one of three things: it is promised, it is offered (conditional), or
-neither. A state t is accessible from s iff every commitment that is promised at s is kept at t; every one that is
-offered at s is still offered or kept at t; and no other one is promised at t. Where nothing is offered at s, this is
-the accessibility of `C`.
+At each state a commitment of a channel is promised, offered (conditional), or neither. A state t is accessible from s
+iff every commitment promised at s is kept at t; every commitment offered at s is still offered or kept at t; and no
+other commitment is promised at t. If nothing is offered at s, this is the accessibility relation of `C`.
 
-Reference: El Kholy, Bentahar, El-Menshawy, Qu and Dssouli, "Conditional commitments: reasoning and model checking",
-ACM Transactions on Software Engineering and Methodology 24(2), 2014.
+Reference: El Kholy, Bentahar, El-Menshawy, Qu and Dssouli, "Conditional commitments: reasoning and model checking", ACM
+Transactions on Software Engineering and Methodology 24(2), 2014.
 """
 
 from __future__ import annotations

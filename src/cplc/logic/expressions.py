@@ -1,7 +1,7 @@
-"""Expressions over the variables of a system, and functions that build simple ones.
+"""Expressions over the variables of a system, with constructors that simplify.
 
-Values are truth values, whole numbers and words; every variable has a finite domain. Expressions are total:
-arithmetic on what is not a number does not occur, and lowering guards every partial reading.
+Values are Booleans, integers and words; every variable has a finite domain. Expressions are total: arithmetic applies
+to numbers alone, and lowering guards every partial operation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""State and path formulas over a system. A few primitives and readable derived shapes; engines see nothing else.
+"""State and path formulas over a system: CTL* with past, knowledge, commitments and strategies.
 
-One type for both: what is said of a path stands below a path quantifier, and only there. A state formula below
-temporal operators is said of the state the path has come to.
+State and path formulas share one type. A path formula occurs only below a path quantifier. A state formula below
+temporal operators is evaluated at the current state of the path.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Path formulas in a form that says more directly what a run must do; every rule here is a law of single paths.
+"""Negation normal form of path formulas, with rewriting that simplifies their automata.
 
-Negation goes down to what a state or the next step decides; weak until becomes release. ``F`` goes over ``|`` and
-``G`` over ``&``, doubled operators become one, and what only the far future decides (Boolean combinations of ``G F``
-and ``F G``: their value is the same all along a path) is taken out of the operators that stand over it. The past is
-left where it is: a law that holds at every position of every path holds with any past.
+Negations are pushed down to state formulas and to steps; weak until becomes release. ``F`` is distributed over ``|``
+and ``G`` over ``&``, and doubled operators are merged. Prefix-independent conjuncts and disjuncts (Boolean combinations
+of ``G F`` and ``F G``) are moved out of the operators above them. Past operators stay in place. Each rewriting is an
+equivalence at every position of every path, so it holds with any past.
 """
 
 from __future__ import annotations

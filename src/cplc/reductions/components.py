@@ -1,46 +1,47 @@
-"""The independent part of a system that a formula depends on.
+"""Slicing into independent components: keep the components of a system that a formula depends on.
 
-Two variables are connected when one step reads or writes both, or when one justice speaks of steps on both; the
-connected components of a system never influence each other. Initial values are free of each other as well, so the
-reachable states are the product of the components' reachable states. A formula has the same value at a state of the
-whole system and at that state cut down to a union W of components (the slice) that contains
+Definition: two variables are connected if one step reads or writes both, or if one justice constraint contains steps on
+both. The connected components do not influence each other. Initial values are independent as well, so the set of
+reachable states is the product of the components' reachable states.
+
+Claim: a formula has the same value at a state and at its projection to a union W of components (the slice) that
+contains
 
 * every variable of its atoms,
 * every variable that the steps of its ``does(…)`` read or write,
 * every variable of the system's fairness conditions,
 * for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
-* for every strategy by local states, every variable that a member of the group sees, reads or writes.
+* for every uniform strategy, every variable that a member of the group observes, reads or writes.
 
-Paths. A run of the whole system, cut down to W, is a run of the slice of the same length: steps outside W become idle
-steps, which no ``does(…)`` in the formula is about, and justice of steps in W reads W alone, so fair runs stay fair.
-Conversely a run of the slice becomes one of the whole by steps of the other components put between its own, in turn
-for each justice there: each can be met from every state, as none of them is disabled by what happens in W. In W these
-steps are stutter steps, and any finite prefix can be kept without. So where `is_stutter_invariant` holds both
-directions hold, for a path formula and its negation. Where it says no, as for ``A G X p`` or ``E (F Y p)``, the formula
-may tell whether others move in between, and everything is relevant.
+Proof, paths: the projection of a run to W is a run of the slice of the same length. Steps outside W become idle steps,
+which no ``does(…)`` in the formula names. Justice of steps in W reads W alone, so fair runs stay fair. Conversely, a
+run of the slice becomes a run of the whole system if steps of the other components are interleaved with it, in turn for
+each justice constraint outside W. Each constraint can be met from every state, since nothing in W disables those steps.
+In W the interleaved steps are stutter steps, and they can start after any finite prefix. Where `is_stutter_invariant`
+returns true, both directions therefore hold, for a path formula and its negation. Where it returns false, as for ``A G
+X p`` or ``E (F Y p)``, the formula may observe stuttering, and all variables are relevant.
 
-Restricted paths. ``E{α}``: steps that are not allowed are missing on both sides, in W as outside, and so is their
-justice; the argument is the same for the steps that are left, whatever they are. Those outside W are not needed to
-answer: a state that has no allowed step there idles. So the variables of α's steps are not relevant as such.
+Restricted paths: ``E{α}`` removes the same steps and their justice on both sides, in W and outside. The argument
+applies to the remaining steps. A state outside W that has no allowed step idles, so the variables of the steps in α are
+not relevant by themselves.
 
-Strategies. What a group enforces rests on pushing: a send of the group or a justice, enabled, leads into what is won
-already, while the steps of others keep to it. A push outside W leads from ``(w, v)`` to ``(w, v')``; if that is won,
-so is ``(w, v)``, by induction on the rounds of the fixpoint, in which membership depends on W alone. Steps of others
-outside W keep the state in W, hence what is won and what the push keeps to. So the group wins at ``(w, v)`` iff at
-``w``. For ``X`` and ``G`` likewise. Where each member decides by its own local state the argument fails, because what
-it sees outside W is more to decide by: it may count there, and insist on one thing before another. With all that the
-members see and do in W nothing outside it is theirs; what is left there goes on in turn as above, and goals on states
-bear pauses.
+Strategies: the group wins by insisting on a send, or by waiting for a justice constraint, that leads into the winning
+region while the steps of others stay in it. A step outside W that does so leads from ``(w, v)`` to ``(w, v')``. By
+induction on the rounds of the fixpoint, membership depends on W alone, so ``(w, v)`` is won already. Steps of others
+outside W keep the state in W. Hence the group wins at ``(w, v)`` iff it wins at ``w``; likewise for ``X`` and ``G``.
+With uniform strategies a member could use what it observes outside W as a memory. W therefore contains all that members
+observe and do; other components then run in turn as above, and goals on states are stutter-invariant.
 
-Knowledge. The reachable states are a product and so is indistinguishability; on the components outside W it is
-reflexive, so it relates some state there to each, and the operand does not depend on which.
+Knowledge: the reachable states are a product, and so is indistinguishability. Outside W it is reflexive: it relates
+every state there to some state, and the operand does not depend on which.
 
-Commitments. ``debtor -> creditor`` accessibility asks for equal local states of the debtor, for the creditor's copies
-to have caught up, and for equal values of the creditor's other variables. All copies lie in W, so on the components
-outside W it is the identity on variables of the two and nothing on others: a product again, and reflexive there. A
-``C`` or ``Fu`` over the slice has the value that it has over the whole.
+Commitments: ``debtor -> creditor`` accessibility requires equal local states of the debtor, copies of the creditor that
+have caught up, and equal values of the creditor's other variables. All copies lie in W. Outside W accessibility is the
+identity on variables of the two agents and unrestricted on others: again a product, and reflexive.
 
-Synchronous systems are not cut: in a round everybody acts, and whoever cannot stops all others.
+Synchronous systems are not sliced: all players act in each round, and a player without an action blocks all others.
+
+Reference for stuttering: Lamport, "What good is temporal logic?", 1983.
 """
 
 from __future__ import annotations

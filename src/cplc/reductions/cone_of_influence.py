@@ -1,17 +1,24 @@
-"""Variables that only look on: no step asks for them, and nothing that matters is made from them.
+"""Cone-of-influence reduction: drop variables that neither the steps nor the formula depend on.
 
-Mostly these are commitments that a question does not speak of and no guard mentions. Let V be variables such that
+Typical examples are commitments that the formula does not mention and no guard reads.
 
-* every guard, every condition of fairness and every atom of a formula reads V alone, and so does every value that a
-  step gives to a variable of V;
-* of every step that the formula is about (``does(…)``) V has all that it reads or writes; and
-* of every agent that the formula says knows something V has the whole local state, and all that both ends of the
-  channel of a ``C`` or ``Fu`` read.
+Definition: a set V of variables is a cone of a formula if
 
-Cut down to V, a state has the steps that it has in the whole, by the same names, and they lead to the same states cut
-down to V. So runs are the same, fair ones too, as justice speaks of guards and of steps taken; and who cannot tell two
-states apart cannot do so in the whole. The formula has the same value at a state and at that state cut down to V.
-Strategies are left alone: how they are shown depends on all that there is to see.
+* every guard, every fairness condition and every atom of the formula reads V alone, and so does every value that a step
+  assigns to a variable of V;
+* V contains all that the steps named by ``does(…)`` in the formula read or write; and
+* V contains the local state of every agent whose knowledge the formula mentions, and all that both ends of the channel
+  of a ``C`` or ``Fu`` read.
+
+Claim: the formula has the same value at a state and at the projection of that state to V.
+
+Proof: a state and its projection enable the same steps, by the same names, and these lead to states with the same
+projection: the projection is a bisimulation. It maps fair runs to fair runs, since justice depends on guards and on the
+steps taken. Two states are indistinguishable iff their projections are.
+
+Formulas about strategies are not reduced, because a strategy is shown over everything that agents observe.
+
+Reference: Clarke, Grumberg and Peled, "Model Checking", 1999 (cone of influence reduction).
 """
 
 from __future__ import annotations

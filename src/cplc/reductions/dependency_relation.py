@@ -1,8 +1,8 @@
-"""How steps bear on each other and on conditions: what is worked out once, before any state is looked at.
+"""Dependency relation of steps, and the steps that can enable a condition, for partial-order reduction.
 
-Every answer is about all values that the variables might have, whether they are reached or not, and where there are
-too many of them to go through the answer is yes: two steps may get in each other's way, a step may bring something
-about. So a set of steps chosen by these answers is only ever too large.
+Both are static over-approximations: they consider all values of the variables, reachable or not. Where there are too
+many combinations of values to enumerate, steps count as dependent. A stubborn set computed from them is therefore
+stubborn, and at worst larger than necessary.
 """
 
 from __future__ import annotations

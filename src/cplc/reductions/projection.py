@@ -1,8 +1,10 @@
-"""What some members of a family do, with all that belongs to no member, as far as it can be said without the others.
+"""Projection to some members of a family: an abstraction of the system without the other members' variables.
 
-A step of the whole system is one of the excerpt, or belongs to a member that was left out. It *may* be taken in the
-excerpt wherever the others could be such that it can be taken, and it is *certain* where they make no difference. What
-it does to those who were kept must not depend on those who were not.
+Definition: a step of the projection *may* be taken where some values of the hidden variables enable it, and is
+*certain* where all of them do. What it assigns to the remaining variables must not depend on the hidden ones.
+
+The projection over-approximates the remaining members' behaviour by steps that may be taken, and under-approximates it
+by certain steps. `under_approximate` returns a formula over the projection that implies a given formula of the whole.
 """
 
 from __future__ import annotations

@@ -1,18 +1,21 @@
-"""Which steps are enough to follow from a state, if all that is asked is whether some condition can be reached.
+"""Stubborn sets (Valmari): a subset of the enabled steps that preserves reachability of goal conditions.
 
-A *stubborn set* of steps, chosen anew in every state, has these properties (Valmari 1990; for goals Schmidt 1999, and
-Kristensen, Schmidt and Valmari, "Question-guided stubborn set methods for state properties", 2006):
+Definition: a set of steps is *stubborn* at a state, for a set of goals, if
 
-* each wanted condition that does not hold in the state comes to hold only after a step of the set was taken;
-* of a step in the set that is not enabled, so that it becomes enabled only after a step of the set was taken;
-* a step in the set that is enabled commutes with every step outside, wherever both are enabled.
+* a goal that does not hold in the state can become true only after a step of the set (the set is necessary for it);
+* a disabled step of the set can become enabled only after another step of the set;
+* an enabled step of the set commutes with every step outside the set in every state that enables both.
 
-**What that keeps.** Let some run lead to where a wanted condition holds, and be a shortest one. It takes a step of the
-set; let a be the first. Nothing before it is in the set, so a was enabled already (otherwise some step of the set would
-have come before), and it commutes with one after the other: a taken first and then the others lead to the same state
-by as many steps. What is left after a is a shortest run again. So if only steps of the set are followed, from every
-state that is met each wanted condition is reached iff it can be reached at all, and by a shortest run. Nothing has to
-be said of cycles. All steps together are such a set, and it does no harm to take them where one likes.
+Claim: if in every state only the steps of a stubborn set are explored, a goal is reached iff it is reachable, and by a
+run of the same length.
+
+Proof: take a shortest run to a state where a goal holds. It takes a step of the set; let a be the first one. No earlier
+step of the run is in the set, so a was enabled from the beginning and commutes with all of them. Moving a to the front
+gives a run of the same length to the same state. Its remainder is a shortest run again, so the claim follows by
+induction. No condition on cycles (no proviso) is needed for reachability. The set of all steps is stubborn.
+
+References: Valmari, "Stubborn sets for reduced state space generation", 1991; Schmidt, "Stubborn sets for standard
+properties", 1999; Kristensen, Schmidt and Valmari, "Question-guided stubborn set methods for state properties", 2006.
 """
 
 from __future__ import annotations

@@ -1,33 +1,41 @@
-"""Path formulas that cannot tell whether others move in between.
+"""Stutter invariance of path formulas: whether idle steps of other components can change the value of a formula.
 
-A *pause* is an idle step put in before a step of a run: its state is there twice then, and of the two only the later,
-the *last copy*, has the step. A formula is
+A *stutter step* is an idle step that is inserted before a step of a run: the state occurs twice, and only the later
+occurrence, the *block representative*, is followed by the original step. A formula is
 
-* *steady* if at every copy of a state it has the value it had there before;
-* *an event* if it has that value at the last copy and is false at the others, as what says that a step is taken;
-* *a condition on events* if it has that value at the last copy and is true at the others, as ``does(a) -> p``;
-* *settled* if it has that value at the last copy, which all of these are;
-* *begun* if for every position there is another from which on pauses do not change its value at that position.
+* *stutter-invariant* if at every copy of a state it has the value that it had at that state;
+* *an event* if it has that value at the block representative and is false at all other copies, like ``does(a)``;
+* *an event condition* if it has that value at the block representative and is true at all other copies, like ``does(a)
+  -> p``;
+* *anchored* if it has that value at the block representative, which holds for all of the above;
+* *eventually invariant* if for every position there is a later one from which on stutter steps do not change its value
+  at the first position.
 
-What a state decides is steady, and so are the temporal operators but ``X`` and ``Y`` over what is steady. Besides,
+State formulas are stutter-invariant, and so are temporal operators but ``X`` and ``Y`` over stutter-invariant operands
+(Lamport 1983; conversely Peled and Wilke 1997). Further rules:
 
-* ``F`` of an event: the last copies are to come from wherever one stands. ``G`` of a condition dually, and ``p U q``
-  and ``p W q`` where ``p`` is a condition, true at all copies that were put in, and ``q`` an event or steady. Not
-  where ``p`` is steady and ``q`` an event: a pause before the event asks for ``p`` at its state as well. ``R`` is
-  dual to ``U``.
-* ``O`` of an event is settled: at the last copy of a state all last copies of those before are past, and this one.
-  ``H`` of a condition dually, and ``p S q`` where ``p`` is steady or a condition and ``q`` steady or an event: ``p``
-  is asked after the event only, which is the last copy of its state. They are not steady: before the event at the
-  last copy of its own state ``O`` does not know of it yet.
-* ``X`` of what is steady is settled: behind a last copy comes a copy of the next state, and any will do.
-* An event and something settled are an event together; an event implies something settled on one condition.
+* ``F`` of an event is stutter-invariant: the block representatives ahead are the same from each copy. Dually ``G`` of
+  an event condition; also ``p U q`` and ``p W q`` if ``p`` is an event condition (true at all inserted copies) and
+  ``q`` is an event or stutter-invariant. They are not if ``p`` is stutter-invariant and ``q`` an event: a stutter step
+  before the event requires ``p`` at its state as well. ``R`` is dual to ``U``.
+* ``O`` of an event is anchored: at a block representative all earlier block representatives lie in the past, and this
+  one is present. Dually ``H`` of an event condition; also ``p S q`` if ``p`` is stutter-invariant or an event condition
+  and ``q`` is stutter-invariant or an event: ``p`` is required only after the event, which is the last copy of its
+  state. They are not stutter-invariant: at earlier copies of the state of the event, ``O`` is still false.
+* ``X`` of a stutter-invariant formula is anchored: the block representative is followed by some copy of the next state.
+* The conjunction of an event and an anchored formula is an event. An event that implies an anchored formula is an event
+  condition.
 
-Settled formulas are begun: put pauses behind. A Boolean combination of begun formulas is begun, and so are ``X`` of
-one, bounded operators, and ``Y O H S``: they ask for finitely many positions. ``F``, ``G``, ``U``, ``W`` and ``R``
-without a bound ask for infinitely many, and are begun as far as they are steady.
+Anchored formulas are eventually invariant: insert stutter steps later. Eventually invariant formulas are closed under
+Boolean operators, ``X``, bounded operators and ``Y O H S``, since these look at finitely many positions. ``F``, ``G``,
+``U``, ``W`` and ``R`` without a bound look at infinitely many and are eventually invariant only where they are
+stutter-invariant.
 
-A path formula that is begun has the same value on a run and on some run with pauses wherever others may need them but
-at the beginning; its negation is begun as well.
+Claim: an eventually invariant path formula has the same value on a run and on some run with any number of stutter steps
+after a finite prefix; the same holds for its negation.
+
+References: Lamport, "What good is temporal logic?", 1983; Peled and Wilke, "Stutter-invariant temporal properties are
+expressible without the next-time operator", 1997.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Role instances that nothing tells apart: exchanged for each other, they leave the system as it is.
+"""Symmetry between role instances: permutations of instances that map the system to itself.
 
-Which variables, steps and agents belong to an instance is read off their names: ``pay[2,1]@Cus[2]`` belongs to
-``Cus[2]`` if the first index of every ``pay`` is that of its sender or receiver. Nothing rests on that reading. What it
-suggests is tried on the system: after two instances have been exchanged, and after all have moved up by one, variables,
-local states, shared copies, steps, justice and fairness must be the same as before. These two permutations generate
-all others.
+The variables, steps and agents of an instance are read off their names: ``pay[2,1]@Cus[2]`` belongs to ``Cus[2]`` if
+the first index of every ``pay`` is that of its sender or receiver. Soundness does not depend on the names: each
+candidate is checked. Two generators of the symmetric group, a transposition and a cycle, must map variables, local
+states, shared copies, steps, justice and fairness to themselves.
 
-A permutation that leaves the system as it is maps runs to runs, fair ones to fair ones, and what looks the same to an
-agent to what looks the same to its image. So a formula holds initially iff its image does.
+Claim: if a permutation is an automorphism of the system, a formula holds initially iff its image holds initially.
+Proof: the permutation maps runs to runs, fair runs to fair runs, and indistinguishable states of an agent to
+indistinguishable states of its image.
+
+References: Emerson and Sistla, "Symmetry and model checking", 1996; Clarke, Enders, Filkorn and Jha, "Exploiting
+symmetry in temporal logic model checking", 1996.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""States up to exchange of role instances that nothing tells apart: of those that differ by it one is enough.
+"""Symmetry quotient of the state space: explore one representative of each orbit of states.
 
-An exchange that leaves the system as it is (`cplc.reductions.symmetry`) maps states to states, initial ones to initial
-ones and steps to steps. If it also leaves every condition as it is that a question asks of single states, then a state
-and its image satisfy the same conditions and lead to images of the same states: they are bisimilar, step by step,
-idling included. So the value of every formula over these conditions that the graph decides by itself is that of the
-image, and by as many steps. In a search each state that is met is replaced by an image of its own; which one does not
-matter for what is found out, but the fewer the better. Here all members of a family that the question does not tell
-apart are put in the order of what they are like.
+An automorphism of the system (`cplc.reductions.symmetry`) that leaves every condition of the formula unchanged relates
+each state to its image by a bisimulation, idle steps included. A formula over these conditions therefore has the same
+value at both, and shortest runs have the same length. The search replaces each state by a representative of its orbit.
+The representative sorts the local states of interchangeable instances; any choice would be sound.
 
-Stubborn sets may be followed from the images all the same: the first step of a shortest run to a goal leads to where
-the goal is nearer by one, and so it is from the image, for the goal is its own image.
+Stubborn sets combine with the quotient: the first step of a shortest run to a goal leads to a state that is nearer to
+the goal by one step, and so is its image, since the goal is its own image.
+
+Reference: Emerson and Sistla, "Symmetry and model checking", 1996.
 """
 
 from __future__ import annotations

@@ -80,9 +80,9 @@ class StateIndex:
 
     def _add(self, state: int, number: int) -> int:
         for table in self._tables[:-1]:
-            known = table.get(state)
-            if known is not None:
-                return known
+            index = table.get(state)
+            if index is not None:
+                return index
         return self._tables[-1].setdefault(state, number)
 
 
@@ -105,10 +105,10 @@ class Packing:
 
     def mask(self, variables: Iterable[str]) -> int:
         """Return the bits of these variables."""
-        found = 0
+        mask = 0
         for name in variables:
-            found |= self._bits[name] << self._shift[name]
-        return found
+            mask |= self._bits[name] << self._shift[name]
+        return mask
 
     def bits(self, variable: str, value: Value) -> int:
         """Return the value in the variable's place."""

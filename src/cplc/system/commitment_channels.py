@@ -1,9 +1,9 @@
-"""The channels that commitments of CTLC+ are about: their debtor's and their creditor's end.
+"""Channels of CTLC+ commitments: the debtor's end and the creditor's end of a shared variable.
 
-The papers read a commitment over variables that two agents share, a channel that the debtor fills and whose contents
-have arrived at the creditor in the states that are accessible. In a protocol the channel holds promises: `lowering`
-makes it of the commitments declared from the one to the other. In a model of MCMAS+ it holds the shared variables
-themselves, as `shared_variables` has it.
+The papers define a commitment over variables that two agents share: a channel that the debtor writes and whose contents
+the creditor has received in the accessible states. In a protocol the channel holds promises; `lowering` builds it from
+the commitments declared from one agent to the other. In a model of MCMAS+ it holds the shared variables themselves, see
+`shared_variables`.
 
 References: El-Menshawy, Bentahar, El Kholy and Dssouli, "Reducing model checking commitments for agent communication to
 model checking ARCTL and GCTL*", 2013.

@@ -1,7 +1,7 @@
-"""Debts: when a commitment is owed, and when others stand for it.
+"""Debts: the conditions under which a commitment is owed, suspended, or covered by another one.
 
 A commitment is owed while it is in force and not on course. It is suspended while its creditor keeps it waiting. It is
-stood for while it waits for another one, to which it was delegated `retaining`.
+covered while it waits for another commitment to which it was delegated `retaining`.
 """
 
 from __future__ import annotations

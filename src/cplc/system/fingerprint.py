@@ -1,4 +1,4 @@
-"""A system as one short text: the same for equal systems in every run, another for any other one."""
+"""Fingerprint of a system: a digest that is equal for equal systems in every run."""
 
 from __future__ import annotations
 

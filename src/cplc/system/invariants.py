@@ -1,6 +1,7 @@
-"""What must be true of every system, whoever made it.
+"""Well-formedness of systems: conditions that every system satisfies, however it was made.
 
-A set less those of a mapping is written ``difference``: ``-`` and its keys would go through the whole mapping.
+Set difference with a mapping is written ``difference``, because ``-`` with its keys would iterate over the whole
+mapping.
 """
 
 from __future__ import annotations

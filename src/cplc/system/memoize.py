@@ -1,4 +1,4 @@
-"""What was found out about a system, kept while it is worked with."""
+"""Memoisation of functions of a system."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The interpreted system: what a protocol becomes, and all that engines and exporters know of it.
+"""Interpreted systems: variables, agents, guarded steps, fairness. Engines and exporters work on these alone.
 
-A state gives every variable a value of its domain. A step changes it; steps interleave, and besides them every
-state has an idle step that changes nothing. The model of a property is the set of states reachable from the
-initial ones. Runs are infinite; the fair ones meet every `Justice` that is unconditional or assumed, and every
+A state assigns each variable a value of its domain. A step changes the state; steps are interleaved, and every state
+also has an idle step that changes nothing. A formula is evaluated over the states reachable from the initial ones. Runs
+are infinite. A run is fair if it satisfies every `Justice` constraint that is unconditional or assumed, and every
 condition of `fairness` and of `recurring` infinitely often.
 
 A synchronous system has no steps; its players act together in rounds (`cplc.system.synchronous`).

@@ -1,9 +1,9 @@
-"""One participant's decision: what an agent wants of a system, what it believes of others, what is asked of it.
+"""Decision problem of a participant: its goals, its beliefs about other agents, and its own decisions.
 
-A *participant* plays agents of the system. Its beliefs give the sends of an agent probabilities where a condition
-holds; what it decides itself it decides for its own good; everything else, who moves first included, happens as badly
-as it can. As long as something can happen something does, until a run ends: where no step but a tick that changes
-nothing is enabled, or where a restart is about to happen.
+A *participant* plays agents of the system. Its beliefs assign probabilities to the sends of an agent where a condition
+holds. It chooses its own sends to its advantage. Everything else, including which agent moves first, is chosen by an
+adversary. A run ends where no step but a tick that changes nothing is enabled, or before a restart; until then a step
+is taken whenever one is enabled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""All ways to give variables values such that a condition holds, one after the other.
+"""Enumeration of the satisfying assignments of a condition by backtracking.
 
-Each value that is tried simplifies what is left of the condition, so that most of those that lead nowhere are never
-gone into.
+Each assigned value simplifies the remaining condition, so most branches without a solution are pruned early.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Standings: how far the dialogue about an open commitment or claim has come, apart from its life cycle.
+"""Standings: the state of the dialogue about an open commitment or claim, apart from its life cycle.
 
-The standing is the last move on it; `unanswered` where nobody has moved. Only what some message moves on has one. An
-argument is a move with a claim; where several claims may have been used, a second variable keeps which one was.
+The standing is the last move on it, and `unanswered` if there was none. Only commitments and claims that some message
+moves on have one. An argument is a move with a claim; if several claims may be used, a second variable stores which.
 
-What a side has said binds it until it moves again, whatever the other one says since. Questions about that are asked of
-a system that keeps for a side its own last move as well, where the standing need not be that one.
+A move binds its side until that side moves again, whatever the other side does. Formulas about this are evaluated on a
+system that also stores the last move of a side, which may differ from the standing.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Synchronous systems: in every round each player does one action, all at once, and the state changes by what all did.
+"""Synchronous systems: in every round each player performs one action, and the state changes by all of them.
 
-So it is in models of MCMAS. A system has steps or players, never both. Where it has players there is no idle step, and
-a state in which somebody has nothing to do, or from which every change leads out of a domain, is a deadlock: it has no
-successor. Runs are endless; a formula that is CTL and a system without conditions of fairness are read as MCMAS reads
-them, by fixpoints, so that a path to where ``EF`` and ``EX`` are met may end there. With conditions of fairness a
-state from which no fair run begins counts for nothing: knowledge, commitments, strategies and `Adjacent` are about the
-others, and an initial state does not count if it is none of these. What such a condition says of knowledge or paths
-is decided as if no condition were there (`Regardless`).
+These are the models of MCMAS. A system has steps or players, never both. With players there is no idle step. A state in
+which a player has no action, or from which every change leaves a domain, is a deadlock: it has no successor. Runs are
+infinite. CTL formulas on systems without fairness conditions follow the semantics of MCMAS, which is by fixpoints: a
+path that satisfies ``EF`` or ``EX`` may end there. With fairness conditions, states from which no fair run starts are
+excluded: knowledge, commitments, strategies and `Adjacent` are about the other states, and an excluded initial state
+does not count. Knowledge and path formulas inside a fairness condition are evaluated without fairness (`Regardless`).
 
-What players choose in a round is no part of the state. Each has a *choice*, which conditions of changes may read like
-a variable; its values are the names of the player's actions.
+The choices of players in a round are not part of the state. Each player has a *choice*, which conditions of changes may
+read like a variable; its values are the names of the player's actions.
 """
 
 from __future__ import annotations

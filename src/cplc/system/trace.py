@@ -1,4 +1,4 @@
-"""Runs of a system and the evidence for a verdict: data only, made by verification, shown by reports."""
+"""Runs of a system, and evidence for verdicts: data only, made by `checking` and shown by `report`."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) 
             state = leader[state]
         return state
 
-    for seen in views:
+    for local_states in views:
         first: dict[int, int] = {}
-        for state, view in enumerate(seen):
+        for state, view in enumerate(local_states):
             if considered[state]:
                 alike = first.setdefault(view, state)
                 if alike != state:

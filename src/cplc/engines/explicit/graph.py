@@ -83,14 +83,14 @@ def state_indices(states: bytes) -> Iterator[int]:
 
 def backward_reachable(graph: Graph, through: bytes, goal: bytes) -> bytes:
     """Return the goal and the states that reach it by way of states in ``through`` alone."""
-    found = bytearray(goal)
+    reached = bytearray(goal)
     waiting = list(state_indices(goal))
     while waiting:
         for source in graph.before(waiting.pop()):
-            if through[source] and not found[source]:
-                found[source] = 1
+            if through[source] and not reached[source]:
+                reached[source] = 1
                 waiting.append(source)
-    return bytes(found)
+    return bytes(reached)
 
 
 class Successors(Protocol):
@@ -195,20 +195,20 @@ class _StepGroup:
 
     def _changes(self, pattern: int) -> tuple[list[int], array[int]]:
         """Return the bits that change, and the step that changes them, one entry for each way to go."""
-        found = [(move.number, target ^ pattern) for move in self.moves for target in move.targets(pattern)]
-        return [change for _, change in found], array("I", [number for number, _ in found])
+        changes = [(move.number, target ^ pattern) for move in self.moves for target in move.targets(pattern)]
+        return [change for _, change in changes], array("I", [number for number, _ in changes])
 
 
 def _group_steps(moves: Sequence[_CompiledStep], sample: Sequence[int]) -> list[_StepGroup]:
     """Put steps together as long as together they still see few of the sampled states as different."""
-    few = len(sample) // 8
+    max_patterns = len(sample) // 8
     together: list[tuple[int, list[_CompiledStep]]] = []
     for move in sorted(moves, key=lambda move: -move.mask.bit_count()):
         nearest = sorted(range(len(together)), key=lambda at: -(together[at][0] & move.mask).bit_count())
         for at in nearest[:4]:
             mask, grouped = together[at]
             union = mask | move.mask
-            if union == mask or len(set(map(union.__and__, sample))) <= few:
+            if union == mask or len(set(map(union.__and__, sample))) <= max_patterns:
                 together[at] = union, [*grouped, move]
                 break
         else:
@@ -225,22 +225,22 @@ def explore(system: System, limit: int) -> Graph:
         {packing.bits(variable.name, value): None for value in variable.initial} for variable in system.variables
     ]
     moves = [_CompiledStep(packing, system, number) for number in range(len(system.steps))]
-    found = resume_search(
+    partial = resume_search(
         system,
         [sum(bits) for bits in product(*choices)],
         packing.width,
         lambda state: [(move.number, target) for move in moves for target in move.targets(state)],
         limit,
     )
-    states, regrouped = found.states, found.regrouped
+    states, regrouped = partial.states, partial.regrouped
     graph = Graph(
         packing,
         states,
         StateIndex(states),
         prod(map(len, choices)),
-        found.first,
-        found.target,
-        found.label,
+        partial.first,
+        partial.target,
+        partial.label,
     )
     groups = _group_by_sample(moves, states[: regrouped[-1]]) if regrouped else [_StepGroup([move]) for move in moves]
     for enough in _REGROUPING_STATES[len(regrouped) :]:
@@ -250,7 +250,7 @@ def explore(system: System, limit: int) -> Graph:
         regrouped.append(len(states))
         groups = _group_by_sample(moves, states)
     _expand_states(graph, groups, limit + 1, limit)
-    finish_search(found)
+    finish_search(partial)
     return graph
 
 
@@ -261,10 +261,10 @@ def _group_by_sample(moves: Sequence[_CompiledStep], states: Sequence[int]) -> l
 def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limit: int) -> None:
     """Add what the states lead to, one by one, until none is left or there are enough states."""
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
-    found, edges, closed = states.append, graph.target.__len__, first.append
+    add_state, edges, closed = states.append, graph.target.__len__, first.append
     tables = [(group.mask, group.table) for group in groups]
     count = before = len(states)
-    known = graph.number.adder(count)
+    index_of = graph.number.adder(count)
     position = len(first) - 1
     while position < count < enough:
         for state in states[position : position + _SAMPLE_STATES]:
@@ -275,9 +275,9 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
                 label(steps)
                 for change in changes:
                     target = state ^ change
-                    number = known(target, count)
+                    number = index_of(target, count)
                     if number == count:
-                        found(target)
+                        add_state(target)
                         count += 1
                     target_number(number)
             closed(edges())
@@ -285,7 +285,7 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
         position = len(first) - 1
         progress.report(progress.ExplorationProgress(count, count - position))
         checkpointing.safepoint()
-        known, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
+        index_of, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
 
@@ -303,18 +303,18 @@ class SuccessorGenerator:
 
     def ways(self, state: int) -> list[tuple[int, int]]:
         """Return each step that is enabled, by its position, with where it leads; in order. No idle step is one."""
-        found: list[tuple[int, int]] = []
+        successors: list[tuple[int, int]] = []
         for group in self._groups:
             changes, steps = group.table[state & group.mask]
             if changes:
-                found.extend([(step, state ^ change) for step, change in zip(steps, changes, strict=True)])
-        found.sort()
-        return found
+                successors.extend([(step, state ^ change) for step, change in zip(steps, changes, strict=True)])
+        successors.sort()
+        return successors
 
     def taken(self, state: int, step: int) -> list[int]:
         """Return where one step leads: nowhere while it is not enabled."""
         return self._moves[step].targets(state)
 
-    def regroup(self, seen: Sequence[int]) -> None:
+    def regroup(self, sample: Sequence[int]) -> None:
         """Look steps up together that these states suggest; nothing else changes by that."""
-        self._groups = _group_by_sample(self._moves, seen)
+        self._groups = _group_by_sample(self._moves, sample)

@@ -60,41 +60,41 @@ def resume_search(
     if store is None:
         return PartialGraph("", list(initial))
     name, size = f"states {sys.byteorder} {fingerprint(system)}", max(1, (width + 7) // 8)
-    found = PartialGraph(name, list(initial))
+    partial = PartialGraph(name, list(initial))
     content = store.load(name)
     if content is not None:
         if _state_count(content) > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-        known = _decode(name, content, size)
+        restored = _decode(name, content, size)
         del content
-        if known is not None and _is_plausible(known, initial, edges):
-            found = known
+        if restored is not None and _is_plausible(restored, initial, edges):
+            partial = restored
         else:
             store.discard(name)
     store.register(
         checkpointing.Search(
             name,
-            lambda: len(found.first),
-            lambda: _encode(found, size),
-            lambda: f"{len(found.states):,} states",
+            lambda: len(partial.first),
+            lambda: _encode(partial, size),
+            lambda: f"{len(partial.states):,} states",
         )
     )
-    return found
+    return partial
 
 
-def finish_search(found: PartialGraph) -> None:
+def finish_search(partial: PartialGraph) -> None:
     """Say that all states are found, and all their edges: few of them are not kept."""
-    if len(found.first) - 1 != len(found.states):
+    if len(partial.first) - 1 != len(partial.states):
         raise AssertionError("a search is said to be at its end, and is not")
     store = checkpointing.active_store()
-    if store is not None and len(found.states) < _MIN_STATES_TO_SAVE:
-        store.unregister(found.name)
+    if store is not None and len(partial.states) < _MIN_STATES_TO_SAVE:
+        store.unregister(partial.name)
 
 
-def _encode(found: PartialGraph, size: int) -> Iterator[checkpointing.Buffer]:
-    states, arrays = found.states, (found.first, found.target, found.label, array("I", found.regrouped))
-    yield _HEADER.pack(size, len(states), len(found.first) - 1, len(found.target)) + struct.pack(
-        "<II", len(found.label), len(found.regrouped)
+def _encode(partial: PartialGraph, size: int) -> Iterator[checkpointing.Buffer]:
+    states, arrays = partial.states, (partial.first, partial.target, partial.label, array("I", partial.regrouped))
+    yield _HEADER.pack(size, len(states), len(partial.first) - 1, len(partial.target)) + struct.pack(
+        "<II", len(partial.label), len(partial.regrouped)
     )
     for begin in range(0, len(states), _STATES_PER_BLOCK):
         yield b"".join([state.to_bytes(size, "little") for state in states[begin : begin + _STATES_PER_BLOCK]])
@@ -133,35 +133,37 @@ def _decode(name: str, content: bytes, size: int) -> PartialGraph | None:
     return PartialGraph(name, states, first, target, label, list(regrouped))
 
 
-def _is_plausible(found: PartialGraph, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:
+def _is_plausible(partial: PartialGraph, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:
     """Whether this may be what a search finds, as far as that is quickly seen."""
-    states, first, target, label = found.states, found.first, found.target, found.label
+    states, first, target, label = partial.states, partial.first, partial.target, partial.label
     closed = len(first) - 1
     if states[: len(initial)] != list(initial) or len(set(states)) != len(states) or closed > len(states):
         return False
     if first[0] != 0 or first[-1] != len(target) or len(label) not in (0, len(target)):
         return False
-    if any(map(int.__gt__, first, first[1:])) or any(not 0 < one <= len(states) for one in found.regrouped):
+    if any(map(int.__gt__, first, first[1:])) or any(not 0 < one <= len(states) for one in partial.regrouped):
         return False
     if not _is_in_search_order(target, first, len(initial), len(states)):
         return False
     for number in range(0, closed, max(1, closed // _RECHECKED_STATES)):
         begin, end = first[number], first[number + 1]
-        known = zip(label[begin:end] or bytes(end - begin), map(states.__getitem__, target[begin:end]), strict=True)
-        if sorted(known) != sorted(edges(states[number])):
+        stored_edges = zip(
+            label[begin:end] or bytes(end - begin), map(states.__getitem__, target[begin:end]), strict=True
+        )
+        if sorted(stored_edges) != sorted(edges(states[number])):
             return False
     return True
 
 
 def _is_in_search_order(target: array[int], first: array[int], initial: int, count: int) -> bool:
     """Whether each state that is not initial is led to by an edge of an earlier one, in the order of their numbers."""
-    known = initial
+    discovered = initial
     for number, begin in enumerate(first[:-1]):
-        if number >= known:
+        if number >= discovered:
             return False
         for one in target[begin : first[number + 1]]:
-            if one == known:
-                known += 1
-            elif one > known:
+            if one == discovered:
+                discovered += 1
+            elif one > discovered:
                 return False
-    return known == count
+    return discovered == count

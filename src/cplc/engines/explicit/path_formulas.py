@@ -77,15 +77,15 @@ class Product:
         """The labels that hold, state by state."""
         self._reading: list[dict[bytes, tuple[Link, ...]]] = [{} for _ in links]
 
-    def beginning(self, initial: Iterable[int], known: Mapping[int, bytes]) -> bytes:
+    def beginning(self, initial: Iterable[int], accepting_from: Mapping[int, bytes]) -> bytes:
         """Return the states in which a run begins that is fair and accepted from one of the initial automaton states.
 
         For some automaton states it is known from where.
         """
         size = self._size
         search = _Search(self, size * len(self._links))
-        for state, found in known.items():
-            search.settle(range(state * size, (state + 1) * size), found)
+        for state, accepting in accepting_from.items():
+            search.settle(range(state * size, (state + 1) * size), accepting)
         accepted = bytearray(size)
         for first in initial:
             for state in range(size):
@@ -95,13 +95,13 @@ class Product:
 
     def _open_to(self, at: int, state: int) -> tuple[Link, ...]:
         """Return the links whose labels the state has."""
-        pattern, known = self._pattern[state], self._reading[at]
-        found = known.get(pattern)
-        if found is None:
-            found = known[pattern] = tuple(
+        pattern, links_by_pattern = self._pattern[state], self._reading[at]
+        open_links = links_by_pattern.get(pattern)
+        if open_links is None:
+            open_links = links_by_pattern[pattern] = tuple(
                 link for link in self._links[at] if all(pattern[label] == holds for label, holds in link.reads)
             )
-        return found
+        return open_links
 
     def after(self, node: int) -> Iterator[int]:
         at, state = divmod(node, self._size)
@@ -159,9 +159,9 @@ class _Search:
 
     def settle(self, nodes: Iterable[int], accepted: Iterable[int]) -> None:
         """Note what is known of these nodes."""
-        for node, known in zip(nodes, accepted, strict=True):
+        for node, is_accepting in zip(nodes, accepted, strict=True):
             self._visited[node] = _DONE
-            self._accepted[node] = known
+            self._accepted[node] = is_accepting
 
     def leads_to_acceptance(self, root: int) -> int:
         """Return 1 if an accepting component is reached from the node, 0 if not."""

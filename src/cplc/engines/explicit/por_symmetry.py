@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from cplc.engines.ctl_fragment import Plan, conditions, plan_for
+from cplc.engines.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
@@ -79,7 +79,7 @@ class ReducedSearch:
         states, first, image, follow = self.states, self._first, self._image, self._follow
         before = len(states)
         charged = len(first)
-        known = self._number.adder(before)
+        index_of = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
             ways = self._stepper.ways(state)
@@ -87,7 +87,7 @@ class ReducedSearch:
                 ways = follow(state, ways)
             for step, after in ways:
                 target = after if image is None else image(after)
-                position = known(target, len(states))
+                position = index_of(target, len(states))
                 if position == len(states):
                     states.append(target)
                     if follow is not None:
@@ -100,7 +100,7 @@ class ReducedSearch:
                 checkpointing.safepoint()
                 charge(len(first) - charged)
                 charged = len(first)
-                known, before = self._number.adder(2 * len(states) - before), len(states)
+                index_of, before = self._number.adder(2 * len(states) - before), len(states)
                 if len(first) in (_SAMPLE_STATES, 16 * _SAMPLE_STATES):
                     self._stepper.regroup(states)
             if len(states) > self._limit:
@@ -120,7 +120,7 @@ class ReducedSearch:
 class StubbornFilter:
     """Which steps a search follows, for all goals that it still looks for."""
 
-    def __init__(self, stubborn: StubbornSets, plan: Plan) -> None:
+    def __init__(self, stubborn: StubbornSets, plan: ReachabilityGoals) -> None:
         self._stubborn = stubborn
         self._open = list(range(len(plan.goals)))
         self.may_stop = plan.may_stop
@@ -132,10 +132,10 @@ class StubbornFilter:
 
         So it is where the search begins in one state, for then all that was met can be reached from there.
         """
-        first, *others = initial
-        if not others:
+        first, *rest = initial
+        if not rest:
             self.record_reached(first)
-        return not others
+        return not rest
 
     def record_reached(self, state: int) -> None:
         """Ask no more for what holds in a state that can be reached."""
@@ -179,7 +179,7 @@ class ReductionMethod:
 
     members: tuple[InterchangeableInstances, ...]
     """Those that are exchanged."""
-    plan: Plan | None
+    plan: ReachabilityGoals | None
     """What is to be reached, if that is all that is asked."""
 
 
@@ -274,15 +274,15 @@ class ReducedEngines:
         way = self._way(formula)
         if way is None:
             return None
-        known = self._engines.get(way)
-        if known is None and not self._has_exceeded_limit:
+        engine = self._engines.get(way)
+        if engine is None and not self._has_exceeded_limit:
             try:
-                known = self._searched(way)
+                engine = self._searched(way)
             except ResourceExhausted:
                 self._has_exceeded_limit = True
-            if known is not None:
-                self._remember(way, known)
-        return known
+            if engine is not None:
+                self._remember(way, engine)
+        return engine
 
     def _way(self, formula: Formula) -> ReductionMethod | None:
         """Return how the formula can be answered by some of the states; None if it takes them all."""
@@ -307,25 +307,25 @@ class ReducedEngines:
         follow = (
             None if way.plan is None else StubbornFilter(StubbornSets(place.interference, way.plan.goals), way.plan)
         )
-        found = search(follow)
-        if not found.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
+        search_result = search(follow)
+        if not search_result.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
             if image is None:
                 return None
-            way, found = replace(way, plan=None), search(None)
-        found.advance(self._limit + 1)
-        return ReducedEngine(self.system, found.graph, way, image)
+            way, search_result = replace(way, plan=None), search(None)
+        search_result.advance(self._limit + 1)
+        return ReducedEngine(self.system, search_result.graph, way, image)
 
     def _remember(self, way: ReductionMethod, engine: ReducedEngine) -> None:
         """Keep what was found for the next question, but not more of it than one search may meet."""
-        if engine.size + sum(known.size for known in self._engines.values()) > self._limit:
+        if engine.size + sum(stored.size for stored in self._engines.values()) > self._limit:
             self._engines.clear()
         self._engines[way] = engine
 
 
 def reduction_method(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> ReductionMethod | None:
     """Return how some of the states answer the formula; None if it takes them all."""
-    asked = None if system.is_synchronous or system.conditions else conditions(formula)
-    if not asked:
+    atoms = None if system.is_synchronous or system.conditions else ctl_conditions(formula)
+    if not atoms:
         return None
-    members, plan = interchangeable_instances(system, kin, asked), plan_for(formula)
+    members, plan = interchangeable_instances(system, kin, atoms), reachability_goals(formula)
     return ReductionMethod(members, plan) if members or plan is not None else None

@@ -1,16 +1,19 @@
-"""What a group of agents can bring about, whatever the others do: fixpoints on any kind of sets of states.
+"""Reachability and safety games of a group of agents against all others, as fixpoints on sets of states.
 
-The group's moves are the sends of its members. It wins against every just scheduler: what is in flight is received,
-time passes, rounds restart, those who are assumed to do so keep going, and a send that the group insists on is taken
-in the end unless it stops being possible. All others move when they like or never, and conditions of ``fairness`` do
-not bind them. Members may always refrain, so nothing moves against the group but the other steps.
+The group controls the sends of its members. It wins against every just scheduler: messages in flight are received, time
+passes, rounds restart, agents that are assumed to keep going do so, and a send that the group insists on is taken
+eventually unless it becomes disabled. All other steps are taken at any time or never, and conditions of ``fairness`` do
+not restrict them. Members may always refrain, so only the other steps move against the group.
 
-To reach a goal, the group insists on one send at a time, or waits for one constraint of justice. Let k be that send
-or constraint, and Y what is won already. Where k is possible and can lead into Y only, and every step of the others
-leads into Y or to where the same is so, some step of k is taken in the end or another one has led into Y: a greatest
-fixpoint inside of the least one. Of a constraint on members themselves some send that leads into Y is enough. This is
-the rule for response under justice, which is complete: where the goal is reached on all just runs, some k helps from
-each state on. To keep what is so, or to have it next, the group refrains.
+Safety (``G``) and next (``X``): the group refrains, and the winning region is the greatest set that the other steps do
+not leave.
+
+Reachability (``F``, ``U``): a least fixpoint. Let Y be the states won so far. The group insists on one send k, or waits
+for one justice constraint k. A state is added to Y if it lies in the greatest set in which k is enabled and leads into
+Y only, and every step of the others leads into Y or stays in the set: eventually a step of k is taken, or another step
+has led into Y. For a justice constraint on members themselves it suffices that some send leads into Y. This is the rule
+for response under justice. It is complete: if the goal is reached on all just runs, some k is helpful from each state
+on.
 
 References: Alur, Henzinger and Kupferman, "Alternating-time temporal logic", 2002; Manna and Pnueli, "Completing the
 temporal picture", 1991.

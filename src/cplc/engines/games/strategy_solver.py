@@ -1,4 +1,4 @@
-"""Which of the games a formula about a group asks to be played, and the states and strategies that win it."""
+"""Solving ATL formulas: select the game for a formula, and return its winning region and strategies."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""What a group can bring about in a synchronous system, in which all players act at once.
+"""Games of a group in a synchronous system, in which all players act at once.
 
-In every state the members choose actions that are allowed to them, then the others, then what follows: the group has
-its way with a choice after which all that may follow is as it wants. That includes nothing at all, where every change
-leads out of a domain; but where somebody has nothing to do the group has no choice either. So it is in MCMAS, and with
-conditions of fairness as there (Busard, Pecheur, Qu and Raimondi, "Reasoning about strategies under partial
-observability and fairness constraints", 2013): what counts are the states from which a fair run begins, and the group
-has its way where the others cannot keep it from that on fair runs.
+In every state the members choose allowed actions first, then the others, then the outcome: the group controls a round
+if some choice leaves only outcomes that it wants. No outcome at all counts as wanted (every change leads out of a
+domain), but where a player has no action the group has no choice either. This is the semantics of MCMAS. With fairness
+conditions it is that of Busard, Pecheur, Qu and Raimondi, "Reasoning about strategies under partial observability and
+fairness constraints", 2013: only states from which a fair run starts count, and the group wins where the others cannot
+prevent its goal on fair runs.
 
-A uniform strategy chooses for each member by its local state alone, and wins from a state if it wins from all that look
-the same to the members together.
+A uniform strategy chooses for each member by its local state alone. It wins from a state if it wins from all states
+that the members together cannot distinguish from it.
 """
 
 from __future__ import annotations

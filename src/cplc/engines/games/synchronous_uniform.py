@@ -1,7 +1,4 @@
-"""Uniform strategies of players who act together in rounds: each member decides by its own local state alone.
-
-A strategy chooses an action for each member and each of its local states.
-"""
+"""Uniform strategies in synchronous systems: an action for each member and each of its local states."""
 
 from __future__ import annotations
 

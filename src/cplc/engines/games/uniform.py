@@ -1,7 +1,4 @@
-"""Uniform strategies of agents that send one by one: each member decides by its own local state alone.
-
-A strategy chooses, for each member and each of its local states, one of its sends to insist on or none.
-"""
+"""Uniform strategies in interleaved systems: a send to insist on, or none, for each member and local state."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Search for uniform strategies: branch and bound over the choices at local states (Busard et al. 2013).
+"""Search for uniform strategies by branch and bound over the choices at local states (Busard et al. 2013).
 
-A strategy chooses for each member of a group and each of its local states; it wins from a state if it succeeds from
-every state that the members together cannot tell from it (distributed knowledge, as in MCMAS). There are too many
-strategies to try them all. A search fixes choices one by one and solves, with what is fixed, the game in which the
-other choices may still differ from state to state. What that game does not win no completion wins. Where the strategy
-that it suggests, made uniform, wins as well, nothing need be tried; otherwise the search branches on a choice that
-matters: one at a local state that is met when the suggestion is played.
+A strategy chooses for each member of a group and each of its local states. It wins from a state if it succeeds from
+every state that the members together cannot distinguish from it (distributed knowledge, as in MCMAS). The search fixes
+choices one by one. Bound: with the fixed choices it solves the game in which all other choices may depend on the whole
+state; states that this game does not win are won by no completion. If the strategy of that game, made uniform, wins as
+well, the branch is finished. Otherwise the search branches on a choice at a local state that is visited when that
+strategy is played.
 """
 
 from __future__ import annotations

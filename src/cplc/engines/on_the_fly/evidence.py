@@ -37,37 +37,39 @@ class EvidenceBuilder:
 
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
-        self._world = checker.realm.world
-        self._known: dict[tuple[Formula, bool, int], Evidence] = {}
+        self._world = checker.context.world
+        self._cache: dict[tuple[Formula, bool, int], Evidence] = {}
 
     def evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
         """Return why the formula has this value in a state; the checker has decided that it has."""
         key = (formula, holds, state)
-        if key not in self._known:
-            self._known[key] = self._evidence(formula, state, holds)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._evidence(formula, state, holds)
+        return self._cache[key]
 
     def _evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
-        views = self.checker.realm.views
+        views = self.checker.context.views
         match formula:
             case OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
-                return self._run(formula, state, self.checker.runs(path, holds, along), holds)
+                return self._run(formula, state, self.checker.path_search(path, holds, along), holds)
             case Knows("together", agents, operand) if not holds:
-                return self._pair(formula, state, (operand, False), views.alike(agents, state), agents)
+                return self._pair(formula, state, (operand, False), views.of_agents(agents, state), agents)
             case Knows("each", agents, operand) if not holds:
-                looks = [(agent, views.alike((agent,), state)) for agent in agents]
+                looks = [(agent, views.of_agents((agent,), state)) for agent in agents]
                 agent, view = next(
-                    one for one in looks if self.checker.other(operand, False, one[1], state) is not None
+                    one
+                    for one in looks
+                    if self.checker.indistinguishable_state(operand, False, one[1], state) is not None
                 )
                 return self._pair(formula, state, (operand, False), view, (agent,))
             case Knows() if not holds:
                 return self._chain(formula, state)
             case KnownFrom(observed, operand) if not holds:
-                return self._pair(formula, state, (operand, False), views.agreeing(observed, state), ())
+                return self._pair(formula, state, (operand, False), views.of_observers(observed, state), ())
             case Adjacent(back=False) if holds:
                 return self._round(formula, state)
             case Adjacent(operand) if holds:
-                before = self.checker.behind(formula, state)
+                before = self.checker.round_predecessor(formula, state)
                 assert before is not None, "a round is said to have led here and none can be found"
                 return self._pair_with(before, formula, state, (operand, True), ())
             case OnPaths() | KnownFrom() | Knows() | Adjacent():
@@ -119,7 +121,7 @@ class EvidenceBuilder:
 
     def _run(self, formula: Formula, state: int, runs: PathSearch, holds: bool) -> Evidence:
         """Follow the way that the search has found."""
-        runs.some((state,))
+        runs.start_of_run((state,))
         node = runs.product.node(state)
         moves: list[Move] = []
         parts: list[Part] = []
@@ -132,11 +134,14 @@ class EvidenceBuilder:
         def go(hop: ProductEdge) -> int:
             see(hop.edge, runs.product.split(node)[0])
             moves.append(
-                Move(hop.step if self._world.rests else None, self._world.state(runs.product.split(hop.target)[0]))
+                Move(
+                    hop.step if self._world.has_idle_step else None,
+                    self._world.state(runs.product.split(hop.target)[0]),
+                )
             )
             return hop.target
 
-        while isinstance(way := runs.known.ways[node], ProductEdge):
+        while isinstance(way := runs.results.continuations[node], ProductEdge):
             node = go(way)
         match way:
             case GoodPrefix(edge):
@@ -151,7 +156,7 @@ class EvidenceBuilder:
         return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
 
     def _round(self, formula: Adjacent, state: int) -> Evidence:
-        target = self.checker.ahead(formula, state)
+        target = self.checker.round_successor(formula, state)
         assert target is not None, "a round is said to be possible and none can be found"
         run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
         lasting = [(SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
@@ -162,35 +167,48 @@ class EvidenceBuilder:
     def _pair(
         self, formula: Formula, state: int, claim: Claim, view: ObservationClass, agents: tuple[str, ...]
     ) -> Evidence:
-        other = self.checker.other(*claim, view, state)
+        other = self.checker.indistinguishable_state(*claim, view, state)
         assert other is not None, "two states are said to be related and the other one cannot be found"
         return self._pair_with(other, formula, state, claim, agents)
 
     def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
         holds = isinstance(formula, Adjacent)
-        there = self.evidence(claim[0], other, claim[1])
-        lasting, elsewhere = self._lasting(other), self._way_to(other)
+        operand_evidence = self.evidence(claim[0], other, claim[1])
+        lasting, elsewhere = self._lasting(other), self._run_to(other)
         return Evidence(
-            formula, holds, self._here(state), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+            formula,
+            holds,
+            self._here(state),
+            elsewhere=elsewhere,
+            there=operand_evidence,
+            agents=agents,
+            lasting=lasting,
         )
 
     def _lasting(self, other: int) -> Evidence | None:
         return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.excludes_unfair_states else None
 
     def _chain(self, formula: Knows, state: int) -> Evidence:
-        chain = self.checker.chain(formula, state)
+        chain = self.checker.common_knowledge_chain(formula, state)
         assert chain is not None, "it is said not to be common knowledge and everybody knows"
         here = [state, *(other for _, other in chain[:-1])]
-        there = self.evidence(formula.operand, chain[-1][1], False)
-        found = there
+        evidence = self.evidence(formula.operand, chain[-1][1], False)
         for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):
-            lasting, elsewhere = self._lasting(other), self._way_to(other)
-            found = Evidence(
-                formula, False, self._here(before), elsewhere=elsewhere, there=found, agents=(agent,), lasting=lasting
+            lasting, elsewhere = self._lasting(other), self._run_to(other)
+            evidence = Evidence(
+                formula,
+                False,
+                self._here(before),
+                elsewhere=elsewhere,
+                there=evidence,
+                agents=(agent,),
+                lasting=lasting,
             )
-        return found
+        return evidence
 
-    def _way_to(self, state: int) -> Run:
-        trail: RunFromInitial = self.checker.way_to(state)
-        moves = tuple(Move(step if self._world.rests else None, self._world.state(after)) for step, after in trail[1:])
+    def _run_to(self, state: int) -> Run:
+        trail: RunFromInitial = self.checker.run_to(state)
+        moves = tuple(
+            Move(step if self._world.has_idle_step else None, self._world.state(after)) for step, after in trail[1:]
+        )
         return Run(self._world.state(trail[0][1]), moves)

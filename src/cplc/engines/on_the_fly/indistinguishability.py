@@ -52,7 +52,7 @@ class Indistinguishability:
         self.whole = Observation(world, (1 << world.packing.width) - 1)
         self.nothing = Observation(world, 0)
 
-    def alike(self, agents: tuple[str, ...], state: int) -> ObservationClass:
+    def of_agents(self, agents: tuple[str, ...], state: int) -> ObservationClass:
         """Return the states that look the same to all of these agents together."""
         sight = self._of_agents.get(agents)
         if sight is None:
@@ -60,7 +60,7 @@ class Indistinguishability:
             sight = self._of_agents[agents] = Observation(self.world, self.world.packing.mask(local))
         return ObservationClass(sight, sight.of(state))
 
-    def agreeing(self, observed: tuple[Expr, ...], state: int) -> ObservationClass:
+    def of_observers(self, observed: tuple[Expr, ...], state: int) -> ObservationClass:
         """Return the states in which these variables and conditions are as they are here."""
         sight = self._of_observers.get(observed)
         if sight is None:

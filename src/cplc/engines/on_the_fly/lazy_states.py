@@ -16,10 +16,10 @@ from cplc.system.model import State, System
 Successors = tuple[tuple[int, int], ...]
 """The step and the state after it, for each way to go; the idle step is not among them. Rounds have the number 0."""
 
-_REMEMBERED = 1 << 15
-_TOGETHER = 24
+_MAX_REMEMBERED = 1 << 15
+_MAX_GROUP_BITS = 24
 """Guards that read no more bits than this between them are looked up together."""
-_READS = 64
+_READS_PER_UNIT = 64
 """So many variables are read in the time that it takes to look at a state."""
 
 
@@ -33,9 +33,9 @@ class LazyStateSpace:
         self.stored = 0
         """States in somebody's memory."""
         self._effort = effort
-        self._groups = _groups(self.packing, system, self.spend)
+        self._guard_groups = _guard_groups(self.packing, system, self.spend)
         self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
-        self._known: dict[int, Successors] = {}
+        self._cache: dict[int, Successors] = {}
 
     def store(self, number: int = 1) -> None:
         """Account for so many states more in somebody's memory."""
@@ -54,7 +54,7 @@ class LazyStateSpace:
                 raise ResourceExhausted("a quick search did not find the answer")
 
     @property
-    def rests(self) -> bool:
+    def has_idle_step(self) -> bool:
         """Whether there is an idle step in every state."""
         return not self.system.is_synchronous
 
@@ -72,15 +72,15 @@ class LazyStateSpace:
 
     def moves(self, state: int) -> Successors:
         """Return every step that is possible and where it leads, in the order of the steps."""
-        known = self._known.get(state)
-        if known is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
+        successors = self._cache.get(state)
+        if successors is None:
+            if len(self._cache) >= _MAX_REMEMBERED:
+                self._cache.clear()
             effects = self._effects
-            enabled = sorted(step for mask, table in self._groups for step in table[state & mask])
-            known = tuple((step, target) for step in enabled for target in effects[step].targets(state))
-            self._known[state] = known
-        return known
+            enabled = sorted(step for mask, table in self._guard_groups for step in table[state & mask])
+            successors = tuple((step, target) for step in enabled for target in effects[step].targets(state))
+            self._cache[state] = successors
+        return successors
 
     def condition(self, expr: Expr) -> Callable[[int], bool]:
         """Return the condition as a function of the state that remembers what it saw."""
@@ -89,7 +89,7 @@ class LazyStateSpace:
         return lambda state: holds[state & mask]
 
 
-def _groups(
+def _guard_groups(
     packing: Packing, system: System, spend: Callable[[int], None]
 ) -> list[tuple[int, MemoTable[tuple[int, ...]]]]:
     """Return which steps are enabled as few functions, each of few bits of the state."""
@@ -97,9 +97,9 @@ def _groups(
     together: list[tuple[int, list[int]]] = []
     for number in sorted(masks, key=lambda number: -masks[number].bit_count()):
         mask = masks[number]
-        for at, (seen, members) in enumerate(together):
-            union = seen | mask
-            if union == seen or (seen & mask and union.bit_count() <= _TOGETHER):
+        for at, (group_mask, members) in enumerate(together):
+            union = group_mask | mask
+            if union == group_mask or (group_mask & mask and union.bit_count() <= _MAX_GROUP_BITS):
                 together[at] = union, [*members, number]
                 break
         else:
@@ -112,7 +112,7 @@ def _enabled(
 ) -> MemoTable[tuple[int, ...]]:
     """Return the enabled steps as a function of the bits they read; evaluating wide guards is accounted for as work."""
     guards = [(number, packing.condition(system.steps[number].guard)) for number in members]
-    effort = sum(len(reads(system.steps[number].guard)) for number in members) // _READS
+    effort = sum(len(reads(system.steps[number].guard)) for number in members) // _READS_PER_UNIT
 
     def enabled(pattern: int) -> tuple[int, ...]:
         spend(effort)
@@ -138,8 +138,8 @@ class _Effect:
 
     def targets(self, state: int) -> tuple[int, ...]:
         """Return where the step leads from a state in which it is enabled."""
-        kept = state & self._kept
-        return tuple(kept | bits for bits in self._written[state & self._mask])
+        unwritten = state & self._kept
+        return tuple(unwritten | bits for bits in self._written[state & self._mask])
 
     def _write(self, pattern: int) -> tuple[int, ...]:
         try:

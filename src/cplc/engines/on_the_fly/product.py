@@ -126,12 +126,12 @@ class Product:
             if moves is None:
                 moves, here = self._moves(state)
             marks = edge.marks | here
-            if edge.may_idle and self.world.rests:
+            if edge.may_idle and self.world.has_idle_step:
                 yield ProductEdge(edge, None, state << _BITS | edge.target, marks)
-            wanted = [(self.steps_of(taken), value) for taken, value in edge.demands]
+            demands = [(self.steps_of(taken), value) for taken, value in edge.demands]
             justice = self.justice
             for step, after in moves:
-                if wanted and any((step in steps) is not value for steps, value in wanted):
+                if demands and any((step in steps) is not value for steps, value in demands):
                     continue
                 yield ProductEdge(edge, step, after << _BITS | edge.target, marks | justice[step])
 
@@ -143,7 +143,7 @@ class Product:
         for edge in self.open_edges(node):
             if edge.target == self.tableau.done and not edge.demands and self._goes_on(node):
                 return GoodPrefix(edge)
-            if edge.target == state and edge.may_idle and self.world.rests:
+            if edge.target == state and edge.may_idle and self.world.has_idle_step:
                 if here is None:
                     here = self._moves(node >> _BITS)[1]
                 if edge.marks | here == self.all_marks:

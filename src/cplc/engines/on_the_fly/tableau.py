@@ -159,10 +159,10 @@ class Tableau:
         self.first = self._state((self._simplified((root,)), 0))
 
     def edges(self, state: int) -> tuple[Edge, ...]:
-        known = self._edges[state]
-        if known is None:
-            known = self._edges[state] = self._made(self._places[state])
-        return known
+        edges = self._edges[state]
+        if edges is None:
+            edges = self._edges[state] = self._made(self._places[state])
+        return edges
 
     # --- building
 
@@ -176,16 +176,16 @@ class Tableau:
         return number
 
     def _all(self, operands: Iterable[int]) -> int:
-        kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._true))
-        if self._false in kept:
+        conjuncts = tuple(dict.fromkeys(operand for operand in operands if operand != self._true))
+        if self._false in conjuncts:
             return self._false
-        return kept[0] if len(kept) == 1 else self._number(_Conjunction(kept))
+        return conjuncts[0] if len(conjuncts) == 1 else self._number(_Conjunction(conjuncts))
 
     def _any(self, operands: Iterable[int]) -> int:
-        kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._false))
-        if self._true in kept:
+        disjuncts = tuple(dict.fromkeys(operand for operand in operands if operand != self._false))
+        if self._true in disjuncts:
             return self._true
-        return kept[0] if len(kept) == 1 else self._number(_Disjunction(kept))
+        return disjuncts[0] if len(disjuncts) == 1 else self._number(_Disjunction(disjuncts))
 
     def _goal(self, formula: Formula, value: bool) -> int:
         """Return the number of the formula, or of its negation where ``value`` is false."""
@@ -290,7 +290,7 @@ class Tableau:
 
     def _simplified(self, goals: Iterable[int]) -> frozenset[int]:
         """Return goals that say the same: conjunctions taken apart, and of bounds the one that implies the others."""
-        kept: set[int] = set()
+        simplified: set[int] = set()
         strictest: dict[tuple[type, int, int], tuple[float, int]] = {}
         todo = list(goals)
         while todo:
@@ -304,18 +304,18 @@ class Tableau:
                     key = (type(goal), left, right)
                     strictest[key] = min(strictest.get(key, rank), rank)
                 case _:
-                    kept.add(number)
-        return frozenset(kept.union(number for _, number in strictest.values()))
+                    simplified.add(number)
+        return frozenset(simplified.union(number for _, number in strictest.values()))
 
     def _past_of(self, number: int) -> int:
         """Return what the goal will want to know of the past, a bit for each formula."""
-        found, todo, seen = 0, [number], {number}
+        past_formulas, todo, visited = 0, [number], {number}
         if number in self._past:
             return self._past[number]
         while todo:
             match self._goals[todo.pop()]:
                 case _PastValue(asked, _):
-                    found |= 1 << asked
+                    past_formulas |= 1 << asked
                     inner: tuple[int, ...] = self._sides[asked]
                 case _Conjunction(operands) | _Disjunction(operands):
                     inner = operands
@@ -325,16 +325,16 @@ class Tableau:
                     inner = (left, right)
                 case _:
                     inner = ()
-            todo.extend(one for one in inner if one not in seen)
-            seen.update(inner)
-        self._past[number] = found
-        return found
+            todo.extend(one for one in inner if one not in visited)
+            visited.update(inner)
+        self._past[number] = past_formulas
+        return past_formulas
 
     # --- edges
 
     def _made(self, place: _Obligations) -> tuple[Edge, ...]:
         goals, before = place
-        found: dict[Edge, None] = {}
+        edges: dict[Edge, None] = {}
         waiting = [_Branch(tuple(sorted(goals, reverse=True)))]
         while waiting:
             branch = waiting.pop()
@@ -347,35 +347,35 @@ class Tableau:
                 waiting.append(replace(branch, todo=(no,), decided=decided))
                 waiting.append(replace(branch, todo=(yes,), decided=decided, now=branch.now | bit))
             else:
-                found[self._edge(branch)] = None
-            if len(found) + len(waiting) > self._limit:
+                edges[self._edge(branch)] = None
+            if len(edges) + len(waiting) > self._limit:
                 raise ResourceExhausted(f"a formula about paths can be met in more than {self._limit:,} ways")
-        return self._leading(list(found))
+        return self._leading(list(edges))
 
     def _undecided(self, branch: _Branch) -> int:
-        wanted = 0
+        needed = 0
         for number in branch.later:
-            wanted |= self._past_of(number)
-        return wanted & ~branch.decided
+            needed |= self._past_of(number)
+        return needed & ~branch.decided
 
     def _edge(self, branch: _Branch) -> Edge:
         claims = sorted(branch.claims, key=lambda claim: not self._plain(claim[0]))
         goals = self._simplified(branch.later)
-        wanted = 0
+        needed = 0
         for number in goals:
-            wanted |= self._past_of(number)
-        target = self._state((goals, branch.now & wanted))
+            needed |= self._past_of(number)
+        target = self._state((goals, branch.now & needed))
         return Edge(tuple(claims), branch.demands, self.all_marks & ~branch.put_off, target)
 
     def _leading(self, edges: list[Edge]) -> tuple[Edge, ...]:
         """Leave out what another edge does as well under fewer conditions, with fewer goals left."""
         if len(edges) > 256:
             return tuple(edges)
-        kept: list[Edge] = []
+        minimal: list[Edge] = []
         for edge in sorted(edges, key=lambda one: (len(one.claims), len(self._places[one.target][0]))):
-            if not any(self._covers(other, edge) for other in kept):
-                kept.append(edge)
-        return tuple(kept)
+            if not any(self._covers(other, edge) for other in minimal):
+                minimal.append(edge)
+        return tuple(minimal)
 
     def _covers(self, one: Edge, other: Edge) -> bool:
         (goals, before), (more, other_before) = self._places[one.target], self._places[other.target]

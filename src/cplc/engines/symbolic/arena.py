@@ -1,7 +1,8 @@
-"""Decision diagrams as an arena: sets are not cut down to the reachable states, so that they speak of few variables.
+"""Symbolic games: sets of states of a game as decision diagrams.
 
-What a group can enforce from a reachable state does not depend on unreachable ones, since all steps lead to reachable
-states. A step that writes nothing that a set speaks of does not lead out of it.
+Sets are not cut down to the reachable states, so that their diagrams depend on few variables. This is sound because all
+steps lead from reachable states to reachable ones: what a group can enforce from a reachable state does not depend on
+unreachable ones. A step that writes no variable of a set does not lead out of it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Binary decision diagrams: one small interface of our own over three libraries.
+"""Binary decision diagrams (BDDs): one interface to three libraries.
 
-Diagrams are functions of Boolean variables that are numbered by level, 0 at the top. They are canonical within one
-manager, so equality of functions is equality of nodes; nodes are combined with ``&``, ``|`` and ``~``. Nothing is
-ever reordered. Operations raise MemoryError when the manager is full and `collect_if_needed` raises ResourceExhausted
-when more nodes are alive than allowed.
+A diagram is a function of Boolean variables, which are numbered by level, 0 at the top. Diagrams are canonical within a
+manager: equal functions are equal nodes. Nodes are combined with ``&``, ``|`` and ``~``. The order is never changed.
+Operations raise MemoryError if the manager is full, and `collect_if_needed` raises ResourceExhausted if more nodes are
+alive than allowed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Sets of states as bytes and back: the nodes of a decision diagram, each after those that it leads to.
+"""Checkpoints of symbolic reachability: decision diagrams as bytes, each node after its children.
 
-A search for what is reachable may go on from any set that holds the initial states and reachable states alone: it ends
-with the same set. What is read is believed as far as it can be seen: that it is a diagram over the variables there are,
-in their order. That it holds nothing but what can be reached rests on the digest of the file.
+The reachability fixpoint may resume from any set between the initial and the reachable states: the result is the same.
+Reading validates that the content is a diagram over the existing variables in their order. That it contains reachable
+states alone is guaranteed by the digest of the file.
 """
 
 from __future__ import annotations

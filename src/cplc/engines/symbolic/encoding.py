@@ -1,8 +1,8 @@
-"""Variables as bits, expressions as decision diagrams.
+"""Binary encoding of variables, and translation of expressions to decision diagrams.
 
-A variable with n values has as many bits as it takes to number them; a value is coded by its position in the domain,
-the most significant bit on top. Codes that are no value satisfy no comparison with a constant; no initial state and
-no step leads to one, so sets of reachable states never contain them.
+A variable with n values has ⌈log2 n⌉ bits; a value is encoded by its position in the domain, most significant bit on
+top. Unused codes satisfy no comparison with a constant. No initial state and no step leads to one, so sets of reachable
+states never contain them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The engine for large systems: sets of states as binary decision diagrams.
+"""The symbolic engine: sets of states as binary decision diagrams.
 
-Formulas are evaluated over all assignments and cut down to the reachable states at the end: successors of reachable
-states are reachable, so what a formula says of a reachable state does not depend on unreachable ones, and the diagrams
-of most formulas speak of few variables. Only when they grow large are they cut down earlier.
+Formulas are evaluated over all assignments and intersected with the reachable states at the end. Successors of
+reachable states are reachable, so the value of a formula at a reachable state does not depend on unreachable ones, and
+the diagrams of most formulas depend on few variables. Only large diagrams are cut down earlier.
 
 References: Burch, Clarke, McMillan, Dill and Hwang, "Symbolic model checking: 10^20 states and beyond", 1992; Emerson
 and Lei, "Efficient model checking in fragments of the propositional mu-calculus", 1986; Raimondi and Lomuscio,

@@ -1,20 +1,19 @@
-"""From where a fair run satisfies path formulas, by fixpoints over states wherever laws of the logic allow it.
+"""Existential path quantification by fixpoints over states, with a tableau where no law applies.
 
-``E`` of a conjunction of path formulas is taken apart until what is left is met by searches backwards and fair cycles:
+``E`` of a conjunction of path formulas is decomposed into backward reachability and fair cycles:
 
-* ``E(f | g) = E f | E g`` and ``E(p & f) = p & E f`` for a formula p on states;
-* ``E(f1 U f2 & rest)``, with state formulas to the left of each until: E[left of all U the first to be met], and there
-  ``E`` of what is left, as in the reduction of CTL+ to CTL;
-* ``E(X f & rest)``, or of the step taken next: by unfolding the rest one step; what follows is ``E`` of a conjunction;
-* ``E(G p & F G q & G F r & G F does(a))``: a run through p to a fair cycle in ``p & q`` that meets each demand.
+* ``E(f | g) = E f | E g`` and ``E(p & f) = p & E f`` for a state formula p;
+* ``E(f1 U f2 & rest)``, with state formulas to the left of each until: E[left of all U the first right side], and there
+  ``E`` of the remainder, as in the reduction of CTL+ to CTL;
+* ``E(X f & rest)``, or with a condition on the next step: unfold the rest by one step, then ``E`` of a conjunction;
+* ``E(G p & F G q & G F r & G F does(a))``: a run through p to a fair cycle in ``p & q`` that satisfies each recurrence.
 
-These laws put a new quantifier at a later state of the path. That is right because what is fair about a run is decided
-by any of its suffixes, and every such suffix is followed from its first state alone: each path quantifier begins a new
-past. So formulas that look back are never taken apart; they, and those with temporal operators below ``G`` or to the
-left of an until, go to the tableau. ``A f`` is ``!E !f``, so the laws of ``A`` are the duals: ``A G f = AG A f`` for
-an f that does not look back.
+These laws place a new path quantifier at a later state of the path. This is sound because fairness of a run depends on
+any of its suffixes alone, and each path quantifier starts a new past. Formulas with past operators are therefore never
+decomposed; they, and formulas with temporal operators below ``G`` or to the left of an until, go to the tableau. ``A
+f`` is ``!E !f``, so the laws of ``A`` are dual: ``A G f = AG A f`` for an f without past operators.
 
-Where no run is fair nothing holds: every search ends in states that are known to begin fair runs.
+Where no run is fair, no formula ``E f`` holds: every fixpoint ends in states from which a fair run starts.
 
 References: Emerson and Halpern, "Decision procedures and expressiveness in the temporal logic of branching time", 1985;
 Emerson and Lei, "Modalities for model checking: branching time logic strikes back", 1987; Etessami and Holzmann,

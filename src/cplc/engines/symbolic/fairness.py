@@ -1,11 +1,13 @@
-"""Fair runs: on which every constraint is met infinitely often.
+"""Fair runs by nested fixpoints (Emerson and Lei 1986): every constraint is met infinitely often.
 
-A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
-What a path formula demands again and again (``G F``) is one constraint more. Where every state has an idle step, the
-states from which a fair run stays in a set are the greatest Z inside it from which each constraint can be met within Z
-(Emerson and Lei); in a synchronous system some runs end, and what meets a condition has to go on within Z. A
-constraint that can be met in every state of Z at once, because its steps, where enabled, stay in Z, asks for no search;
-that goes for all whose steps change nothing that Z depends on.
+A justice constraint is met in a state that enables none of its steps, and by taking one of them. A fairness condition
+is met in a state where it holds. A recurrence ``G F`` of a path formula is one more constraint. If every state has an
+idle step, the states from which a fair run stays in a set are the greatest Z inside it such that each constraint can be
+met within Z from each state of Z. In a synchronous system some runs end, so a state that meets a condition must also
+have a successor in Z.
+
+A constraint is met at once in every state of Z if its steps, where enabled, stay in Z. It then needs no fixpoint. This
+holds in particular for constraints whose steps write no variable of Z.
 """
 
 from __future__ import annotations

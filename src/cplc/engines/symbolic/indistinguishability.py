@@ -1,8 +1,8 @@
-"""What agents see of the reachable states, for many questions about what they know.
+"""Projections of the reachable states to what agents observe, shared by many epistemic formulas.
 
-Whether somebody knows something of a few variables is decided by the values that these have together with what it
-sees. Where a formula asks many such things of one agent, the reachable states are projected once to all they are about;
-among a hundred dining cryptographers that leaves hundreds of nodes of tens of thousands.
+Whether an agent knows a condition over a few variables depends on these variables and on its local state alone. If a
+formula contains several such subformulas for one agent, the reachable states are projected once to all their variables.
+For a hundred dining cryptographers the projection has hundreds of nodes instead of tens of thousands.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Least fixpoints over steps: what can be reached from a set, and what can reach one.
+"""Reachability: forward and backward fixpoints over partitioned steps with chaining (saturation by groups).
 
-Steps are grouped by what they have to do with each other; each group is applied to its own fixpoint before the next,
-from the bottom of the variable order upwards, then downwards, and so on: what leads from one group to the next then
-goes all the way in one turn. A step is looked at again only when one that it depends on has changed the set: steps
-that write nothing the other reads or writes can be taken in either order, so a set that is closed under one of them
-stays so. Going backwards that holds of reachable states, where no limit of the search is about what is written.
+Steps are grouped by the agents they belong to. Each group is iterated to its own fixpoint before the next group, from
+the bottom of the variable order upwards, then downwards, and so on: effects propagate through all groups in one turn.
+
+Invariant: the set is closed under every step that is not pending. After a step has enlarged the set, exactly the steps
+that depend on it become pending. Steps are independent if neither writes what the other reads or writes; they can be
+taken in either order, so a set that is closed under one remains closed. Backwards this holds for reachable states, if
+the limits of the search read none of the variables written.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""A system as decision diagrams, under the variable order that wins a race of the candidates.
+"""Choice of the variable order by trial: reachability is computed under each candidate within a budget.
 
-A prediction from cut widths ranks candidate orders well where steps are local, and badly where many steps share a
-resource. So the candidates are tried: reachability is computed under each in turn, and the first under which no set on
-the way has more nodes than a budget wins. The budget is a multiple of the bits of a state, for under a good order most
-sets take about as many nodes. Where no candidate wins, the budget grows; in the end the prediction decides.
-Sizes of sets are counted, never seconds: the same system gets the same order on every machine. The winner's reachable
-states are not computed again.
+Predictions from cut widths rank candidate orders well where steps are local, and badly where many steps share a
+resource. Reachability is therefore computed under each candidate in turn. The first candidate whose sets all stay
+within a budget of nodes wins. The budget is a multiple of the number of bits of a state, since under a good order most
+sets have about as many nodes. If no candidate wins, the budget grows; in the end the prediction decides. Nodes are
+counted and not seconds, so the order is the same on every machine. The winner's reachable states are kept.
 
 Reference: Malik, Wang, Brayton and Sangiovanni-Vincentelli, "Logic verification using binary decision diagrams in a
 logic synthesis environment", 1988 (orders by trial).

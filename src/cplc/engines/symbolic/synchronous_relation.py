@@ -1,15 +1,15 @@
-"""Rounds of a synchronous system as one operation on sets of states: a relation in pieces.
+"""Partitioned transition relation of a synchronous system: images and preimages of one round.
 
-Each piece relates the state before a round, what players choose in it, and the state after it, in a second row of
-bits for what rules write; what no rule writes needs none. Choices are as simple as the system lets them be:
+Each part relates the state before a round, the choices of players, and the state after it, which has a second row of
+bits for the variables that rules write. Choices are encoded as simply as the system allows:
 
-* actions that no condition tells from one another are one, and a player with one such class has no choice;
-* where a player's classes exclude each other, what it chooses is a function of the state and needs no bits;
-* the bits of other choices are in no set of states. They are quantified away while the pieces are put together, or in
-  the course of an image where that would make a piece too large.
+* actions that no condition distinguishes form one class; a player with one class has no choice;
+* if the classes of a player exclude each other, its choice is a function of the state and needs no bits;
+* the bits of other choices occur in no set of states. They are quantified away when parts are conjoined, or during an
+  image where a part would become too large otherwise.
 
-Pieces that stand together in the order become one as long as it stays small. In an image a variable is quantified away
-once no piece after it speaks of it.
+Adjacent parts are conjoined into clusters as long as these stay small. In an image a variable is quantified away after
+the last cluster that depends on it.
 
 References: Burch, Clarke and Long, "Symbolic model checking with partitioned transition relations", 1991; Ranjan, Aziz,
 Brayton, Plessier and Pixley, "Efficient BDD algorithms for FSM synthesis and verification", 1995.

@@ -1,22 +1,23 @@
-"""Any path formula on fair runs: a tableau of promises and memories beside the state, in the same diagrams.
+"""Symbolic LTL tableau: the product of the system with the closure of a path formula, past operators included.
 
-A product state is a state of the system with one bit for every formula that is promised of the next position, one for
-every formula remembered of the position before, and one for every set of steps that says whether the next step is one
-of them. What a position satisfies is then a condition on the product state alone:
+A product state is a state of the system with one bit for every formula promised for the next position, one for every
+formula remembered from the previous position, and one for every set of steps that tells whether the next step is in it.
+The formulas that a position satisfies are conditions on the product state:
 
-* ``f U g``: g here, or f here and ``f U g`` promised; the like for ``X``, ``F``, ``G`` and ``R``;
-* ``f S g``: g here, or f here and ``f S g`` remembered; the like for ``Y``, ``O`` and ``H``;
-* ``F<=k f``: f here, or ``F<=j f`` promised for some j < k, as a number j: the least one says it all. Dually the
-  greatest for ``G<=k``.
+* ``f U g``: g here, or f here and ``f U g`` promised; likewise for ``X``, ``F``, ``G`` and ``R``;
+* ``f S g``: g here, or f here and ``f S g`` remembered; likewise for ``Y``, ``O`` and ``H``;
+* ``F<=k f``: f here, or ``F<=j f`` promised for some j < k, encoded as the least such number j. Dually the greatest one
+  for ``G<=k``.
 
-The next position must satisfy what is promised. It need not have been promised all that it satisfies: formulas are
-free of negation but for states and steps, so promising less is always allowed, and what a position satisfies by its
-promises does hold of the run if the promise of an until is not there for ever while what it waits for never comes.
-Conversely a run together with the promises that come true on it is a run of the product.
+Promises must be fulfilled at the next position. Promising less than what will hold is allowed, since formulas are free
+of negation but for states and steps.
 
-What leads into a set T of product states needs no relation between states of the system: first the positions whose
-promises T keeps, ``exists(then. T[now := then] & (promised -> satisfied[now := then]))``, which speaks of the new
-state alone; of these the steps' own predecessors; and then what is remembered there is what was satisfied before.
+Claim: if no until is promised forever without its right side ever holding, every formula satisfied by the promises of a
+position holds on the run. Conversely, a run with exactly the promises that hold on it is a run of the product.
+
+The preimage of a set T of product states needs no relation between states of the system: first the positions whose
+promises T fulfils, ``exists(then. T[now := then] & (promised -> satisfied[now := then]))``, which depends on the new
+state alone; then the preimages of the steps; then the remembered formulas are replaced by those satisfied before.
 
 References: Lichtenstein and Pnueli, "Checking that finite state concurrent programs satisfy their linear
 specification", 1985; Clarke, Grumberg and Hamaguchi, "Another look at LTL model checking", 1997; Kesten, Pnueli and

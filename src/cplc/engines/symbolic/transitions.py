@@ -1,9 +1,9 @@
-"""Steps as operations on sets of states, without a transition relation where that is possible.
+"""Image and preimage of single steps, without a transition relation where possible.
 
-A step is split into ground variants: a condition, and constants that are written where it holds. Then the states
-before are a cofactor, ``condition & exists(written, set & constants)``, and the states after are
-``exists(written, set & condition) & constants``. A variable that keeps its value in a variant is not written there.
-A step with too many variants writes its variables through one relation each, over a second row of bits.
+A step is split into ground variants: a condition, and constants that are assigned where it holds. The preimage of a set
+is then ``condition & exists(written, set & constants)``, and the image ``exists(written, set & condition) &
+constants``. A variable that keeps its value in a variant is not written by it. A step with too many variants has one
+relation for each variable that it writes, over a second row of bits.
 """
 
 from __future__ import annotations

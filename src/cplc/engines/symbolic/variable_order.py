@@ -1,19 +1,19 @@
-"""A static order of the variables for decision diagrams, read off who is read and written together.
+"""Static variable orders for decision diagrams: reverse Cuthill-McKee and FORCE on the dependency hypergraph.
 
-The hypergraph has one edge for each step (what it reads and writes) and one for each pair of copies of a shared
-variable; in a synchronous system, where choices are among its vertices, one for each change of a rule and one for each
-choice. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
-neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE
-from several starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs
-go to the bottom. Equal parts (the instances of a family) are laid out once.
+The hypergraph has one edge for each step (the variables it reads and writes) and one for each pair of copies of a
+shared variable. In a synchronous system choices are vertices too, and each change of a rule and each choice has an
+edge. Steps that touch many more variables than the median, and variables of very high degree (hubs), do not indicate
+locality and are set aside. Each connected part of the remainder is laid out by reverse Cuthill-McKee and FORCE from
+several starts, the declared order among them; the layout with the least sum of squared cut widths wins. Hubs go to the
+bottom. Isomorphic parts (the instances of a family) are laid out once.
 
-How many more is many, and whether copies (of a shared variable, or the views of one commitment) had better count as
-one, differs from protocol to protocol: among agents round a table a wide step says who is next to whom, where one asks
-all the others it says nothing. Nor is it clear whether sends that wait for the same channel are neighbours: a channel
-holds one message, so the guard of each send reads every other message of its direction. Of unrelated exchanges between
-two roles that makes one knot; so steps are read with these channel conjuncts and without. Every reading yields a
-candidate order. The candidates are ranked by the sum of squared cut widths over the whole hypergraph, with the edges
-that were set aside, the best of each reading first; `cplc.engines.symbolic.representation` lets them race.
+The best width limit differs from protocol to protocol, and so does whether copies (of a shared variable, or the views
+of one commitment) should be laid out as one block. Among agents round a table a wide step indicates neighbours; a step
+in which one agent asks all others does not. Sends over one channel are a similar case: a channel holds one message, so
+the guard of each send reads every other message of its direction, which connects unrelated exchanges between two roles.
+Steps are therefore read both with and without these channel conjuncts. Each reading yields a candidate order.
+Candidates are ranked by the sum of squared cut widths over the whole hypergraph, the best of each reading first;
+`cplc.engines.symbolic.representation` chooses among them by trial.
 
 References: Cuthill and McKee 1969; Aloul, Markov and Sakallah, "FORCE: a fast and easy-to-implement variable-ordering
 heuristic", 2003.
