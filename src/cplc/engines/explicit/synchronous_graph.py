@@ -352,7 +352,7 @@ def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
 
 
 def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> bytes:
-    """Return the states with a successor (with ``back``: a predecessor) in the goal by a round of the formula's kind."""
+    """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
     agree = agreeing(graph.packing, formula.same)
     ahead = _after_action(graph, system, formula.choice) if formula.choice else graph.after
     result = bytearray(len(goal))
