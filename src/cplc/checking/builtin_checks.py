@@ -321,7 +321,7 @@ def _fulfillable(system: System, _: Debts) -> _CheckParts:
 
 
 def _resolvable(system: System, _: Debts) -> _CheckParts:
-    meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
+    meaning = "a state is reached from which some commitment stays open forever, whatever is done"
     return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),))
 
 
@@ -354,7 +354,7 @@ def _robust(system: System, _: Debts) -> _CheckParts:
         tuple(
             (
                 _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
-                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open for ever",
+                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open forever",
             )
             for commitment in system.commitments
         )
