@@ -2,8 +2,8 @@
 
 In the relaxation a fact that was achieved once holds forever. Facts that a goal lacks are traced back to the steps
 that achieve them and to the facts that these steps lack in turn; costs then propagate forward ("Planning as heuristic
-search", Artificial Intelligence 129). Only facts that matter to the goal are considered. A wrong estimate slows a search
-down but never changes its result.
+search", Artificial Intelligence 129). Only facts that matter to the goal are considered. A wrong estimate
+slows a search down but never changes its result.
 """
 
 from __future__ import annotations
