@@ -1,4 +1,4 @@
-"""``cplc draw``: pictures of a protocol or of a run."""
+"""``cplc draw``: drawings of a protocol or of a run."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) 
 
 
 def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
-    """Return the run, if the protocol can take it: what it cannot do is not drawn as if it could."""
+    """Return the run replayed in the protocol; refuse one that does not fit."""
     from cplc.run_replay import replay_recorded
 
     system, again = replay_recorded(compilation, recorded)
@@ -180,7 +180,7 @@ def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
 
 
 def _named(name: str | None, what: str, candidates: Iterable[str]) -> str:
-    """Return what is meant: the only one there is, one of this name, or the first of this family."""
+    """Return the only candidate, the one of this name, or the first member of this family."""
     names = list(candidates)
     if name is None and len(names) == 1:
         return names[0]
