@@ -1,4 +1,4 @@
-"""The page of the manual that says how fast it is, made of the figures."""
+"""The manual's page of performance benchmarks, generated from the figures."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from benchmarks.families import FAMILIES, KINDS, Family
 from benchmarks.points import Point
 
 _BEFORE = """\
-# How fast it is
+# Performance benchmarks
 
-`make bench` measures `cplc` and, on the same questions in the same run, those of MCMAS, NuSMV and the NuSMV that was
-extended with ARCTL whose programs `CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name, and Storm where its package
-for Python is installed. Seconds are those of a processor. Of those of `cplc`, {start} or more are for starting Python
-and reading the protocol, and it finds the run that shows why; the peers read what `cplc export` has written before.
+`make bench` measures `cplc`, MCMAS, NuSMV, NuSMV with ARCTL and Storm on the same questions in the same run.
+`CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name the programs of the peers; Storm takes part where its package for
+Python is installed. Times are seconds of processor time. Those of `cplc` include {start} or more for starting Python
+and reading the protocol, and the search for the counterexample or witness; the peers read a file that `cplc export` has
+written before.
 
-Whoever writes a model by hand for one of the peers may do better than that, by leaving out what a question does not
-need, for example; `cplc` leaves it out by itself. MCMAS orders its variables anew (`-o 3`), NuSMV runs with and without
-doing so, Storm state by state and with decision diagrams, and of two runs the faster one that answers counts. Storm has
-no fairness of its own for such questions: what is assumed stands in the formula, of which it makes an automaton.
+A model written by hand for one of the peers may be faster, for example by omitting what a question does not need;
+`cplc` omits it automatically. MCMAS reorders its variables (`-o 3`), NuSMV runs with and without reordering, Storm with
+its explicit and its symbolic engine, and the faster of two runs with an answer counts. Storm has no fairness for such
+questions: the assumptions are part of the formula, from which it builds an automaton.
 
-Below, each column says up to which n a tool answered within {limit:g} seconds, and how many times as long as `cplc` it
-took at the largest n that both answered; a dash stands where its language cannot ask the question. All verdicts agree,
-and probabilities to four places.
+Below, each column gives the largest n for which a tool answered within {limit:g} seconds, and how many times as long as
+`cplc` it took at the largest n that both answered; a dash stands where its language cannot express the question. All
+verdicts agree, and probabilities to four places.
 Measured on {date} with {system}, {processor}, Python {python}, version {version}.
 """
 

@@ -93,7 +93,7 @@ def _why(problem: Exception) -> str:
         case TooLarge():
             return str(problem)
         case MemoryError():
-            return "memory is used up"
+            return "memory is exhausted"
         case RecursionError():
             return "it is nested too deeply for a browser"
         case _:
@@ -151,10 +151,10 @@ def _answers(reading: Reading, asked: Sequence[BoundQuestion], engine: EngineNam
     for one in others:
         yield next(answers[suiting[id(one.question.system or one.system)]])
     if len(others) < len(asked):
-        from cplc.participant_analysis import Judge
+        from cplc.participant_analysis import ThresholdChecker
 
         assert isinstance(reading, Compilation)
-        yield from Judge(reading).answers(asked[len(others) :])
+        yield from ThresholdChecker(reading).answers(asked[len(others) :])
 
 
 def _engine_for(system: System) -> EngineName:

@@ -116,9 +116,9 @@ class Figures:
 # --- systems
 
 
-def set_of(engine: Engine[Any], found: Any, oracle: Naive) -> States:
+def set_of(engine: Engine[Any], engine_set: Any, oracle: Naive) -> States:
     """Return an engine's set as the oracle writes it."""
-    return frozenset(state for state in oracle.reachable if engine.contains(found, oracle.thaw(state)))
+    return frozenset(state for state in oracle.reachable if engine.contains(engine_set, oracle.thaw(state)))
 
 
 def answers(name: str, system: System, assuming: frozenset[str], oracle: Naive) -> Callable[[Formula], States]:
@@ -172,7 +172,7 @@ def reproducer(
     formula: Formula,
     assuming: frozenset[str],
     engine: str,
-    found: States,
+    difference: States,
     expected: States,
     oracle: Naive,
 ) -> str:
@@ -183,8 +183,8 @@ def reproducer(
 
     return "\n".join(
         [
-            f"{engine} finds besides: {shown(found - expected)}",
-            f"{engine} does not find: {shown(expected - found)}",
+            f"{engine} finds besides: {shown(difference - expected)}",
+            f"{engine} does not find: {shown(expected - difference)}",
             "from cplc.logic.expressions import *; from cplc.system import expr as e, formula as f",
             "from cplc.logic.formulas import *; from cplc.system.model import *; from cplc.system.synchronous import *",
             f"system = {_code(system)}",
@@ -231,7 +231,7 @@ def compare_protocol(
         return False
     properties = compilation.model.properties
     with figures.timed("lowering"):
-        asked = compilation.questions([declared.name for declared in properties])
+        questions = compilation.questions([declared.name for declared in properties])
     expected: dict[str, bool] = {}
     for declared in properties:
         with figures.timed("reference"):
@@ -240,7 +240,7 @@ def compare_protocol(
             )
     for engine in engines:
         with figures.timed(f"{engine} verify"):
-            results = list(compilation.verify(asked, engine))
+            results = list(compilation.verify(questions, engine))
         for declared, result in zip(properties, results, strict=True):
             if result.answer not in HOLDS:
                 figures.unknown[f"{engine} verify: {result.reason}"] += 1
@@ -272,8 +272,8 @@ def compare_model(text: str, engines: Collection[str], methods: Collection[Engin
     if len(oracle.rounds) > ROUNDS:
         return False
     try:
-        for asked in reading.questions():
-            compare_system(reading.system, asked.question.formula, frozenset(), engines, figures)
+        for question in reading.questions():
+            compare_system(reading.system, question.question.formula, frozenset(), engines, figures)
         for method in methods:
             with figures.timed(f"{method} verify"):
                 results = list(reading.verify(reading.questions(), method))
@@ -331,12 +331,12 @@ def run(compare: Callable[[st.DataObject], None], examples: int, number: int, fi
 
 
 def systems_compared(
-    figures: Figures, engines: Sequence[str], others: Sequence[str]
+    figures: Figures, engines: Sequence[str], optional_engines: Sequence[str]
 ) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
         system = data.draw(systems())
         formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
-        more = others if figures.pairs % RARELY == RARELY - 1 else ()
+        more = optional_engines if figures.pairs % RARELY == RARELY - 1 else ()
         compare_system(system, formula, assuming, [*engines, *more], figures)
 
     return compare
@@ -412,9 +412,9 @@ def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[
         text = f"{text}Formulae <{group}> {goal}; end Formulae"
         reading = IsplCompilation(Source("generated.ispl", text), strategies="uniform")
         if reading.ok and not reading.unverifiable and len(NaiveRounds(reading.system).rounds) <= GAME_STATES:
-            for asked in reading.questions():
-                if isinstance(asked.question.formula, Enforces):
-                    compare_game(reading.system, asked.question.formula, engines, figures)
+            for question in reading.questions():
+                if isinstance(question.question.formula, Enforces):
+                    compare_game(reading.system, question.question.formula, engines, figures)
 
     return compare
 
@@ -447,31 +447,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", choices=["systems", "protocols", "models", "games"])
     parser.add_argument("--formulas", type=int, default=FORMULAS, help="properties of each protocol")
     parser.add_argument("--commitments", action="store_true", help="properties about commitments only: C, Fu, SC, ...")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     figures = Figures()
     methods: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly")
-    named = [method for method in methods if any(name.startswith(method) for name in asked.engines)]
+    named = [method for method in methods if any(name.startswith(method) for name in options.engines)]
     batches = []
-    if asked.only in (None, "systems"):
-        others = [name for name in ENGINES if name not in asked.engines]
-        batches.append((systems_compared(figures, asked.engines, others), BATCH))
-        batches.append((games_compared(figures, asked.engines), BATCH // 5))
-    if asked.only in (None, "protocols"):
-        batches.append((protocols_compared(figures, named, asked.formulas, asked.commitments), BATCH // 10))
-    if asked.only in (None, "models"):
-        batches.append((models_compared(figures, asked.engines, named), BATCH // 10))
-    if asked.only == "games":
-        batches.append((games_compared(figures, asked.engines), BATCH))
-        batches.append((protocol_games_compared(figures, asked.engines), BATCH))
+    if options.only in (None, "systems"):
+        optional_engines = [name for name in ENGINES if name not in options.engines]
+        batches.append((systems_compared(figures, options.engines, optional_engines), BATCH))
+        batches.append((games_compared(figures, options.engines), BATCH // 5))
+    if options.only in (None, "protocols"):
+        batches.append((protocols_compared(figures, named, options.formulas, options.commitments), BATCH // 10))
+    if options.only in (None, "models"):
+        batches.append((models_compared(figures, options.engines, named), BATCH // 10))
+    if options.only == "games":
+        batches.append((games_compared(figures, options.engines), BATCH))
+        batches.append((protocol_games_compared(figures, options.engines), BATCH))
         batches.append((strategic_protocols_compared(figures, named), BATCH))
-        batches.append((round_games_compared(figures, asked.engines), BATCH))
-    number, begin = asked.seed * 1_000_003, perf_counter()
-    while figures.pairs < asked.pairs:
+        batches.append((round_games_compared(figures, options.engines), BATCH))
+    number, begin = options.seed * 1_000_003, perf_counter()
+    while figures.pairs < options.pairs:
         for compare, examples in batches:
             run(compare, examples, number, figures)
             number += 1
         spent, wrong = perf_counter() - begin, len(figures.disagreements)
-        sys.stderr.write(f"\r{figures.pairs}/{asked.pairs} pairs, {spent:.0f} s, {wrong} disagreements ")
+        sys.stderr.write(f"\r{figures.pairs}/{options.pairs} pairs, {spent:.0f} s, {wrong} disagreements ")
         sys.stderr.flush()
     sys.stderr.write("\n")
     sys.stdout.write("\n".join(figures.lines()) + "\n")

@@ -31,11 +31,11 @@ def promises(name: str, ends: Sequence[tuple[Expr, Expr]]) -> Channel:
     return Channel(name, debtors, disj(debtors), caught_up)
 
 
-def offering(name: str, ends: Sequence[tuple[Expr, Expr]], others: Sequence[tuple[Expr, Expr]]) -> Offering:
+def offering(name: str, ends: Sequence[tuple[Expr, Expr]], other_ends: Sequence[tuple[Expr, Expr]]) -> Offering:
     """Return the channel of these promises, with conditions that say offered and ended where one is not promised."""
     offers = tuple(
         Offer(f"{name}{number}", conj((negate(debtor), offered)), debtor, creditor, _closed(debtor, offered, ended))
-        for number, ((debtor, creditor), (offered, ended)) in enumerate(zip(ends, others, strict=True))
+        for number, ((debtor, creditor), (offered, ended)) in enumerate(zip(ends, other_ends, strict=True))
     )
     return Offering(promises(name, ends), offers)
 

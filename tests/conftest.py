@@ -71,7 +71,7 @@ def _left(since: float = 0.0) -> list[str]:
         from tests.processes import descendants, end
     except ImportError:  # nothing can be seen without it
         return []
-    told = []
+    complaints = []
     for process in descendants(os.getpid()):
         try:
             command = " ".join(process.cmdline())
@@ -79,9 +79,9 @@ def _left(since: float = 0.0) -> list[str]:
                 continue
         except psutil.Error:
             continue
-        told.append(f"{process.pid}: {command}")
+        complaints.append(f"{process.pid}: {command}")
         end([process])
-    return told
+    return complaints
 
 
 @pytest.hookimpl(wrapper=True)

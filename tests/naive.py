@@ -95,15 +95,15 @@ class Naive:
     @cached_property
     def edges(self) -> dict[Frozen, frozenset[tuple[int, Frozen]]]:
         """The steps out of every reachable state; the idle step is not among them."""
-        known: dict[Frozen, frozenset[tuple[int, Frozen]]] = {}
+        edges_of: dict[Frozen, frozenset[tuple[int, Frozen]]] = {}
         new = set(self.initial)
         while new:
             state = new.pop()
-            known[state] = frozenset(
+            edges_of[state] = frozenset(
                 (step, target) for step in range(len(self.system.steps)) for target in self.taken(state, step)
             )
-            new |= {target for _, target in known[state]} - known.keys()
-        return known
+            new |= {target for _, target in edges_of[state]} - edges_of.keys()
+        return edges_of
 
     @cached_property
     def reachable(self) -> States:
@@ -216,9 +216,10 @@ class Naive:
             case f.Knows("together", agents, operand):
                 return self._known(agents, states(operand))
             case f.Knows(_, agents, operand):
-                known = states(operand)
+                operand_states = states(operand)
                 return _greatest(
-                    everywhere, lambda z: everywhere.intersection(*(self._known((a,), known & z) for a in agents))
+                    everywhere,
+                    lambda z: everywhere.intersection(*(self._known((a,), operand_states & z) for a in agents)),
                 )
             case _:
                 raise AssertionError(f"said of a path, not of a state: {formula}")
@@ -239,16 +240,16 @@ class Naive:
             found = weak(offering, counted=counted)
             return frozenset(state for state in found if self._led_to(offering, state, counted) & p)
 
-        kept = self.where(channel.promises.bound) & self.where(channel.promises.caught_up)
+        bound_states = self.where(channel.promises.bound) & self.where(channel.promises.caught_up)
         match formula.operation:
             case "WCC":
                 return weak(channel)
             case "SCC":
                 return strong(channel)
             case "FuW":
-                return kept & weak(channel) & q
+                return bound_states & weak(channel) & q
             case "FuS":
-                return kept & strong(channel) & p
+                return bound_states & strong(channel) & p
             case _:
                 ended = frozenset[Frozen]().union(*(self.where(offer.ended) for offer in channel.offers))
                 found = (ended & strong(channel, counted=True)) - strong(channel) - p
@@ -264,34 +265,34 @@ class Naive:
 
     def _led_to(self, offering: f.Offering, state: Frozen, counted: bool) -> States:
         """Return the states in which what is promised here is kept, and what is offered here is offered or kept."""
-        found = self.where(offering.promises.caught_up)
+        states = self.where(offering.promises.caught_up)
         offered = [offer for offer in offering.offers if self._is_offered(offer, state, counted)]
         for offer in offered:
-            found &= self.where(offer.offered) | self.where(offer.kept)
+            states &= self.where(offer.offered) | self.where(offer.kept)
         for promised in offering.promises.promised:
             if all(promised != offer.promised for offer in offered):
-                there = self.where(promised)
-                found &= there if state in there else frozenset(self.reachable) - there
-        return found
+                promised_states = self.where(promised)
+                states &= promised_states if state in promised_states else frozenset(self.reachable) - promised_states
+        return states
 
     def _socially_commits(
         self, bindings: tuple[f.Binding, ...], operand: Formula, trigger: Formula | None, assuming: frozenset[str]
     ) -> States:
         """Sort the states by what binds there: then what a run has to keep is the same for all of one sort."""
         places = [self.satisfying(one.where, assuming) for one in bindings]
-        found: set[Frozen] = set()
+        committed: set[Frozen] = set()
         for pattern in product((False, True), repeat=len(bindings)):
             here = {state for state in self.reachable if [state in place for place in places] == list(pattern)}
             if not here or not any(pattern):
                 continue
-            kept = [one.keeping for one, binds in zip(bindings, pattern, strict=True) if binds]
-            kept += [] if trigger is None else [f.Finally(trigger)]
+            contents = [one.keeping for one, binds in zip(bindings, pattern, strict=True) if binds]
+            contents += [] if trigger is None else [f.Finally(trigger)]
 
             def some_run(*parts: Formula) -> States:
                 return self.by_tableau(OnPaths("E", f.And(parts)), assuming)
 
-            found |= here & some_run(*kept) - some_run(*kept, f.Not(operand))
-        return frozenset(found)
+            committed |= here & some_run(*contents) - some_run(*contents, f.Not(operand))
+        return frozenset(committed)
 
     def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
         def states(operand: Formula) -> States:
@@ -310,10 +311,10 @@ class Naive:
             case f.Globally(operand, int(bound)):
                 # What holds for so many steps: the last of them begins a fair run.
                 keep = states(operand)
-                found = keep & fair
+                fixpoint = keep & fair
                 for _ in range(bound):
-                    found = keep & self._before(found)
-                return found
+                    fixpoint = keep & self._before(fixpoint)
+                return fixpoint
             case f.Until(left, right) if path.bound is None:
                 return self._reaching(states(left), states(right) & fair)
             case f.Until(left, right, int(bound)):
@@ -361,10 +362,10 @@ class Naive:
             case f.Globally(operand) if path.bound is None:
                 return always_or(states(operand), frozenset())
             case f.Globally(operand, int(bound)):
-                found = self.reachable
+                satisfying_states = self.reachable
                 for _ in range(bound + 1):
-                    found = unfair | (states(operand) & self._bound_for(found, fair))
-                return found
+                    satisfying_states = unfair | (states(operand) & self._bound_for(satisfying_states, fair))
+                return satisfying_states
             case f.Until(left, right) if path.bound is None:
                 return always_or(states(left), states(right)) & eventually(states(right))
             case f.Until(left, right, int(bound)):
@@ -388,13 +389,15 @@ class Naive:
     def runs(self, assuming: frozenset[str], along: Taken | None = None) -> Runs[Frozen, int | None]:
         """Return the fair runs; with ``along`` those of the system that has these steps alone."""
         steps = self.system.steps
-        left = frozenset(n for n, step in enumerate(steps) if along is None or step.name in along.steps)
-        moves = {state: [(step, to) for step, to in edges if step in left] for state, edges in self.edges.items()}
+        remaining_steps = frozenset(n for n, step in enumerate(steps) if along is None or step.name in along.steps)
+        moves = {
+            state: [(step, to) for step, to in edges if step in remaining_steps] for state, edges in self.edges.items()
+        }
 
         def waits(served: frozenset[int]) -> States:
             return frozenset(state for state, edges in moves.items() if any(step in served for step, _ in edges))
 
-        constraints = [frozenset(justice.steps) & left for justice in self.system.constraints(assuming)]
+        constraints = [frozenset(justice.steps) & remaining_steps for justice in self.system.constraints(assuming)]
         return Runs(
             {state: [(None, state), *edges] for state, edges in moves.items()},
             [(waits(served), frozenset[int | None](served)) for served in constraints],
@@ -514,25 +517,25 @@ class Naive:
         here = self.thaw(state)
 
         def leads_to(other: Frozen) -> bool:
-            there = self.thaw(other)
+            target = self.thaw(other)
             return (
-                all(here[name] == there[name] for name in self.system.agent[debtor].local)
-                and all(here[at_debtor] == there[at_creditor] for at_debtor, at_creditor in shared)
-                and all(here[name] == there[name] for name in private)
+                all(here[name] == target[name] for name in self.system.agent[debtor].local)
+                and all(here[at_debtor] == target[at_creditor] for at_debtor, at_creditor in shared)
+                and all(here[name] == target[name] for name in private)
             )
 
         return frozenset(filter(leads_to, self.reachable))
 
 
 def _least(step: Callable[[States], States]) -> States:
-    found: States = frozenset()
-    while (more := step(found)) != found:
-        found = more
-    return found
+    fixpoint: States = frozenset()
+    while (more := step(fixpoint)) != fixpoint:
+        fixpoint = more
+    return fixpoint
 
 
 def _greatest(start: States, step: Callable[[States], States]) -> States:
-    found = start
-    while (fewer := found & step(found)) != found:
-        found = fewer
-    return found
+    fixpoint = start
+    while (fewer := fixpoint & step(fixpoint)) != fixpoint:
+        fixpoint = fewer
+    return fixpoint

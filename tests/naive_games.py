@@ -46,10 +46,10 @@ class Game(Generic[S]):
 
     def stays(self, keep: frozenset[S]) -> frozenset[S]:
         """Return where the coalition can stay in a set: others cannot lead out of it."""
-        found = keep
-        while (fewer := frozenset(state for state in found if self._others_lead(state) <= found)) != found:
-            found = fewer
-        return found
+        fixpoint = keep
+        while (fewer := frozenset(state for state in fixpoint if self._others_lead(state) <= fixpoint)) != fixpoint:
+            fixpoint = fewer
+        return fixpoint
 
     def is_next(self, goal: frozenset[S]) -> frozenset[S]:
         """Return where the goal is, and nobody else leads out of it."""
@@ -65,10 +65,12 @@ class Game(Generic[S]):
 
     def _pushed(self, push: frozenset[int], through: frozenset[S], won: frozenset[S]) -> frozenset[S]:
         """Return where these steps stay possible and lead to victory, unless others lead there before."""
-        found = frozenset(state for state in through if self._helps(state, push, won))
-        while (fewer := frozenset(state for state in found if self._others_lead(state) <= found | won)) != found:
-            found = fewer
-        return found
+        pushed_states = frozenset(state for state in through if self._helps(state, push, won))
+        while (
+            fewer := frozenset(state for state in pushed_states if self._others_lead(state) <= pushed_states | won)
+        ) != pushed_states:
+            pushed_states = fewer
+        return pushed_states
 
     def _helps(self, state: S, push: frozenset[int], won: frozenset[S]) -> bool:
         """Whether a step of the push is possible that leads to victory: one of their own, or all of the others'."""

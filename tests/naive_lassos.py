@@ -27,14 +27,14 @@ class Truth:
         return self.loop[(position - len(self.stem)) % len(self.loop)]
 
 
-def truth(formula: Formula, stem: int, loop: int, seen: Callable[[Formula, int], bool]) -> Truth:
+def truth(formula: Formula, stem: int, loop: int, atom_value: Callable[[Formula, int], bool]) -> Truth:
     """Return where the formula holds on a run whose positions repeat, given what is seen at each of them."""
 
     def tabulate(length: int, value: Callable[[int], bool]) -> Truth:
         return Truth(tuple(map(value, range(length))), tuple(map(value, range(length, length + loop))))
 
     def of(operand: Formula) -> Truth:
-        return truth(operand, stem, loop, seen)
+        return truth(operand, stem, loop, atom_value)
 
     def ahead(operands: list[Truth], value: Callable[[int, range], bool]) -> Truth:
         """Tabulate what depends on the future: all of it occurs within the stem and one round."""
@@ -49,7 +49,7 @@ def truth(formula: Formula, stem: int, loop: int, seen: Callable[[Formula, int],
         return any(right[m] and all(left[k] for k in range(n, m)) for m in positions)
 
     if f.is_state_formula(formula) or isinstance(formula, Taken):
-        return tabulate(stem, lambda n: seen(formula, n))
+        return tabulate(stem, lambda n: atom_value(formula, n))
     match formula:
         case f.Shorthand(operand):
             return of(operand)
@@ -106,9 +106,9 @@ def _within(start: int, bound: int | None, rest: range) -> range:
     return rest if bound is None else range(start, start + bound + 1)
 
 
-def holds(path: Formula, stem: int, loop: int, seen: Callable[[Formula, int], bool]) -> bool:
+def holds(path: Formula, stem: int, loop: int, atom_value: Callable[[Formula, int], bool]) -> bool:
     """Whether the path formula holds of the run: positions from ``stem`` on repeat after ``loop`` of them."""
-    return truth(path, stem, loop, seen)[0]
+    return truth(path, stem, loop, atom_value)[0]
 
 
 def lassos(length: int) -> Iterator[tuple[int, int]]:

@@ -74,10 +74,10 @@ def no(operand: Path) -> Path:
 
 
 def every(operands: Iterable[Path]) -> Path:
-    found: Path = ALWAYS_SO
+    conjunction: Path = ALWAYS_SO
     for operand in operands:
-        found = operand if found == ALWAYS_SO else Both(found, operand)
-    return found
+        conjunction = operand if conjunction == ALWAYS_SO else Both(conjunction, operand)
+    return conjunction
 
 
 def some(operands: Iterable[Path]) -> Path:
@@ -96,10 +96,10 @@ def until(left: Path, right: Path, bound: int | None = None) -> Path:
     """Return until; within so many steps it is so now, or so next within one step less."""
     if bound is None:
         return Until(left, right)
-    found = right
+    unfolded = right
     for _ in range(bound):
-        found = some((right, Both(left, Next(found))))
-    return found
+        unfolded = some((right, Both(left, Next(unfolded))))
+    return unfolded
 
 
 def eventually(operand: Path, bound: int | None = None) -> Path:
@@ -187,19 +187,19 @@ class _Tableau:
         self.at_first = (False,) * len(self._behind)
         self._known: dict[tuple[Bits, Bits], dict[Bits, list[_Position]]] = {}
 
-    def positions(self, seen: Bits, memory: Bits) -> dict[Bits, list[_Position]]:
+    def positions(self, letter: Bits, memory: Bits) -> dict[Bits, list[_Position]]:
         """Return the positions where this is seen and remembered, by what they deliver."""
-        if (seen, memory) not in self._known:
-            found: dict[Bits, list[_Position]] = {}
+        if (letter, memory) not in self._known:
+            positions_by_memory: dict[Bits, list[_Position]] = {}
             for promised in product((False, True), repeat=len(self._ahead)):
-                position = self._position(seen, memory, promised)
-                found.setdefault(position.delivered, []).append(position)
-            self._known[seen, memory] = found
-        return self._known[seen, memory]
+                position = self._position(letter, memory, promised)
+                positions_by_memory.setdefault(position.delivered, []).append(position)
+            self._known[letter, memory] = positions_by_memory
+        return self._known[letter, memory]
 
-    def _position(self, seen: Bits, memory: Bits, promised: Bits) -> _Position:
+    def _position(self, letter: Bits, memory: Bits, promised: Bits) -> _Position:
         given = {
-            **dict(zip(self._seen, seen, strict=True)),
+            **dict(zip(self._seen, letter, strict=True)),
             **dict(zip(self._ahead, promised, strict=True)),
             **dict(zip(self._behind, memory, strict=True)),
         }
@@ -266,7 +266,7 @@ class _Search(Generic[S, M]):
 
     @cached_property
     def _moves(self) -> dict[S, list[_Move[S]]]:
-        found: dict[S, list[_Move[S]]] = {}
+        moves_of: dict[S, list[_Move[S]]] = {}
         for state, moves in self.runs.moves.items():
             alike = {
                 (
@@ -279,8 +279,8 @@ class _Search(Generic[S, M]):
                 ): None
                 for move, target in moves
             }
-            found[state] = [_Move(*move) for move in alike]
-        return found
+            moves_of[state] = [_Move(*move) for move in alike]
+        return moves_of
 
     def _nodes(self, state: S, memory: Bits, promised: Bits | None) -> Iterator[_Node[S]]:
         """Yield the nodes at a state with this memory that deliver what was promised."""

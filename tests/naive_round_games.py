@@ -90,12 +90,12 @@ class NaiveRoundGame:
 
     def _sights(self) -> list[tuple[str, Frozen, list[str]]]:
         """Return each member with each of its local states and what it may do there."""
-        found = {
+        actions_by_view = {
             (player.choice, self.local(player, state)): self.allowed(player, state)
             for player in self.members
             for state in self.naive.rounds
         }
-        return [(choice, seen, actions) for (choice, seen), actions in found.items() if actions]
+        return [(choice, view, actions) for (choice, view), actions in actions_by_view.items() if actions]
 
     @property
     def strategies(self) -> int:
@@ -104,7 +104,7 @@ class NaiveRoundGame:
     def _strategies(self) -> Iterator[dict[tuple[str, Frozen], str]]:
         sights = self._sights()
         for actions in product(*(options for _, _, options in sights)):
-            yield {(choice, seen): action for (choice, seen, _), action in zip(sights, actions, strict=True)}
+            yield {(choice, view): action for (choice, view, _), action in zip(sights, actions, strict=True)}
 
     def winning_uniformly(self, goal: f.Path) -> States:
         won: States = frozenset()

@@ -31,32 +31,32 @@ class NaiveRounds(Naive):
     def after(self, state: Frozen, doing: Round) -> States:
         """Return where a round may lead, every player's rules by every choice of a change."""
         now = self.thaw(state)
-        seen = now | dict(zip(self.system.player, doing, strict=True))
+        valuation = now | dict(zip(self.system.player, doing, strict=True))
         ways = []
         for player in self.system.players:
             for rule in player.rules:
-                made = [change.updates for change in rule if evaluate(change.guard, seen)]
+                made = [change.updates for change in rule if evaluate(change.guard, valuation)]
                 ways.append(made or [()])
-        found: set[Frozen] = set()
+        successors: set[Frozen] = set()
         for way in product(*ways):
             then: dict[str, Value] = dict(now)
             then.update((name, evaluate(value, now)) for updates in way for name, value in updates)
             if all(then[variable.name] in variable.domain for variable in self.system.variables):
-                found.add(tuple(then[variable.name] for variable in self.system.variables))
-        return frozenset(found)
+                successors.add(tuple(then[variable.name] for variable in self.system.variables))
+        return frozenset(successors)
 
     @cached_property
     def rounds(self) -> dict[Frozen, frozenset[tuple[Round, Frozen]]]:
         """What may be done in each reachable state, and where it leads."""
-        known: dict[Frozen, frozenset[tuple[Round, Frozen]]] = {}
+        rounds_of: dict[Frozen, frozenset[tuple[Round, Frozen]]] = {}
         new = set(self.initial)
         while new:
             state = new.pop()
             now = self.thaw(state)
             allowed = [[one.name for one in p.actions if evaluate(one.allowed, now)] for p in self.system.players]
-            known[state] = frozenset((doing, to) for doing in product(*allowed) for to in self.after(state, doing))
-            new |= {to for _, to in known[state]} - known.keys()
-        return known
+            rounds_of[state] = frozenset((doing, to) for doing in product(*allowed) for to in self.after(state, doing))
+            new |= {to for _, to in rounds_of[state]} - rounds_of.keys()
+        return rounds_of
 
     @cached_property
     def reachable(self) -> States:
@@ -71,8 +71,8 @@ class NaiveRounds(Naive):
 
         def again(z: States) -> States:
             for goal in often:
-                there = _least(lambda y, z=z, goal=goal: before((goal & z) | y, z))  # type: ignore[misc]
-                z = z & there
+                fixpoint = _least(lambda y, z=z, goal=goal: before((goal & z) | y, z))  # type: ignore[misc]
+                z = z & fixpoint
             return z
 
         return _greatest(every, again)

@@ -18,10 +18,10 @@ _PATIENCE: Final = 60.0
 def descendants(process: int) -> list[psutil.Process]:
     """Return all processes below this one that have not ended."""
     try:
-        found = psutil.Process(process).children(recursive=True)
+        children = psutil.Process(process).children(recursive=True)
     except psutil.Error:
         return []
-    return [one for one in found if is_alive(one)]
+    return [one for one in children if is_alive(one)]
 
 
 def is_alive(process: psutil.Process) -> bool:

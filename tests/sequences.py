@@ -51,26 +51,26 @@ def tales() -> list[tuple[str, tuple[Path, ...]]]:
 
 def steps(pages: Sequence[Path]) -> list[Step]:
     """Return what is done on these pages, in order."""
-    found: list[Step] = []
+    collected: list[Step] = []
     for page in pages:
         for block in blocks(page):
             if block.language == "diff":
                 if "file" not in block.options:
                     raise block.refuse("a change names its file, `file=NAME`")
-                found.append(Change(block))
+                collected.append(Change(block))
             elif "file" in block.options:
-                found.append(Put(block))
+                collected.append(Put(block))
             elif block.language == "console":
-                found.append(ConsoleTest(block.heading, block, {}, commands(block)))
+                collected.append(ConsoleTest(block.heading, block, {}, commands(block)))
             elif block.language in ("cpl", "ispl"):
                 raise block.refuse("what a page told in order shows is a file, `file=NAME`")
-    return found
+    return collected
 
 
-def play(told: Sequence[Step], directory: Path, *, update: bool = False) -> None:
+def play(script: Sequence[Step], directory: Path, *, update: bool = False) -> None:
     """Do what is told in the directory; fail unless what comes is what the pages say, or rewrite them."""
     with _reader():
-        for step in told:
+        for step in script:
             _do(step, directory, update)
 
 
@@ -78,10 +78,10 @@ def play(told: Sequence[Step], directory: Path, *, update: bool = False) -> None
 def _reader() -> Iterator[None]:
     """See what a reader sees: no settings, but verdicts of earlier commands that are kept, which is said of them."""
     own = [name for name in os.environ if name == "CI" or name.startswith("CPLC_")]
-    with tempfile.TemporaryDirectory() as kept, mock.patch.dict(os.environ):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ):
         for name in own:
             del os.environ[name]
-        os.environ["CPLC_CACHE_DIR"] = kept
+        os.environ["CPLC_CACHE_DIR"] = folder
         yield
 
 

@@ -115,8 +115,10 @@ def _send(
 def _receipt(draw: DrawFn, number: int, message: tuple[str, str, str, str], variables: Sequence[Variable]) -> Step:
     """The receipt of what is in flight, with an effect on the receiver or on what nobody sees."""
     _, receiver, sent, received = message
-    others = [variable for variable in variables if variable.owner in {receiver, "Env"} and variable.name != received]
-    effects = draw(st.lists(st.sampled_from(others), max_size=1)) if others else []
+    other_variables = [
+        variable for variable in variables if variable.owner in {receiver, "Env"} and variable.name != received
+    ]
+    effects = draw(st.lists(st.sampled_from(other_variables), max_size=1)) if other_variables else []
     updates = [(variable.name, draw(values_for(variable, variables))) for variable in effects]
     guard = e.negate(e.equal(e.Read(sent), e.Read(received)))
     received_now = (received, e.Read(sent))
@@ -154,14 +156,14 @@ def _simple_guards(shapes: Shapes) -> SearchStrategy[Expr]:
 
 def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step]) -> tuple[Justice, ...]:
     """Constraints on most of the steps, now and then on two of them together."""
-    found: list[Justice] = []
+    conditions: list[Justice] = []
     for number, step in enumerate(steps):
         roles = (None, None, step.actor) if step.actor in agents else (None,)
         if draw(st.sampled_from((True, True, False))):
             joined = draw(st.sampled_from(((number,), (number,), (number, len(steps) - 1 - number))))
             positions = tuple(dict.fromkeys(joined))
-            found.append(Justice(f"j{number}", positions, draw(st.sampled_from(roles))))
-    return tuple(found)
+            conditions.append(Justice(f"j{number}", positions, draw(st.sampled_from(roles))))
+    return tuple(conditions)
 
 
 def _just(steps: Sequence[Step]) -> tuple[Justice, ...]:
@@ -323,11 +325,11 @@ def some_channels(system: System) -> tuple[f.Channel, ...]:
     last: list[Expr] = [e.Equal(e.Read(name), e.Const(domain[-1])) for name, domain in values]
     first, *rest = last or [e.TRUE]
     second = e.disj((first, rest[-1])) if rest else first
-    kept = [e.conj((first, e.Equal(e.Read(name), e.Const(domain[0])))) for name, domain in values[-1:]] or [first]
+    conditions = [e.conj((first, e.Equal(e.Read(name), e.Const(domain[0])))) for name, domain in values[-1:]] or [first]
     return (
         *(between(system, *pair) for pair in directed),
-        promises("one", [(first, kept[0])]),
-        promises("two", [(first, kept[0]), (second, e.conj((second, *rest[:1])))]),
+        promises("one", [(first, conditions[0])]),
+        promises("two", [(first, conditions[0]), (second, e.conj((second, *rest[:1])))]),
     )
 
 

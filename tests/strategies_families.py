@@ -55,7 +55,9 @@ def threshold_families(draw: st.DrawFn, greatest: int = 7, greatest_async: int =
     ]
     if is_late:
         questions, live = [questions[number] for number in (0, 1, 4, 5, 6, 7, 8, 10)], live[:2]
-    asked = draw(st.lists(st.sampled_from([*(f": {one}" for one in questions), *live]), min_size=1, max_size=2))
+    drawn_questions = draw(
+        st.lists(st.sampled_from([*(f": {one}" for one in questions), *live]), min_size=1, max_size=2)
+    )
     checks = draw(st.sampled_from(["", "", "  check deadlock_free, sound, live"]))
     expected = draw(st.sampled_from(["", "", " expect fails"]))
     return "\n".join(
@@ -69,7 +71,7 @@ def threshold_families(draw: st.DrawFn, greatest: int = 7, greatest_async: int =
             f"    Hub -> c : ship  after ask  {ship}",
             *third,
             "  }",
-            *(f"  property p{number}{text}{expected}" for number, text in enumerate(asked)),
+            *(f"  property p{number}{text}{expected}" for number, text in enumerate(drawn_questions)),
             checks,
             "}",
             "",

@@ -82,17 +82,17 @@ def _conditional(draw: st.DrawFn, plan: Plan, inner: st.SearchStrategy[str]) -> 
     modality = draw(st.sampled_from(["WCC", "WCC", "SCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]))
     between = draw(st.sampled_from([f"{debtor} -> {creditor}", one]))
     if modality in ("DeS", "AsS"):
-        others = []
+        other_parts = []
         for declared in plan.commitments:
             for instance in instances(declared):
                 first, second = ends(declared, instance)
                 moved, stays = (first, second) if modality == "DeS" else (second, first)
-                was, kept = (debtor, creditor) if modality == "DeS" else (creditor, debtor)
-                if stays == kept and moved not in (was, kept):
-                    others.append(instance if between == one else moved)
-        if not others:
+                was, remaining_party = (debtor, creditor) if modality == "DeS" else (creditor, debtor)
+                if stays == remaining_party and moved not in (was, remaining_party):
+                    other_parts.append(instance if between == one else moved)
+        if not other_parts:
             return f"SCC({between}, {draw(inner)}, {draw(inner)})"
-        between = f"{between}, {draw(st.sampled_from(others))}"
+        between = f"{between}, {draw(st.sampled_from(other_parts))}"
     return f"{modality}({between}, {draw(inner)}, {draw(inner)})"
 
 

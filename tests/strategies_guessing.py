@@ -31,8 +31,8 @@ def guessing_games(draw: DrawFn) -> System:
     steps += [_send(draw, "A", n) for n in range(draw(st.sampled_from((2, 1, 3))))]
     steps += [_send(draw, "B", n) for n in range(draw(st.integers(0, 2)))]
     if draw(st.booleans()):
-        told = Ite(Equal(Read("hidden"), Const(1)), Const(1), Const(0))
-        steps.append(Step("told", "receive", "A", "told", (), draw(_guards("A")), ((_NOTES["A"].name, told),)))
+        revealed = Ite(Equal(Read("hidden"), Const(1)), Const(1), Const(0))
+        steps.append(Step("told", "receive", "A", "told", (), draw(_guards("A")), ((_NOTES["A"].name, revealed),)))
     hidden = replace(_HIDDEN, initial=draw(st.sampled_from(_HIDDEN_AT_FIRST)))
     notes = [replace(note, initial=draw(st.sampled_from(((0,), (0,), (0, 1))))) for note in _NOTES.values()]
     return System(
@@ -51,8 +51,8 @@ def guessing_games(draw: DrawFn) -> System:
 
 def _change(draw: DrawFn, number: int) -> Step:
     kind: StepKind = draw(st.sampled_from(("restart", "tick")))
-    known: SearchStrategy[Expr] = comparisons_over([_HIDDEN, *_NOTES.values()])
-    guard = e.conj((draw(st.just(Equal(Read("hidden"), Const(0))) | known), _OPEN))
+    comparisons: SearchStrategy[Expr] = comparisons_over([_HIDDEN, *_NOTES.values()])
+    guard = e.conj((draw(st.just(Equal(Read("hidden"), Const(0))) | comparisons), _OPEN))
     value = draw(st.sampled_from((number % 2 + 1, number % 2 + 1, 0, 1, 2)))
     return Step(f"change {number}", kind, "Env", "", (), guard, (("hidden", Const(value)),))
 

@@ -86,7 +86,7 @@ def _over(inner: st.SearchStrategy[ast.Formula]) -> st.SearchStrategy[ast.Formul
 
 def formulas() -> st.SearchStrategy[ast.Formula]:
     props = st.builds(ast.Prop, names, span=_somewhere)
-    coloured = st.builds(ast.Coloured, _agents, st.sampled_from(get_args(ast.Colour)), span=_somewhere)
+    coloured = st.builds(ast.ColourAtom, _agents, st.sampled_from(get_args(ast.Colour)), span=_somewhere)
     return st.recursive(cast("st.SearchStrategy[ast.Formula]", props | coloured), _over, max_leaves=8)
 
 
@@ -111,7 +111,7 @@ _others = st.builds(ast.ProtocolLine, st.none(), _full_sets, span=_somewhere)
 def _agent(draw: st.DrawFn, *, environment: bool) -> ast.Agent:
     least = 0 if environment else 1
     lines = draw(st.lists(_protocol_lines, max_size=2))
-    others = draw(st.lists(_others, min_size=least if not lines else 0, max_size=1))
+    other_lines = draw(st.lists(_others, min_size=least if not lines else 0, max_size=1))
     return ast.Agent(
         _environment if environment else draw(names),
         tuple(draw(st.lists(_variables, max_size=2))) if environment else (),
@@ -119,7 +119,7 @@ def _agent(draw: st.DrawFn, *, environment: bool) -> ast.Agent:
         tuple(draw(st.lists(_variables, min_size=least, max_size=2))),
         draw(st.none() | conditions()),
         draw(_sets if environment else _full_sets),
-        (*lines, *others),
+        (*lines, *other_lines),
         tuple(draw(st.lists(_evolution_lines, min_size=least, max_size=2))),
         span=NOWHERE,
     )

@@ -140,15 +140,15 @@ class Writer:
     # --- atoms: what draws one when it is wanted
 
     def message_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[Atom]:
-        found: list[Atom] = []
+        atoms: list[Atom] = []
         for message in self.plan.messages:
             if not self.visible(message, path, eye):
                 continue
             name = partial(self.reference, message, path)
-            found += [name, name, *(partial(self.payload_atom, name, parameter) for parameter in message.parameters)]
+            atoms += [name, name, *(partial(self.payload_atom, name, parameter) for parameter in message.parameters)]
             if len(message.path) == 1 and message.path[0].over_roles and not path:
-                found.append(partial(self.of_all, message.name))
-        return found
+                atoms.append(partial(self.of_all, message.name))
+        return atoms
 
     def of_all(self, message: str) -> str:
         return f"({self.pick(('exists', 'forall'))} q in {self.plan.family}: {message}[q])"

@@ -108,8 +108,8 @@ def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> No
         elif number == 1 and handings and draw(st.booleans()):
             operation = draw(st.sampled_from(handings))
             sender = main.first if operation in _operations(plan, Message("", path, *pair)) else main.second
-            told = draw(st.sampled_from([role for role in plan.roles(path) if role != sender]))
-            pair, clauses = (sender, told), (f"means {operation}",)
+            receiver = draw(st.sampled_from([role for role in plan.roles(path) if role != sender]))
+            pair, clauses = (sender, receiver), (f"means {operation}",)
         elif one_in(draw, 4):
             path = draw(st.sampled_from(places))
             first, second = draw(st.permutations((*plan.roles(path), *(() if path else plan.instances()))))[:2]
@@ -145,13 +145,15 @@ def _conditions(plan: Plan, writer: Writer) -> None:
     for position, commitment in enumerate(plan.commitments):
         names = [m.name for m in plan.messages[1:] if m.path == commitment.path]
         near: list[Atom] = [partial(str, name) for name in names * 2]
-        others = writer.message_atoms(commitment.path, None) + writer.fact_atoms(commitment.path, None)
-        others += writer.variable_atoms(commitment.path, None)
-        about_runs = _content(writer, names, near + others) if one_in(draw, 4) else None
+        other_atoms = writer.message_atoms(commitment.path, None) + writer.fact_atoms(commitment.path, None)
+        other_atoms += writer.variable_atoms(commitment.path, None)
+        about_runs = _content(writer, names, near + other_atoms) if one_in(draw, 4) else None
         if position and one_in(draw, 3):
-            others += [partial(str, f"{writer.pick((*LIKELY, *STATES))}({plan.commitments[position - 1].name})")] * 5
-        antecedent = "true" if one_in(draw, 2) else writer.condition(near + others, 1)
-        consequent = about_runs or writer.condition(near[len(near) // 4 :] * 2 + others, 1)
+            other_atoms += [
+                partial(str, f"{writer.pick((*LIKELY, *STATES))}({plan.commitments[position - 1].name})")
+            ] * 5
+        antecedent = "true" if one_in(draw, 2) else writer.condition(near + other_atoms, 1)
+        consequent = about_runs or writer.condition(near[len(near) // 4 :] * 2 + other_atoms, 1)
         options = ""
         if one_in(draw, 3):
             options += f" within {draw(st.integers(1, 2))}"
@@ -203,30 +205,32 @@ def _content(writer: Writer, names: list[str], atoms: list[Atom]) -> str:
 
 def _operations(plan: Plan, message: Message) -> list[str]:
     """Return every operation that the sender may perform, named as inside its loop."""
-    found = []
+    operations = []
     for commitment in plan.commitments:
         if message.path[: len(commitment.path)] != commitment.path:
             continue
         name = commitment.name
         if message.first == commitment.first:
             verbs = ["create", "create", "fulfill", "violate", "withdraw", "expire", "compensate"]
-            found += [f"{verb} {name}" for verb in verbs]
+            operations += [f"{verb} {name}" for verb in verbs]
         if message.first == commitment.second:
             verbs = ["release", "expire", "suspend", "reactivate", "suspend", "reactivate"]
-            found += [f"{verb} {name}" for verb in (*verbs, "accept", "refuse", "challenge")]
+            operations += [f"{verb} {name}" for verb in (*verbs, "accept", "refuse", "challenge")]
         for other in plan.commitments:
             if message.path[: len(other.path)] != other.path or other == commitment:
                 continue
             if message.first == commitment.first != other.first and commitment.second == other.second:
-                found += [f"delegate {name} to {other.name}{kept}" for kept in ("", " retaining", " retaining")] * 2
+                operations += [
+                    f"delegate {name} to {other.name}{liability}" for liability in ("", " retaining", " retaining")
+                ] * 2
             if message.first == commitment.second != other.second and commitment.first == other.first:
-                found += [f"assign {name} to {other.name}"] * 3
-    return found
+                operations += [f"assign {name} to {other.name}"] * 3
+    return operations
 
 
 def _operations_on_members(plan: Plan, message: Message) -> list[str]:
     """Return what may be done at the top to the commitments of a family, by their indices."""
-    found = []
+    operations = []
     for commitment in plan.commitments:
         if message.path or [loop.over_roles for loop in commitment.path] != [True]:
             continue
@@ -238,14 +242,16 @@ def _operations_on_members(plan: Plan, message: Message) -> list[str]:
             )
             name, target = f"{commitment.name}[{index}]", f"{commitment.name}[{other}]"
             if message.first == debtor:
-                found += [f"create {name}", f"withdraw {name}"]
-                found += [
-                    f"delegate {name} to {target}{kept}" for kept in ("", " retaining") if commitment.first == "p"
+                operations += [f"create {name}", f"withdraw {name}"]
+                operations += [
+                    f"delegate {name} to {target}{liability}"
+                    for liability in ("", " retaining")
+                    if commitment.first == "p"
                 ]
             if message.first == creditor:
-                found += [f"suspend {name}", f"release {name}"]
-                found += [f"assign {name} to {target}"] * 2 if commitment.second == "p" else []
-    return found
+                operations += [f"suspend {name}", f"release {name}"]
+                operations += [f"assign {name} to {target}"] * 2 if commitment.second == "p" else []
+    return operations
 
 
 def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, message: Message) -> Message:
@@ -256,16 +262,16 @@ def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, me
     if earlier and not one_in(draw, 4):
         clauses.append(f"after {writer.reference(draw(st.sampled_from(earlier)), path)}")
     own: list[Atom] = [partial(writer.comparison, name, type_) for name, type_ in message.parameters]
-    seen = writer.message_atoms(path, sender)
+    visible_atoms = writer.message_atoms(path, sender)
     more = writer.variable_atoms(path, sender) + writer.fact_atoms(path, sender)
     if one_in(draw, 3):
         clause = draw(st.sampled_from(["unless", "if"] if position else ["unless"]))
-        clauses.append(f"{clause} {writer.condition(own * 2 + seen + more, 1)}")
+        clauses.append(f"{clause} {writer.condition(own * 2 + visible_atoms + more, 1)}")
     views = writer.commitment_atoms(path, sender)
     if views and one_in(draw, 4):
         clause = draw(st.sampled_from(["unless", "if", "after"]))
         mixed = bool(own + more) and one_in(draw, 2)
-        atoms = views * 3 + (own * 3 + more if mixed else seen)
+        atoms = views * 3 + (own * 3 + more if mixed else visible_atoms)
         clauses.append(f"{clause} {writer.condition(atoms, 2 if mixed else 1)}")
     operations = _operations(plan, message) + _operations_on_members(plan, message)
     if operations and not message.clauses and not one_in(draw, 3):
@@ -293,13 +299,13 @@ def _assignments(
 ) -> list[str]:
     """Draw what a message does to the variables of its sender or its receiver."""
     owned = [v for v in plan.variables if actor in writer.names_of(v, message.path)]
-    found = []
+    assignments = []
     for variable in owned:
         if one_in(draw, rarity):
             continue
         target = f"{actor}.{variable.name}"
-        found.append(f"{target} := {_value(draw, message, variable, target, wild=clause == 'set')}")
-    return [f"{clause} " + ", ".join(found)] if found else []
+        assignments.append(f"{target} := {_value(draw, message, variable, target, wild=clause == 'set')}")
+    return [f"{clause} " + ", ".join(assignments)] if assignments else []
 
 
 def _value(draw: st.DrawFn, message: Message, variable: Variable, target: str, *, wild: bool) -> str:

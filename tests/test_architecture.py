@@ -274,7 +274,7 @@ def test_the_order_has_no_cycle() -> None:
     below: dict[str, set[str]] = {}
     remaining = dict(_MAY_IMPORT)
     while remaining:
-        free = [part for part, others in remaining.items() if others <= set(below) | {"__init__", part}]
+        free = [part for part, imported in remaining.items() if imported <= set(below) | {"__init__", part}]
         assert free, f"these import each other: {sorted(remaining)}"
         for part in free:
             below[part] = remaining.pop(part)

@@ -39,12 +39,12 @@ def _cplc(
 
 
 def _is_refused(done: subprocess.CompletedProcess[str]) -> None:
-    said = done.stdout + done.stderr
-    assert "Traceback" not in said
-    assert "bug in cplc" not in said
-    assert done.returncode == 2, said[-2000:]
-    assert "error" in said.lower()
-    assert max(map(len, said.splitlines())) < 1000
+    output = done.stdout + done.stderr
+    assert "Traceback" not in output
+    assert "bug in cplc" not in output
+    assert done.returncode == 2, output[-2000:]
+    assert "error" in output.lower()
+    assert max(map(len, output.splitlines())) < 1000
 
 
 def _nested(opening: str, inside: str, closing: str) -> Callable[[], bytes]:

@@ -50,8 +50,8 @@ def test_every_engine_gives_the_verdicts_of_the_case(
 ) -> None:
     monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)  # or all of them would be met
     compilation = compiled(case)
-    asked = compilation.questions([f"case{number}" for number in range(len(case.verdicts))])
-    results = list(compilation.verify(asked, engine))
+    questions = compilation.questions([f"case{number}" for number in range(len(case.verdicts))])
+    results = list(compilation.verify(questions, engine))
     assert len(results) == len(case.verdicts)
     for result, verdict in zip(results, case.verdicts, strict=True):
         assert HOLDS[result.answer] == verdict.holds, verdict
@@ -62,7 +62,7 @@ def test_a_formula_of_the_command_line_means_what_it_means_in_a_file(case: Case)
     compilation = compiled(case)
     for number, verdict in enumerate(case.verdicts):
         (declared,) = compilation.questions([f"case{number}"])
-        asked = compilation.formula_question(verdict.formula, verdict.assuming)
-        assert not isinstance(asked, tuple), verdict
-        assert asked.question.formula == declared.question.formula
-        assert asked.question.assuming == declared.question.assuming
+        question = compilation.formula_question(verdict.formula, verdict.assuming)
+        assert not isinstance(question, tuple), verdict
+        assert question.question.formula == declared.question.formula
+        assert question.question.assuming == declared.question.assuming

@@ -54,7 +54,7 @@ def _mentioned(path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     for block in blocks(path):
         if block.language in ("sh", "yaml"):
-            yield from (found[1] for line in block.text.splitlines() if (found := _TYPED.match(line.strip(" -"))))
+            yield from (typed[1] for line in block.text.splitlines() if (typed := _TYPED.match(line.strip(" -"))))
     yield from _INLINE.findall(re.sub(r"^(`{3,}).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL))
 
 
@@ -65,9 +65,9 @@ def test_commands_that_are_not_run_have_only_options_that_exist(path: Path) -> N
         command: click.Command = commands
         context = click.Context(command)
         while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-            found = command.get_command(context, words[0])
-            assert found, f"{path.name}: there is no such command: {line}"
-            command, words = found, words[1:]
-        known = {option for one in command.get_params(context) for option in (*one.opts, *one.secondary_opts)}
+            subcommand = command.get_command(context, words[0])
+            assert subcommand, f"{path.name}: there is no such command: {line}"
+            command, words = subcommand, words[1:]
+        options = {option for one in command.get_params(context) for option in (*one.opts, *one.secondary_opts)}
         used = {word.partition("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
-        assert used <= {*known, "--help", "-h"}, f"{path.name}: {line}"
+        assert used <= {*options, "--help", "-h"}, f"{path.name}: {line}"

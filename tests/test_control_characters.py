@@ -57,10 +57,10 @@ def _cplc(*arguments: str, cwd: Path) -> tuple[str, str]:
         timeout=120,
         check=False,
     )
-    said = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in said[1]
-    assert "bug in cplc" not in said[1]
-    return said
+    output = done.stdout.decode(), done.stderr.decode()
+    assert "Traceback" not in output[1]
+    assert "bug in cplc" not in output[1]
+    return output
 
 
 _COMMANDS = {

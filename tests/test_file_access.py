@@ -101,9 +101,9 @@ def test_large_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large.cpl"
     with path.open("wb") as file:
         file.truncate(2**40)  # without a block on the disk
-    found = load(str(path))
-    assert not isinstance(found, Compilation)
-    assert found.code == "file-too-large"
+    loaded = load(str(path))
+    assert not isinstance(loaded, Compilation)
+    assert loaded.code == "file-too-large"
 
 
 # --- the root of a project
@@ -172,18 +172,18 @@ _WAYS: dict[str, Callable[[Path], str]] = {
 def test_import_from_outside_quotes_nothing(project: Path, way: str, command: str) -> None:
     done = _cplc(command, str(_imports(project, _WAYS[way](project))), cwd=project)
     assert done.returncode == 2
-    said = done.stdout + done.stderr
-    assert "hunter2" not in said
-    assert "error[outside-project]" in said or "error[unreadable-file]" in said
+    output = done.stdout + done.stderr
+    assert "hunter2" not in output
+    assert "error[outside-project]" in output or "error[unreadable-file]" in output
 
 
 def test_refusal_does_not_say_what_is_outside(project: Path) -> None:
-    told = []
+    outputs = []
     for name in ("secret.cpl", "missing.cpl", ".", "secret.cpl/below"):
         target = f"../../outside/{name}"
         done = _cplc("check", str(_imports(project, target)), cwd=project)
-        told.append((done.stdout + done.stderr).replace(target, "TARGET").replace("^", ""))
-    assert len({" ".join(text.split()) for text in told}) == 1, told
+        outputs.append((done.stdout + done.stderr).replace(target, "TARGET").replace("^", ""))
+    assert len({" ".join(text.split()) for text in outputs}) == 1, outputs
 
 
 @pytest.mark.parametrize("kind", ["zero", "pipe", "large"])
@@ -250,12 +250,12 @@ def test_walk_leaves_out_links_that_lead_out_of_the_project(project: Path, comma
     for number, target in enumerate((untidy, project.parent / "outside" / "secret.cpl", Path("/etc/passwd"))):
         (project / f"link{number}.cpl").symlink_to(target)
     done = _cplc(*command, str(project), cwd=project.parent)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
     assert untidy.read_text(encoding="utf-8") == _UNTIDY
-    assert "hunter2" not in said
-    assert "root:" not in said
-    assert not any(f"link{number}.cpl" in said for number in range(3))
+    assert "hunter2" not in output
+    assert "root:" not in output
+    assert not any(f"link{number}.cpl" in output for number in range(3))
 
 
 def test_walk_leaves_out_links_to_other_kinds_of_files(project: Path) -> None:
@@ -324,9 +324,9 @@ def test_settings_from_outside_are_not_quoted(project: Path, way: str) -> None:
     path = project / "main.cpl"
     path.write_text(_PROTOCOL.format(), encoding="utf-8")
     done = _cplc("check", str(path), cwd=project)
-    said = done.stdout + done.stderr
-    assert "hunter2" not in said
-    assert "error[bad-settings]" in said
+    output = done.stdout + done.stderr
+    assert "hunter2" not in output
+    assert "error[bad-settings]" in output
     assert done.returncode == 2
 
 
@@ -347,7 +347,7 @@ def test_record_leads_to_files_of_the_project_only(project: Path, named: str) ->
     (project / "run.json").write_text(written.replace('"main.cpl"', f'"{named}"'), encoding="utf-8")
     done = _cplc("replay", "run.json", cwd=project)
     assert done.returncode == 2
-    assert "which is no protocol or model of this project" in done.stderr
+    assert "which is not a protocol or model of this project" in done.stderr
     (project / "run.json").write_text(written, encoding="utf-8")
     assert _cplc("replay", "run.json", cwd=project).returncode == 0
 

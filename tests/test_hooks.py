@@ -21,8 +21,8 @@ _FAILS = _GOOD.replace("EF m", "AG !m")
 
 def _hooks() -> dict[str, list[str]]:
     text = (_ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    found = re.findall(r"- id: (\S+)\n(?:  .*\n)*?  entry: (.*)\n", text)
-    return {name: entry.split() for name, entry in found}
+    entries = re.findall(r"- id: (\S+)\n(?:  .*\n)*?  entry: (.*)\n", text)
+    return {name: entry.split() for name, entry in entries}
 
 
 def test_hooks_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_the_action_reports_the_worst(folder: Path) -> None:
 
 def _obeyed(output: str) -> list[str]:
     """Return the commands that the runner of a workflow obeys, as it reads them line by line."""
-    found: list[str] = []
+    files: list[str] = []
     token = None
     for line in re.split(r"\r\n|\r|\n", output):
         if token is not None:
@@ -112,9 +112,9 @@ def _obeyed(output: str) -> list[str]:
         if current is not None and current[1] == "stop-commands":
             token = current[2]
         elif current is not None or older is not None:
-            found.append(line)
+            files.append(line)
     assert token is None
-    return found
+    return files
 
 
 _NAMES = [

@@ -49,12 +49,12 @@ def _dinner_in_ispl() -> IsplCompilation:
 @pytest.mark.parametrize(("theirs", "ours"), _TWINS, ids=[ours for ours, _ in _TWINS])
 def test_twins_give_the_same_verdict(theirs: str, ours: str, engine: Literal["explicit", "symbolic"]) -> None:
     model, protocol = _dinner_in_ispl(), _dinner()
-    asked = model.formula_question(theirs)
-    assert not isinstance(asked, tuple), asked
+    question = model.formula_question(theirs)
+    assert not isinstance(question, tuple), question
     # In ISPL everybody acts in every round; here somebody may fall silent unless that is excluded.
     same = protocol.formula_question(ours, ("all",))
     assert not isinstance(same, tuple), same
-    (first,), (second,) = model.verify((asked,), engine), protocol.verify((same,), engine)
+    (first,), (second,) = model.verify((question,), engine), protocol.verify((same,), engine)
     assert (first.answer, second.answer) in (("holds", "holds"), ("fails", "fails"))
 
 
@@ -66,7 +66,7 @@ def test_twins_have_as_many_ends() -> None:
 
 
 def _count(compilation: Compilation | IsplCompilation, condition: str) -> int:
-    asked = compilation.formula_question(condition)
-    assert not isinstance(asked, tuple), asked
-    engine = ExplicitEngine(asked.system)
-    return engine.count(engine.satisfying(asked.question.formula))
+    question = compilation.formula_question(condition)
+    assert not isinstance(question, tuple), question
+    engine = ExplicitEngine(question.system)
+    return engine.count(engine.satisfying(question.question.formula))

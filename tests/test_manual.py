@@ -116,9 +116,9 @@ def test_pages_are_searched_from_a_disk(built: Path, tmp_path: Path) -> None:
     command = [_CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
     command += ["--virtual-time-budget=10000", "--dump-dom", f"{(built / 'index.html').as_uri()}?q=retaining"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    found = re.search(r'md-search-result__meta">(\d+) matching documents', ran.stdout)
-    assert found, ran.stderr[-1000:]
-    assert int(found[1]) >= 2
+    result_count = re.search(r'md-search-result__meta">(\d+) matching documents', ran.stdout)
+    assert result_count, ran.stderr[-1000:]
+    assert int(result_count[1]) >= 2
     assert re.search(r'href="file://[^"]*/language\.html[^"]*" class="md-search-result__link"', ran.stdout)
 
 

@@ -31,9 +31,9 @@ def test_promises_of_a_pair_can_be_kept_together(path: Path, name: str) -> None:
     pairs = dict.fromkeys(f"{one.debtor} -> {one.creditor}" for one in compilation.system.commitments)
     stuck = []
     for pair in pairs:
-        asked = compilation.formula_question(f"EF C({pair}, false)")
-        assert not isinstance(asked, tuple)
-        (result,) = compilation.verify([asked])
+        question = compilation.formula_question(f"EF C({pair}, false)")
+        assert not isinstance(question, tuple)
+        (result,) = compilation.verify([question])
         assert result.answer in ("holds", "fails"), result.reason
         stuck += [pair] if result.answer == "holds" else []
     assert bool(stuck) == (name in _BUILT_TO_BE_STUCK), stuck

@@ -28,9 +28,9 @@ _ROWS = [
 
 
 def _is_true(compilation: Compilation, formula: str) -> bool:
-    asked = compilation.formula_question(formula)
-    assert not isinstance(asked, tuple), asked
-    (result,) = compilation.verify([asked])
+    question = compilation.formula_question(formula)
+    assert not isinstance(question, tuple), question
+    (result,) = compilation.verify([question])
     return result.answer == "holds"
 
 

@@ -103,9 +103,9 @@ def test_every_rule_of_the_grammar_has_an_example() -> None:
 def test_every_word_of_the_grammar_has_an_example() -> None:
     _, words = _rules_and_words()
     grammar = re.sub(r"/\*.*?\*/|//[^\n]*|/(\\.|[^/\n])+/", "", _GRAMMAR, flags=re.DOTALL)
-    wanted = set(re.findall(r"'([a-z]+)'", grammar))
-    assert {"protocol", "unordered", "receipt", "believes", "as"} <= wanted
-    assert wanted - words == set()
+    grammar_words = set(re.findall(r"'([a-z]+)'", grammar))
+    assert {"protocol", "unordered", "receipt", "believes", "as"} <= grammar_words
+    assert grammar_words - words == set()
 
 
 def test_every_form_of_a_formula_has_an_example() -> None:
@@ -116,15 +116,15 @@ def test_every_form_of_a_formula_has_an_example() -> None:
 
 
 def test_every_operator_has_an_example() -> None:
-    wanted = OPERATORS - {"sent", "inflight", "terminal"} | LITERALS
-    wanted |= set("+-*%<>=!&|") | {"->", "<->", "<=", ">=", "!=", "<<"}
-    assert wanted - _tokens() == set()
+    operators = OPERATORS - {"sent", "inflight", "terminal"} | LITERALS
+    operators |= set("+-*%<>=!&|") | {"->", "<->", "<=", ">=", "!=", "<<"}
+    assert operators - _tokens() == set()
 
 
 def test_every_state_operation_and_check_has_an_example() -> None:
     text = "\n".join(_TEXTS)
-    asked = [name for name in {*STATES, *CLAIM_STATES, *EVENTS} if not re.search(rf"\b{name}\(", text)]
+    missing = [name for name in {*STATES, *CLAIM_STATES, *EVENTS} if not re.search(rf"\b{name}\(", text)]
     done = [verb for verb in {*VERBS, *CLAIM_VERBS} if not re.search(rf"(means|,) +{verb} \w", text)]
     joined = [verb for verb, word in JOINED.items() if not re.search(rf"\b{verb} \S+ {word} \w", text)]
     checked = [name for name in CHECKS if not re.search(rf"\bcheck [^\n]*\b{name}\b", text)]
-    assert (asked, done, joined, checked, "terminal" in text) == ([], [], [], [], True)
+    assert (missing, done, joined, checked, "terminal" in text) == ([], [], [], [], True)

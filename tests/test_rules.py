@@ -74,8 +74,8 @@ def test_remark_on_verdict_is_explained_by_examples(code: str) -> None:
     for block in blocks(page):
         compilation = Compilation(Source("example.cpl", block.model))
         assert compilation.ok, [one.concise() for one in compilation.diagnostics]
-        asked = compilation.questions([one.name for one in compilation.model.properties])
-        results = compilation.verify(asked, "explicit", vacuity=code == "independent-atom")
+        questions = compilation.questions([one.name for one in compilation.model.properties])
+        results = compilation.verify(questions, "explicit", vacuity=code == "independent-atom")
         codes.append({remark.code for result in results for remark in result.remarks})
     assert codes == [{code}, set()]
 

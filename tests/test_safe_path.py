@@ -40,9 +40,9 @@ def _started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 def test_workers_of_a_sweep_import_nothing_from_the_working_directory(tmp_path: Path) -> None:
     imported = _with_decoys(tmp_path)
     with _started(tmp_path, "sweep", "p.cpl") as run:
-        said, _ = run.communicate(timeout=_HANGS)
+        output, _ = run.communicate(timeout=_HANGS)
     assert not imported.exists(), imported.read_text(encoding="utf-8")
-    assert run.returncode == 0, said
+    assert run.returncode == 0, output
 
 
 def test_watched_run_imports_nothing_from_the_working_directory(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ async def test_verification_for_an_editor_imports_nothing_from_the_working_direc
         compiled = await documents.compiled(uri)
         assert compiled is not None
         monkeypatch.chdir(tmp_path)
-        said = [one async for one in answers(job(compiled, {}, "P", None, panel=False))]
+        messages = [one async for one in answers(job(compiled, {}, "P", None, panel=False))]
     finally:
         documents.shutdown()
     assert not imported.exists(), imported.read_text(encoding="utf-8")
-    assert said[-1] == {"end": None}
+    assert messages[-1] == {"end": None}

@@ -56,10 +56,10 @@ class Watched:
 
     def until(self, text: str) -> str:
         """Return all lines up to one with this text."""
-        found = ""
-        while text not in found:
-            found += self._lines.get(timeout=_PATIENCE)
-        return found
+        output = ""
+        while text not in output:
+            output += self._lines.get(timeout=_PATIENCE)
+        return output
 
     def settled(self) -> str:
         """Return what is written before it waits for changes."""
@@ -107,9 +107,9 @@ def test_it_runs_again_when_a_file_or_an_import_or_the_settings_change(folder: P
     with watching("verify", "p.cpl", folder=folder) as watched:
         assert "1 as expected" in watched.settled()
         (folder / "p.cpl").write_text(_BAD, encoding="utf-8")
-        found = watched.settled()
-        assert found.startswith("p.cpl changed\n")
-        assert "1 not as expected" in found
+        output = watched.settled()
+        assert output.startswith("p.cpl changed\n")
+        assert "1 not as expected" in output
         replace(folder / "p.cpl", _GOOD)
         assert "1 as expected" in watched.settled()
         replace(folder / "part.cpl", "protocol\n")
@@ -130,9 +130,9 @@ def test_a_file_that_is_away_for_a_moment_is_there(folder: Path) -> None:
         watched.settled()
         (folder / "p.cpl").rename(folder / "away")
         threading.Timer(0.3, lambda: (folder / "p.cpl").write_text(_BAD, encoding="utf-8")).start()
-        found = watched.settled()
-        assert "cannot read" not in found
-        assert "1 not as expected" in found
+        output = watched.settled()
+        assert "cannot read" not in output
+        assert "1 not as expected" in output
         (folder / "p.cpl").unlink()
         assert "cannot read `p.cpl`" in watched.settled()
         (folder / "p.cpl").write_text(_GOOD, encoding="utf-8")

@@ -90,10 +90,10 @@ def test_user_of_the_wheel_sees_its_types(installed: Path, tmp_path: Path) -> No
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *arguments, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    told = [line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("user.py")]
-    assert len(told) == 5, done.stdout
+    revealed_types = [line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("user.py")]
+    assert len(revealed_types) == 5, done.stdout
     for line, expected in zip(
-        told,
+        revealed_types,
         (
             r'note: Revealed type is "cplc.compilation.Compilation"',
             r"note: Revealed type is .*Literal\['holds'\]",

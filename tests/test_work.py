@@ -53,28 +53,35 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, int]]:
 
 @pytest.mark.parametrize(
     ("family", "kind"),
-    [(family, kind) for family in FAMILIES for kind, asked in family.questions.items() if asked.formula],
+    [
+        (family, kind)
+        for family in FAMILIES
+        for kind, question_text in family.questions.items()
+        if question_text.formula
+    ],
     ids=lambda one: one if isinstance(one, str) else one.name,
 )
 def test_no_more_work_than_before(
     family: Family, kind: str, counted: Callable[[], dict[str, int]], update_golden: bool
 ) -> None:
     pytest.importorskip("oxidd")
-    asked = family.questions[kind]
+    question_text = family.questions[kind]
     compilation = load(
         str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.others))
     )
     assert isinstance(compilation, Compilation)
-    question = compilation.formula_question(asked.formula, (asked.assuming,) if asked.assuming else ())
+    question = compilation.formula_question(
+        question_text.formula, (question_text.assuming,) if question_text.assuming else ()
+    )
     assert isinstance(question, BoundQuestion)
     (result,) = compilation.verify([question], engine="symbolic")
     assert result.answer != "unknown"
     work = counted()
-    known = json.loads(_KNOWN.read_text(encoding="utf-8")) if _KNOWN.exists() else {}
+    golden = json.loads(_KNOWN.read_text(encoding="utf-8")) if _KNOWN.exists() else {}
     name = f"{family.name}, {kind}"
     if update_golden:
-        _KNOWN.write_text(json.dumps({**known, name: work}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        _KNOWN.write_text(json.dumps({**golden, name: work}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         return
     for measure, number in work.items():
-        assert number <= known[name][measure] * _TOLERANCE, f"more {measure}"
-        assert number >= known[name][measure] / _TOLERANCE, f"fewer {measure}: keep it by --update-golden"
+        assert number <= golden[name][measure] * _TOLERANCE, f"more {measure}"
+        assert number >= golden[name][measure] / _TOLERANCE, f"fewer {measure}: keep it by --update-golden"

@@ -11,7 +11,7 @@ from cplc.checking.results import Question, Result
 from cplc.compilation import BoundQuestion, Compilation, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
 from cplc.decision.results import Verdict
-from cplc.decision.statistical import Estimate, Estimated, Sampling, estimate
+from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.lowering.participants import lower_participant, participant_views
@@ -24,7 +24,7 @@ from cplc.system.participant import Aspect, Participant, Threshold
 
 
 @dataclass(frozen=True)
-class AskedParticipant:
+class ParticipantQuery:
     """A participant over the system that keeps what it goes by, and what is asked of it."""
 
     participant: Participant
@@ -33,7 +33,7 @@ class AskedParticipant:
 
 
 @dataclass(frozen=True)
-class Options:
+class AnalysisOptions:
     """How a participant is analysed."""
 
     exact: bool = False
@@ -43,7 +43,7 @@ class Options:
     """Whether it is asked what figures hang on; verdicts do without."""
 
 
-def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[AskedParticipant, ...]:
+def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[ParticipantQuery, ...]:
     """Return the participants of these names; else those of whom something is asked or, failing that, all."""
     model = compilation.model
     declared = {participant.name: participant for participant in model.participants}
@@ -54,17 +54,17 @@ def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[A
     return tuple(_over_a_system(compilation, declared[name]) for name in declared if name in selected)
 
 
-def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedParticipant:
+def _over_a_system(compilation: Compilation, declared: m.Participant) -> ParticipantQuery:
     model = compilation.model
     system = compilation.system_keeping(participant_views(declared, model))
     thresholds = tuple(one for one in model.thresholds if one.participant == declared.name)
-    return AskedParticipant(lower_participant(declared, model, system), system, thresholds)
+    return ParticipantQuery(lower_participant(declared, model, system), system, thresholds)
 
 
-_DEFAULTS = Options()
+_DEFAULTS = AnalysisOptions()
 
 
-def analysed(query: AskedParticipant, options: Options = _DEFAULTS) -> Analysis:
+def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEFAULTS) -> Analysis:
     """Return what the participant can count on."""
     analysis = analyse(
         query.system, query.participant, tuple(map(limit, query.thresholds)),
@@ -76,12 +76,12 @@ def analysed(query: AskedParticipant, options: Options = _DEFAULTS) -> Analysis:
     return replace(analysis, figures=(*analysis.figures, *missing)) if missing else analysis
 
 
-def estimated(query: AskedParticipant, sampling: Sampling) -> Estimate:
+def estimate_participant(query: ParticipantQuery, sampling: Sampling) -> Estimate:
     """Return what runs by chance say of it."""
     result = estimate(query.system, query.participant, sampling)
     missing = {one.aspect for one in query.thresholds} - {figure.aspect for figure in result.figures}
     plain = tuple(
-        Estimated(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
+        AspectEstimate(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
         for figure in _PLAIN
         if figure.aspect in missing
     )
@@ -144,7 +144,7 @@ def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, secon
     )
 
 
-def guessed_result(one: BoundQuestion, result: Estimate, aspect: Aspect, seconds: float) -> Result:
+def estimated_result(one: BoundQuestion, result: Estimate, aspect: Aspect, seconds: float) -> Result:
     """Return that the verdict is not known, with the estimate."""
     figure = next(figure for figure in result.figures if figure.aspect == aspect)
     finding = sentence(figure, result)
@@ -152,7 +152,7 @@ def guessed_result(one: BoundQuestion, result: Estimate, aspect: Aspect, seconds
 
 
 @dataclass
-class Judge:
+class ThresholdChecker:
     """Compares what participants can count on with what is asked; each participant is analysed once."""
 
     compilation: Compilation
@@ -174,5 +174,5 @@ class Judge:
     def _analysis(self, name: str, *, exact: bool) -> Analysis:
         if (name, exact) not in self._found:
             (query,) = participants(self.compilation, [name])
-            self._found[name, exact] = analysed(query, Options(exact=exact, sensitivity=False))
+            self._found[name, exact] = analyse_participant(query, AnalysisOptions(exact=exact, sensitivity=False))
         return self._found[name, exact]

@@ -1,4 +1,4 @@
-"""What is asked of a system, and the answers: the same for protocols and for models in ISPL."""
+"""Questions bound to a system, and their verification: common to protocols and models in ISPL."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class UnknownQuestion(LookupError):
 
 @dataclass(frozen=True)
 class BoundQuestion:
-    """A question and the system it is asked of: that of the protocol, with the views that the question mentions."""
+    """A question and its system: the protocol's, with the views that the question mentions."""
 
     question: Question
     system: System
     warnings: tuple[Diagnostic, ...] = ()
-    """What there is to say of a formula of the command line."""
+    """Warnings about a formula of the command line."""
 
 
 class QuestionAnswering:
-    """What can be verified."""
+    """Verification of bound questions."""
 
     def verify(
         self,
-        asked: Sequence[BoundQuestion],
+        questions: Sequence[BoundQuestion],
         engine: EngineName = "auto",
         *,
         vacuity: bool = False,
@@ -53,17 +53,17 @@ class QuestionAnswering:
         from cplc.checking.verify import Verifier
 
         verifiers: dict[int, Verifier] = {}
-        for one in asked:
+        for one in questions:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
             yield verifier.answer(one.question, vacuity=vacuity, on_answer=on_answer)
 
 
-def select_questions(asked: tuple[BoundQuestion, ...], names: Sequence[str]) -> tuple[BoundQuestion, ...]:
-    """Return the questions of these names; all of them where none is named."""
+def select_questions(questions: tuple[BoundQuestion, ...], names: Sequence[str]) -> tuple[BoundQuestion, ...]:
+    """Return the questions with these names, or all if no name is given."""
     if not names:
-        return asked
-    known = {one.question.name: one for one in reversed(asked)}
+        return questions
+    declared = [one.question.name for one in reversed(questions)]
     for name in names:
-        if name not in known:
-            raise UnknownQuestion(name, list(known))
-    return tuple(one for one in asked if one.question.name in names)
+        if name not in declared:
+            raise UnknownQuestion(name, list(dict.fromkeys(declared)))
+    return tuple(one for one in questions if one.question.name in names)

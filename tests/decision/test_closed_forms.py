@@ -199,9 +199,11 @@ def test_value_at_risk_and_shortfall() -> None:
     assert found.gain.guaranteed == _exactly("-9.01")
     distribution = found.gain.distribution
     assert distribution is not None
-    assert distribution.at_risk() == 1
-    assert distribution.at_risk(Fraction("0.01")) == -1000
-    assert distribution.shortfall() == (Fraction("0.01") * -1000 + Fraction("0.04") * 1) / Fraction("0.05")
+    assert distribution.value_at_risk() == 1
+    assert distribution.value_at_risk(Fraction("0.01")) == -1000
+    assert distribution.conditional_value_at_risk() == (Fraction("0.01") * -1000 + Fraction("0.04") * 1) / Fraction(
+        "0.05"
+    )
 
 
 def test_sums_of_many_copies_are_certain_bounds() -> None:
@@ -251,7 +253,7 @@ def test_what_is_best_may_depend_on_more_than_is_seen() -> None:
     figure = analyse(*_choosing(), exact=True).figure("achievement")
     assert figure.guaranteed == _exactly("1")
     assert figure.advice is not None
-    assert not figure.advice.by_sight
+    assert not figure.advice.is_observation_based
 
 
 def test_a_decision_forbids() -> None:

@@ -17,7 +17,7 @@ from tests.decision.models import at, belief, ecommerce, own, participant, step,
 from tests.decision.strategies import little_games, participants
 from tests.strategies import systems
 
-from cplc.decision import Advice, Analysis, Bounds, analyse
+from cplc.decision import Analysis, Bounds, OptimalStrategy, analyse
 from cplc.decision.symmetric_agents import symmetric_agents_of
 from cplc.logic import expressions as e
 from cplc.statespace.packing import Packing
@@ -26,7 +26,7 @@ from cplc.system.participant import Belief, Participant
 
 _HALF = Fraction(1, 2)
 _STATES = 2_000
-_METHOD = "one sweep from the ends, alike ones counted"
+_METHOD = "backward induction, symmetric agents counted"
 
 
 @contextmanager
@@ -96,8 +96,11 @@ def test_layers_find_what_lists_find(data: st.DataObject) -> None:
                 assert one.advice == other.advice or _told(one.advice) == _told(other.advice)
 
 
-def _told(advice: Advice | None) -> object:
-    return advice is not None and (advice.by_sight, {(one.sees, frozenset(one.steps)) for one in advice.situations})
+def _told(advice: OptimalStrategy | None) -> object:
+    return advice is not None and (
+        advice.is_observation_based,
+        {(one.observation, frozenset(one.steps)) for one in advice.situations},
+    )
 
 
 # --- counting
@@ -163,7 +166,7 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
     for one, other in zip(listed.figures, layered.figures, strict=True):
         assert (one.advice is None) == (other.advice is None)
         if one.advice is not None and other.advice is not None:
-            assert one.advice.by_sight or not other.advice.by_sight
+            assert one.advice.is_observation_based or not other.advice.is_observation_based
     told, counted = ({(it.kind, it.beliefs) for it in found.remarks} for found in (listed, layered))
     pairs = {one for one in told if one[0] == "overlapping-beliefs"}
     assert told - pairs <= counted <= told  # of pairs one is said for all that are like it

@@ -13,7 +13,7 @@ from tests.decision.models import at, belief, ecommerce, own, participant, step,
 from tests.decision.strategies import little_games
 from tests.naive import Naive
 
-from cplc.decision import Analysis, Bounds, Gain, analyse
+from cplc.decision import Analysis, Bounds, TotalReward, analyse
 from cplc.decision.mdp import event_probabilities
 from cplc.decision.sensitivity import with_probability
 from cplc.logic import expressions as e
@@ -21,7 +21,7 @@ from cplc.system.model import System
 from cplc.system.participant import Participant, Worth
 
 
-def _gain(found: Analysis) -> Gain:
+def _gain(found: Analysis) -> TotalReward:
     assert found.gain is not None
     return found.gain
 
@@ -59,7 +59,7 @@ def test_who_may_go_round_as_often_as_he_likes_makes_it_infinite() -> None:
     with_both = _around(("again", 0, "", "1"), ("back", 0, "", "-1"), ("end", 1, "", "2"))
     unknown = _gain(analyse(*with_both, exact=True))
     assert (unknown.guaranteed.low, unknown.guaranteed.high) == (-inf, inf)
-    assert "now more and now less" in unknown.unknown
+    assert "both gains and losses" in unknown.unknown
 
 
 def test_a_circle_that_nobody_can_leave() -> None:

@@ -69,7 +69,7 @@ def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.Data
     (start,) = judge.naive.initial
     chance = _by_chance(judge, ("state", start), wanted, known)
     (figure,) = (one for one in found.figures if one.aspect == "conformance")
-    assert figure.given_up == 0
+    assert figure.unfinished == 0
     assert figure.bounds.low <= chance <= figure.bounds.high
 
 
@@ -103,9 +103,9 @@ def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: st
     figures = {figure.aspect: figure for figure in analyse(game, player, sensitivity=False).figures}
     for one in found.figures:
         figure = figures[one.aspect]
-        if not figure.unsolved and one.given_up < 40:
+        if not figure.unsolved and one.unfinished < 40:
             assert one.bounds.low <= figure.best.high
-            if not any(one.actor in player.agents for one in game.steps) and one.given_up == 0:
+            if not any(one.actor in player.agents for one in game.steps) and one.unfinished == 0:
                 assert one.bounds.high >= figure.guaranteed.low
 
 
@@ -126,5 +126,5 @@ def test_runs_that_have_no_end_count_as_either() -> None:
     steps = [step("there", "C", at("at", 0), {"at": 1}), step("back", "C", at("at", 1), {"at": 0})]
     found = estimate(system([here], steps, ("A", "C")), participant(conforming=at("at", 0)), Sampling(2, longest=70))
     assert found.steps == 140
-    assert (found.figures[0].wanted, found.figures[0].given_up) == (0, 2)
+    assert (found.figures[0].wanted, found.figures[0].unfinished) == (0, 2)
     assert (found.figures[0].bounds.low, found.figures[0].bounds.high) == (0.0, 1.0)

@@ -91,10 +91,10 @@ class _Definitions:
         now, then = self.naive.thaw(one), self.naive.thaw(other)
         both = {"Cus": {"owes", "paid"}, "Mer": {"owes", "paid", "due"}, "Bank": {"owes", "paid", "due"}}
         shared = both[debtor] & both[creditor]
-        kept = ["Environment.day"] + (["Cus.mood"] if debtor == "Cus" else [])
-        kept += [f"{creditor}.{name}" for name in both[creditor] - shared]
+        observed = ["Environment.day"] + (["Cus.mood"] if debtor == "Cus" else [])
+        observed += [f"{creditor}.{name}" for name in both[creditor] - shared]
         return all(now[f"{debtor}.{name}"] == then[f"{creditor}.{name}"] for name in shared) and all(
-            now[name] == then[name] for name in kept
+            now[name] == then[name] for name in observed
         )
 
     def rounds(self, debtor: str, creditor: str) -> list[tuple[Frozen, Frozen, tuple[str, ...]]]:
@@ -120,16 +120,16 @@ class _Definitions:
         return frozenset(here) - strong
 
     def trust(self) -> States:
-        found = set()
+        trusting = set()
         for state in self.p - self.q:
             after = {state}
             while more := {to for one in after for _, to in self.naive.rounds[one]} - after:
                 after |= more
             owes = self.naive.thaw(state)["Cus.owes"]
-            others = {to for to in after - {state} if self.naive.thaw(to)["Cus.owes"] == owes}
-            if others and others <= self.q:
-                found.add(state)
-        return frozenset(found)
+            alternatives = {to for to in after - {state} if self.naive.thaw(to)["Cus.owes"] == owes}
+            if alternatives and alternatives <= self.q:
+                trusting.add(state)
+        return frozenset(trusting)
 
     def all(self) -> list[States]:
         weak, strong = self.weak(), self.strong()
@@ -157,8 +157,8 @@ PAIRS = list(permutations(HOLDS, 2))
 
 @cache
 def _reading() -> IsplCompilation:
-    asked = "".join(f"  {operator.format(p, q)};\n" for p, q in PAIRS for operator in OPERATORS)
-    reading = IsplCompilation(Source("model.ispl", f"{MODEL}{asked}end Formulae\n"))
+    formula_lines = "".join(f"  {operator.format(p, q)};\n" for p, q in PAIRS for operator in OPERATORS)
+    reading = IsplCompilation(Source("model.ispl", f"{MODEL}{formula_lines}end Formulae\n"))
     assert reading.ok, [problem.message for problem in reading.diagnostics if problem.is_error]
     return reading
 
@@ -173,9 +173,9 @@ def _defined() -> list[States]:
 def test_commitments_mean_what_is_defined(make: Callable[[System], Engine[Any]]) -> None:
     reading = _reading()
     engine = make(reading.system)
-    for asked, wanted in zip(reading.questions(), _defined(), strict=True):
-        found = {tuple(state.values()) for state in members(engine, engine.satisfying(asked.question.formula))}
-        assert found == wanted, asked.question.text
+    for question, expected in zip(reading.questions(), _defined(), strict=True):
+        satisfying = {tuple(state.values()) for state in members(engine, engine.satisfying(question.question.formula))}
+        assert satisfying == expected, question.question.text
 
 
 def test_each_is_true_somewhere_and_false_elsewhere() -> None:
@@ -214,4 +214,4 @@ end Formulae
 def test_who_trusts_may_still_wait(make: Callable[[System], Engine[Any]]) -> None:
     """The state itself, to which staying leads back, is none of the others that follow."""
     reading = IsplCompilation(Source("trusting.ispl", TRUSTING))
-    assert all(make(reading.system).is_valid(asked.question.formula) for asked in reading.questions()[:3])
+    assert all(make(reading.system).is_valid(question.question.formula) for question in reading.questions()[:3])

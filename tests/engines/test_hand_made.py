@@ -181,13 +181,13 @@ PURCHASE: dict[str, tuple[Formula, frozenset[str], set[int]]] = {
 
 def rows(engine: Engine[object], states: object, of: Sequence[State]) -> set[int]:
     """Return which of these states, all there are, a set contains."""
-    found = {
+    satisfying = {
         number
         for number, state in enumerate(of)
         if not engine.is_empty(engine.intersection(states, engine.singleton(state)))
     }
-    assert engine.count(states) == len(found)
-    return found
+    assert engine.count(states) == len(satisfying)
+    return satisfying
 
 
 @on_every_engine
@@ -275,11 +275,11 @@ def test_what_the_creditor_does_not_share_stays_as_it_is(make: MakeEngine) -> No
 
 def toggle(joined: tuple[int, ...], *, always: bool) -> System:
     """``tell`` sets z, always or only while y is false; ``turn`` turns y; ``wait`` changes nothing."""
-    told = negate(Read("z"))
+    negated = negate(Read("z"))
     return system(
         (own("y", "A", (False, True), False), own("z", "A", (False, True), False)),
         (
-            step("tell", told if always else conj((told, negate(Read("y")))), z=TRUE),
+            step("tell", negated if always else conj((negated, negate(Read("y")))), z=TRUE),
             step("turn", TRUE, y=negate(Read("y"))),
             step("wait", TRUE),
         ),

@@ -156,7 +156,7 @@ def test_branching(name: str, data: st.DataObject) -> None:
 def laws_of_some_steps(p: Formula, chosen: Taken, every_step: Taken) -> Iterator[tuple[str, Formula]]:
     """What holds where no condition of fairness does: every step can be followed by a fair run, in each subsystem."""
     nothing = Taken(frozenset(), "false")
-    others = Taken(every_step.steps - chosen.steps, "others")
+    other_steps = Taken(every_step.steps - chosen.steps, "others")
     again = f.Globally(f.Finally(p))
 
     def some(path: Formula, along: Taken | None = None) -> Formula:
@@ -170,7 +170,7 @@ def laws_of_some_steps(p: Formula, chosen: Taken, every_step: Taken) -> Iterator
     yield "no step for ever", Iff(every(again, nothing), p)
     yield "reached by some steps", Implies(some(f.Finally(p), chosen), some(f.Finally(p)))
     yield "kept by all steps", Implies(every(f.Globally(p)), every(f.Globally(p), chosen))
-    yield "no other is taken", every(f.Globally(Not(others)), chosen)
+    yield "no other is taken", every(f.Globally(Not(other_steps)), chosen)
     yield "dual", Iff(every(again, chosen), Not(some(Not(again), chosen)))
     yield "next", Iff(some(f.Next(p), chosen), Or((p, some(And((chosen, f.Next(p)))))))
 

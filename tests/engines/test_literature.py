@@ -121,7 +121,7 @@ def _columns() -> System:
     moves = [(1, 1), (1, 2), (2, 3), (3, 3)]
     return system(
         [("x", "A", (1, 2, 3), (1,)), ("y", "Env", (1, 2), (1, 2))],
-        [step("A", f"{here} {there}", is_("x", here), x=there) for here, there in moves],
+        [step("A", f"{here} {target}", is_("x", here), x=target) for here, target in moves],
     )
 
 
@@ -194,8 +194,8 @@ NOBODY: frozenset[str] = frozenset()
 GATE = frozenset({"Gate"})
 
 
-def gate_can(goal: f.Next | f.Finally | f.Globally | f.Until, *others: str, uniform: bool = False) -> Formula:
-    return f.Enforces(("Gate", *others), goal, uniform)
+def gate_can(goal: f.Next | f.Finally | f.Globally | f.Until, *other_agents: str, uniform: bool = False) -> Formula:
+    return f.Enforces(("Gate", *other_agents), goal, uniform)
 
 
 @pytest.mark.parametrize(

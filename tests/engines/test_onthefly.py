@@ -27,15 +27,15 @@ FEW = 20_000
 @pytest.fixture(scope="module")
 def stock() -> Compilation:
     """Twelve customers who compete for one stock."""
-    found = load(str(STOCK), {"customers": "12"})
-    assert isinstance(found, Compilation)
-    return found
+    compilation = load(str(STOCK), {"customers": "12"})
+    assert isinstance(compilation, Compilation)
+    return compilation
 
 
 def asked(compilation: Compilation, formula: str) -> BoundQuestion:
-    found = compilation.formula_question(formula)
-    assert isinstance(found, BoundQuestion), found
-    return found
+    question = compilation.formula_question(formula)
+    assert isinstance(question, BoundQuestion), question
+    return question
 
 
 def decided(compilation: Compilation, formula: str, limit: int = FEW) -> tuple[bool, Evidence]:
@@ -132,7 +132,7 @@ for limit in (20, 200, 2000):
     except Exception as problem:
         print(problem)
 """
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", asking],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -142,7 +142,7 @@ for limit in (20, 200, 2000):
         ).stdout
         for seed in ("1", "2", "3")
     }
-    assert len(said) == 1
+    assert len(outputs) == 1
 
 
 def test_evaluation_of_wide_guards_counted_as_work() -> None:

@@ -25,9 +25,9 @@ LEFT = Taken(frozenset({"up", "down"}), "up or down")
 def where(make: MakeEngine, formula: OnPaths) -> set[object]:
     engine = make(PLACES)
     assert isinstance(engine, SymbolicEngine)
-    found = engine.satisfying(formula)
-    assert found == engine.by_tableau(formula)
-    return {value for value in (0, 1, 2) if engine.contains(found, {"x": value})}
+    satisfying = engine.satisfying(formula)
+    assert satisfying == engine.by_tableau(formula)
+    return {value for value in (0, 1, 2) if engine.contains(satisfying, {"x": value})}
 
 
 def some(path: Formula, along: Taken | None = None) -> OnPaths:

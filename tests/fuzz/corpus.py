@@ -58,11 +58,11 @@ def models() -> tuple[bytes, ...]:
 @cache
 def formulas() -> tuple[bytes, ...]:
     """Return formulas of both languages."""
-    found = [formula for text in protocols() for formula in _FORMULA.findall(text.decode())]
+    texts = [formula for text in protocols() for formula in _FORMULA.findall(text.decode())]
     for model in models():
         for section in _ISPL_FORMULA.findall(model.decode()):
-            found += [one.strip() for one in section.split(";")]
-    return _short(re.sub(r"\s*//.*|\s+expect\s+\w+\s*$", "", one).strip() for one in found if one.strip())
+            texts += [one.strip() for one in section.split(";")]
+    return _short(re.sub(r"\s*//.*|\s+expect\s+\w+\s*$", "", one).strip() for one in texts if one.strip())
 
 
 @cache
@@ -76,15 +76,15 @@ def words_of_protocols() -> Sequence[bytes]:
     """Return the words and signs of the protocol language."""
     signs = '-> : ( ) { } [ ] , | & ! = := .. <= @ << >> " . + - * % <-> // /* */ 1 0 2 true false C claim bool'
     operators = "AG EF AX A E F G X U W R S Y O H K DK CK does send receive forall exists tick active violated null"
-    kept = {*reserved_words.RESERVED, *reserved_words.CONTEXTUAL, *signs.split(), *operators.split()}
-    return [word.encode() for word in sorted(kept)]
+    words = {*reserved_words.RESERVED, *reserved_words.CONTEXTUAL, *signs.split(), *operators.split()}
+    return [word.encode() for word in sorted(words)]
 
 
 def words_of_models() -> Sequence[bytes]:
     """Return the words and signs of ISPL."""
-    found: set[str] = set()
+    words: set[str] = set()
     for value in vars(ispl_words).values():
         if isinstance(value, (frozenset, tuple, dict)):
-            found.update(word for word in value if isinstance(word, str))
+            words.update(word for word in value if isinstance(word, str))
     signs = ": ; , = { } ( ) [ ] .. . ! -> < <= > >= + - * / | & ^ -- ~ true false Other if and or end"
-    return [word.encode() for word in sorted({*found, *signs.split()})]
+    return [word.encode() for word in sorted({*words, *signs.split()})]

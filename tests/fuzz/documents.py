@@ -55,13 +55,13 @@ def _has(holder: Any, key: Any) -> bool:
 
 def _places(document: Any) -> list[tuple[Any, Any]]:
     """Return every place that holds a value: an object or array, and its key or index."""
-    found: list[tuple[Any, Any]] = []
+    places: list[tuple[Any, Any]] = []
     waiting = [document] if isinstance(document, (dict, list)) else []
     while waiting:
         holder = waiting.pop()
         pairs = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, value in pairs:
-            found.append((holder, key))
+            places.append((holder, key))
             if isinstance(value, (dict, list)):
                 waiting.append(value)
-    return found
+    return places

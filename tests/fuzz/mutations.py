@@ -87,10 +87,10 @@ def _swap(random: Random, material: Material, data: bytes) -> bytes:
 
 def _splice(random: Random, material: Material, data: bytes) -> bytes:
     """Put a stretch of another text in, or in the place of something."""
-    pieces, others = _pieces(data), _pieces(random.choice(material.texts))
-    start, end = _stretch(random, len(others), random.choice((3, 10, 60)))
+    pieces, donor_pieces = _pieces(data), _pieces(random.choice(material.texts))
+    start, end = _stretch(random, len(donor_pieces), random.choice((3, 10, 60)))
     at, until = _stretch(random, len(pieces), 10)
-    return b"".join(pieces[:at] + others[start:end] + pieces[random.choice((at, until)) :])
+    return b"".join(pieces[:at] + donor_pieces[start:end] + pieces[random.choice((at, until)) :])
 
 
 def _insert_word(random: Random, material: Material, data: bytes) -> bytes:

@@ -133,9 +133,9 @@ def lamp() -> IsplCompilation:
 def run_formula(data: bytes) -> None:
     """Ask a formula of a protocol and of a model."""
     text = text_of(data)
-    for asked in (shop().formula_question(text), lamp().formula_question(text)):
-        if isinstance(asked, tuple):
-            look_at(asked, Source("--formula", text))
+    for question in (shop().formula_question(text), lamp().formula_question(text)):
+        if isinstance(question, tuple):
+            look_at(question, Source("--formula", text))
 
 
 def run_model(data: bytes) -> None:
@@ -173,12 +173,12 @@ def run_settings(data: bytes) -> None:
 
 
 def _mappings() -> tuple[bytes, ...]:
-    found = [one for one in corpus.blocks_of("toml") if b"=" in one]
+    texts = [one for one in corpus.blocks_of("toml") if b"=" in one]
     path = corpus.ROOT / "tests/logs/test_mapping.py"
-    found += [
+    texts += [
         one.encode() for one in re.findall(r'"""\\\n(case = .*?)"""', path.read_text(encoding="utf-8"), re.DOTALL)
     ]
-    return tuple(found)
+    return tuple(texts)
 
 
 _MAPPING_WORDS: Final = (

@@ -53,9 +53,9 @@ def run_document(data: bytes) -> None:
         until = min(len(text.text), at + random.choice((0, 0, 3)))
         text = text.changed(lsp.TextDocumentContentChangePartial(text.range(at, until), word))
         at = min(at + len(word), len(text.text))
-    found = compiled(Document("untitled:fuzz", text), {})
+    document = compiled(Document("untitled:fuzz", text), {})
     for answer in ANSWERS:
-        answer(found, at)
+        answer(document, at)
 
 
 def _decoded(data: bytes, random: Random) -> str:
@@ -66,10 +66,10 @@ def _decoded(data: bytes, random: Random) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _rename(found: Compiled, offset: int) -> None:
+def _rename(document: Compiled, offset: int) -> None:
     with suppress(navigation.Refused):
-        navigation.renamable(found, offset)
-        navigation.renamed(found, offset, "renamed", [], {})
+        navigation.renamable(document, offset)
+        navigation.renamed(document, offset, "renamed", [], {})
 
 
 ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
@@ -102,14 +102,14 @@ def run_model_document(data: bytes) -> None:
     """Ask every feature of a text in ISPL at a place."""
     random = Random(number_of(data))
     text = Text(data.decode("utf-8", "replace"))
-    found: CompiledIspl = compiled_ispl(Document("untitled:fuzz.ispl", text))
+    document: CompiledIspl = compiled_ispl(Document("untitled:fuzz.ispl", text))
     at = random.randrange(len(text.text) + 1)
-    by_file(found, str)
-    ispl.document_symbols(found)
-    ispl.definition(found, at)
-    ispl.highlights(found, at)
-    ispl.references(found, at, with_declaration=True)
-    code_actions.actions(found, at, at, [])
+    by_file(document, str)
+    ispl.document_symbols(document)
+    ispl.definition(document, at)
+    ispl.highlights(document, at)
+    ispl.references(document, at, with_declaration=True)
+    code_actions.actions(document, at, at, [])
 
 
 # --- messages over the wire
@@ -122,7 +122,7 @@ _ALL: Final = {"start": {"line": 0, "character": 0}, "end": {"line": 5, "charact
 def _messages() -> Material:
     document = {"uri": "untitled:1", "languageId": "cpl", "version": 1, "text": _TEXT}
     change = {"range": _ALL, "text": "protocol Q { role A"}
-    asked = [
+    requests = [
         ("textDocument/didOpen", {"textDocument": document}),
         ("textDocument/didChange", {"textDocument": {"uri": "untitled:1", "version": 2}, "contentChanges": [change]}),
         ("textDocument/hover", _HERE),
@@ -140,7 +140,9 @@ def _messages() -> Material:
         ("window/workDoneProgress/cancel", {"token": "x"}),
         ("textDocument/didClose", _HERE),
     ]
-    return Material([json.dumps([{"method": name, "params": said}]).encode() for name, said in asked], ODD)
+    return Material(
+        [json.dumps([{"method": name, "params": parameters}]).encode() for name, parameters in requests], ODD
+    )
 
 
 class _Writer:
@@ -164,11 +166,11 @@ def _loop() -> asyncio.AbstractEventLoop:
 def run_messages(data: bytes) -> None:
     """Send messages to a server; each request that is understood is answered, and none ends the server."""
     try:
-        said = json.loads(data)
+        messages = json.loads(data)
     except (ValueError, RecursionError):
-        said = [{}]
-    if not isinstance(said, list):
-        said = [said]
+        messages = [{}]
+    if not isinstance(messages, list):
+        messages = [messages]
     opening = {"method": "textDocument/didOpen", "params": json.loads(_messages().texts[0])[0]["params"]}
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
 
@@ -179,7 +181,7 @@ def run_messages(data: bytes) -> None:
         try:
             _send(server, {"id": 1, "method": "initialize", "params": {"capabilities": {}}})
             _send(server, opening)
-            for number, one in enumerate(said[:5], 2):
+            for number, one in enumerate(messages[:5], 2):
                 _send(server, {"id": number, **one} if isinstance(one, dict) and number % 2 == 0 else one)
             _send(server, {"id": "last", "method": "textDocument/documentSymbol", "params": _HERE})
             for _ in range(400):

@@ -97,7 +97,7 @@ def console_tests(path: Path) -> list[ConsoleTest]:
 
 def commands(block: Block) -> tuple[Command, ...]:
     """Return what a transcript types and expects."""
-    found: list[Command] = []
+    collected: list[Command] = []
     lines = block.text.split("\n")[:-1]
     starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
     if not starts or starts[0] != 0:
@@ -110,9 +110,9 @@ def commands(block: Block) -> tuple[Command, ...]:
             expected = expected[:-1]
         if any(line.startswith("[exit") for line in expected):
             raise block.refuse("the exit code stands in the last line of a command", start)
-        found.append(Command(lines[start][2:], tuple(expected), code))
-        _ = found[-1].arguments
-    return tuple(found)
+        collected.append(Command(lines[start][2:], tuple(expected), code))
+        _ = collected[-1].arguments
+    return tuple(collected)
 
 
 def check_console(test: ConsoleTest, directory: Path, *, update: bool) -> None:

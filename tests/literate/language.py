@@ -95,16 +95,16 @@ def _assertions(block: Block) -> tuple[tuple[Announced, ...], Mapping[int, str]]
         like = _LIKE_ASSERTION.search(line)
         position = like.start() if like else len(line)
         while position < len(line):
-            found = _ASSERTION.match(line, position)
-            if not found:
+            assertion = _ASSERTION.match(line, position)
+            if not assertion:
                 raise block.refuse(f'this is not of the form `// error: [code] "text"`: {line[position:]}', number - 1)
-            if found[4] or found[5]:
-                answers[number] = found[4] or found[5]
+            if assertion[4] or assertion[5]:
+                answers[number] = assertion[4] or assertion[5]
             else:
-                severity: Severity = "error" if found[1] == "error" else "warning"
-                text = None if found[3] is None else re.sub(r"\\(.)", r"\1", found[3])
-                announced.append(Announced(number, severity, found[2], text))
-            position = found.end()
+                severity: Severity = "error" if assertion[1] == "error" else "warning"
+                text = None if assertion[3] is None else re.sub(r"\\(.)", r"\1", assertion[3])
+                announced.append(Announced(number, severity, assertion[2], text))
+            position = assertion.end()
     return tuple(announced), answers
 
 
@@ -199,8 +199,8 @@ def _compare_answers(test: LanguageTest, reading: IsplCompilation) -> None:
 
     wrong: list[str] = []
     for engine in (*ENGINES, *_THIRD):
-        asked = [one for one in reading.questions() if engine != "onthefly" or supports(one.question.formula)]
-        for result in reading.verify(asked, engine):
+        questions = [one for one in reading.questions() if engine != "onthefly" or supports(one.question.formula)]
+        for result in reading.verify(questions, engine):
             if result.question.name.startswith("formula"):
                 line = result.question.span.position[0] if result.question.span else 0
                 expected = test.answers.get(line, "holds")
@@ -219,8 +219,8 @@ def _compare_verdicts(test: LanguageTest, compilation: Compilation) -> None:
     wrong: list[str] = []
     lines = set()
     for engine in (*ENGINES, *_THIRD):
-        asked = [one for one in compilation.questions() if engine != "onthefly" or supports(one.question.formula)]
-        for result in compilation.verify(asked, engine):
+        questions = [one for one in compilation.questions() if engine != "onthefly" or supports(one.question.formula)]
+        for result in compilation.verify(questions, engine):
             span = result.question.span
             line = span.position[0] if span else 0
             lines.add(line)

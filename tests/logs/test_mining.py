@@ -21,10 +21,10 @@ from cplc.logs.protocol_vocabulary import vocabulary_of
 from cplc.logs.reading import read
 from cplc.logs.recording import Recorder
 from cplc.logs.writing import log_text
-from cplc.mining.belief_estimation import Estimates, estimated
+from cplc.mining.belief_estimation import BeliefEstimates, estimate_beliefs
 from cplc.mining.log_coverage import log_coverage
 from cplc.mining.mining_report import beliefs_text, coverage_text
-from cplc.mining.observed_choices import Choices
+from cplc.mining.observed_choices import ObservedChoices
 from cplc.monitoring.findings import Changed, Finding, Rejected
 from cplc.monitoring.monitor import Monitor, counting_ticks
 from cplc.participant_analysis import participants
@@ -72,7 +72,7 @@ def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
         if (event := recorder.event(run, step)) is not None:
             told.append(event)
 
-    for _ in draw(asked.system, "beliefs", asked.participant, seed=seed, runs=runs, most=60, keep=0, told=happens):
+    for _ in draw(asked.system, "beliefs", asked.participant, seed=seed, runs=runs, most=60, keep=0, on_step=happens):
         pass
     words = vocabulary_of(asked.system)
     text = "".join(log_text(iter(told), "jsonl", words)).encode()
@@ -81,9 +81,9 @@ def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
 
 def _watched(
     compilation: Compilation, events: list[Event], tick: timedelta | None = None
-) -> tuple[Choices, Counter[tuple[str, str]]]:
+) -> tuple[ObservedChoices, Counter[tuple[str, str]]]:
     monitor = Monitor(compilation, tick=tick)
-    choices = Choices(monitor.tracker)
+    choices = ObservedChoices(monitor.tracker)
     monitor.watching = choices.watch
     states: Counter[tuple[str, str]] = Counter()
 
@@ -98,7 +98,7 @@ def _watched(
     return choices, states
 
 
-def _shares(found: Estimates) -> dict[str, tuple[Decimal, Decimal]]:
+def _shares(found: BeliefEstimates) -> dict[str, tuple[Decimal, Decimal]]:
     return {one.event: (one.low, one.high) for belief in found.beliefs for one in belief.estimates}
 
 
@@ -115,7 +115,7 @@ _BELIEFS = """\
 def test_known_probabilities_are_found_again(channels: str, pay: str, passed: str, haggle: str) -> None:
     compilation = _market(_BELIEFS % (pay, passed, haggle), channels)
     choices, _ = _watched(compilation, _drawn(compilation, seed=11, runs=600))
-    found = estimated(choices, frozenset(["Seller"]), 0.999)
+    found = estimate_beliefs(choices, frozenset(["Seller"]), 0.999)
     known = {"pay[i]": pay, "pass[i]": passed, "haggle[i]": haggle, "credit": "0.85", "refuse": "0.15"}
     known |= {"ask[i](1)": "0.2", "ask[i](2)": "0.5", "ask[i](3)": "0.3"}
     bounds = _shares(found)
@@ -132,7 +132,7 @@ def test_known_probabilities_are_found_again(channels: str, pay: str, passed: st
 def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, confidence: float) -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed, runs))
-    found = estimated(choices, frozenset(["Seller"]), confidence)
+    found = estimate_beliefs(choices, frozenset(["Seller"]), confidence)
     again = _market("\n".join(beliefs_text(found, points=points)))
     assert again.diagnostics == ()
     events = [event for belief in again.model.participants[0].beliefs for event in belief.events]
@@ -153,12 +153,12 @@ def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: i
         if (event := recorder.event(run, step)) is not None:
             events.append(event)
 
-    for _ in draw(system, "coverage", None, seed=seed, runs=6, most=30, keep=0, told=happens):
+    for _ in draw(system, "coverage", None, seed=seed, runs=6, most=30, keep=0, on_step=happens):
         pass
     tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
     choices, states = _watched(compilation, events, tick=tick)
     role = system.agents[seed % len(system.agents)].name
-    found = estimated(choices, frozenset([role]), 0.9)
+    found = estimate_beliefs(choices, frozenset([role]), 0.9)
     lines = "\n".join(beliefs_text(found, points=points))
     end = text.rstrip().rindex("}")
     pasted = Compilation(Source("random.cpl", f"{text[:end]}\nagent Believer plays {role} {{\n{lines}\n}}\n}}"))
@@ -173,14 +173,16 @@ def test_receipts_need_not_be_in_the_log() -> None:
     events = _drawn(compilation, seed=2, runs=200)
     sent = [replace(one, kind="message") for one in events if one.kind == "sent"]
     assert len(sent) < len(events)
-    whole, less = (estimated(_watched(compilation, log)[0], frozenset(["Seller"]), 0.95) for log in (events, sent))
+    whole, less = (
+        estimate_beliefs(_watched(compilation, log)[0], frozenset(["Seller"]), 0.95) for log in (events, sent)
+    )
     assert whole == less
 
 
 def test_who_plays_one_of_a_family_believes_of_the_others() -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed=1, runs=50))
-    found = estimated(choices, frozenset(["Buyer[1]"]), 0.95)
+    found = estimate_beliefs(choices, frozenset(["Buyer[1]"]), 0.95)
     lines = [line for line in beliefs_text(found, points=True) if "Buyer" in line]
     assert [line.partition(": ")[0] for line in lines] == ["believes Buyer[2]", "believes Buyer[2]"]
 
@@ -191,7 +193,7 @@ def test_what_logs_do_not_say_is_not_made_up() -> None:
     events = _drawn(compilation, seed=1, runs=50)
     silent = [Event(one.place, one.case, one.message, one.sender, one.recipients) for one in events]
     told, not_told = (_watched(compilation, log)[0] for log in (events, silent))
-    full, less = (_shares(estimated(choices, frozenset(["Seller"]), 0.95)) for choices in (told, not_told))
+    full, less = (_shares(estimate_beliefs(choices, frozenset(["Seller"]), 0.95)) for choices in (told, not_told))
     assert not any(event.startswith("ask") for event in less)
     assert less == {event: bounds for event, bounds in full.items() if not event.startswith("ask")}
 

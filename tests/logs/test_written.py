@@ -77,7 +77,7 @@ def test_runs_are_read_back(text: str, seed: int, form: Format) -> None:
         if (event := recorder.event(run, step)) is not None:
             events.append(event)
 
-    for _ in draw(system, "uniform", None, seed=seed, runs=3, most=20, keep=0, told=told):
+    for _ in draw(system, "uniform", None, seed=seed, runs=3, most=20, keep=0, on_step=told):
         pass
     assert _back(events, form, vocabulary_of(system)) == events
     for case in {event.case for event in events}:

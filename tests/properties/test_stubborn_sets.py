@@ -17,7 +17,7 @@ from tests.strategies_protocols import plans
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import Plan, plan_for
+from cplc.engines.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator
 from cplc.engines.explicit.por_symmetry import (
@@ -43,7 +43,7 @@ from cplc.system.printer import formula_text
 LIMIT = 100_000
 
 
-def reduced(system: System, plan: Plan) -> ReducedEngine:
+def reduced(system: System, plan: ReachabilityGoals) -> ReducedEngine:
     """Return what is met by stubborn sets."""
     stepper = SuccessorGenerator(system)
     follow = StubbornFilter(StubbornSets(DependencyRelation(system), plan.goals), plan)
@@ -71,7 +71,7 @@ def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:
 
 def is_kept(system: System, goals: list[Expr]) -> bool:
     """Whether each goal is as far from each state that is met as it is in the whole system."""
-    few = reduced(system, Plan(tuple(map(Goal, goals)), may_stop=False))
+    few = reduced(system, ReachabilityGoals(tuple(map(Goal, goals)), may_stop=False))
     whole = ExplicitEngine(system)
     met = few._graph.states
     return all(
@@ -119,7 +119,7 @@ def reachability(system: System) -> st.SearchStrategy[Formula]:
 
 def agree(system: System, formula: Formula) -> None:
     """Fail unless the formula has the right value, shown by a run that is possible and as long as the shortest."""
-    plan = plan_for(formula)
+    plan = reachability_goals(formula)
     assert plan is not None
     few, whole = reduced(system, plan), ExplicitEngine(system)
     assert few.is_valid(formula) == whole.is_valid(formula), formula_text(formula)
@@ -164,7 +164,7 @@ def test_only_what_is_said_of_reaching_is_looked_for(data: st.DataObject) -> Non
         or (isinstance(part, f.OnPaths) and isinstance(part.path, f.Finally if part.quantifier == "E" else f.Globally))
         for part in f.state_subformulas(formula)
     )
-    assert (plan_for(formula) is not None) == about_reaching
+    assert (reachability_goals(formula) is not None) == about_reaching
     if about_reaching:
         agree(system, formula)
 
@@ -256,7 +256,7 @@ def test_on_the_fly_fewer_moves_are_enough(data: st.DataObject) -> None:
     system = data.draw(some_systems())
     formula = data.draw(reachability(system))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stubborn_successors, "_AT_ONCE", data.draw(st.sampled_from((0, 3))))
+        patched.setattr(stubborn_successors, "_UNREDUCED_STATES", data.draw(st.sampled_from((0, 3))))
         holds, shown = OnTheFlyEngine(system).decide(formula)
     assert holds == ExplicitEngine(system).is_valid(formula) == shown.holds, formula_text(formula)
     assert replay(system, shown) == [], formula_text(formula)
@@ -271,7 +271,7 @@ def test_many_states_are_not_met_on_the_fly() -> None:
     met = {}
     for effort in (0, 1 << 30):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(stubborn_successors, "_AT_ONCE", effort)
+            patched.setattr(stubborn_successors, "_UNREDUCED_STATES", effort)
             engine = OnTheFlyEngine(system)
             assert engine.is_valid(f.Not(f.OnPaths("E", f.Finally(f.Atom(nowhere, "nowhere")))))
             met[effort] = engine.stored

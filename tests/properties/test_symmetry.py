@@ -22,7 +22,7 @@ from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
 from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import conditions
+from cplc.engines.ctl_fragment import ctl_conditions
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
@@ -218,7 +218,7 @@ def test_the_images_are_states_of_the_system(data: st.DataObject) -> None:
 def test_only_what_the_graph_decides_is_asked_of_some_states(data: st.DataObject) -> None:
     system = data.draw(crowds())
     formula = data.draw(logic_formulas(system))
-    if conditions(formula) is not None:
+    if ctl_conditions(formula) is not None:
         assert agrees(system, formula), formula_text(formula)
 
 
@@ -239,8 +239,8 @@ WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
     "only one of several conditions counts": (
         f.And((ALL_SERVED, LAST_FIRST)),
         por_symmetry,
-        "conditions",
-        lambda formula: (conditions(formula) or ())[:1],
+        "ctl_conditions",
+        lambda formula: (ctl_conditions(formula) or ())[:1],
     ),
     "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_instance_variables", _but_for_one),
 }
@@ -316,7 +316,7 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
         renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
         engine, other = ExplicitEngine(system), renamed_formula(formula, renamed)
         assert engine.is_valid(other, frozenset(map(renamed, assuming))) == engine.is_valid(formula, assuming)
-    if conditions(formula) is not None:
+    if ctl_conditions(formula) is not None:
         assert agrees(system, formula), formula_text(formula)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from cplc.logic.expressions import TRUE
-from cplc.sweeps.belief_variants import BadBelief, believing, parts, probability
+from cplc.sweeps.belief_variants import BeliefError, believing, parts, probability
 from cplc.system.participant import Belief, Event, Participant
 
 
@@ -67,17 +67,17 @@ def test_the_probability_that_it_has_is_no_change() -> None:
     ],
 )
 def test_what_would_be_a_guess_is_refused(belief: Belief, name: str, why: str) -> None:
-    with pytest.raises(BadBelief, match=why.replace("|", r"\|")):
+    with pytest.raises(BeliefError, match=why.replace("|", r"\|")):
         believing(_tom(belief), ((name, "0.3"),))
 
 
 @pytest.mark.parametrize("text", ["1.5", "-0.1", "much", "1/0", ""])
 def test_what_is_no_probability_is_refused(text: str) -> None:
-    with pytest.raises(BadBelief):
+    with pytest.raises(BeliefError):
         probability(text)
 
 
 @pytest.mark.parametrize("name", ["pay", "Tom.", ".pay"])
 def test_a_belief_is_named_by_its_agent_and_a_message(name: str) -> None:
-    with pytest.raises(BadBelief):
+    with pytest.raises(BeliefError):
         parts(name)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from cplc.caching.cache_keys import program_fingerprint
-from cplc.sweeps.executors import Cluster
-from cplc.sweeps.jobs import Answered, Item, Limits, Options, Text
+from cplc.sweeps.executors import DaskExecutor
+from cplc.sweeps.jobs import Job, JobLimits, JobResult, SourceText, SweepOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = [
@@ -58,15 +58,15 @@ def test_a_cluster_that_is_there_gives_the_same_table(scheduler: str, tmp_path: 
 def test_killed_worker_of_a_cluster_loses_and_doubles_nothing() -> None:
     from distributed import Client, LocalCluster
 
-    file = Text(str(_NETBILL), _NETBILL.read_text(encoding="utf-8"))
-    grid = [Item(file, Options(), (("customers", str(count)),), names=("safe",)) for count in range(1, 9)]
-    found: list[Answered] = []
+    file = SourceText(str(_NETBILL), _NETBILL.read_text(encoding="utf-8"))
+    grid = [Job(file, SweepOptions(), (("customers", str(count)),), names=("safe",)) for count in range(1, 9)]
+    found: list[JobResult] = []
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         processes = client.run(os.getpid).values()
-        for one in Cluster(client).answered(enumerate(grid), Limits(), lambda: None):
+        for one in DaskExecutor(client).answered(enumerate(grid), JobLimits(), lambda: None):
             found.append(one)
             if len(found) == 2:
                 os.kill(min(processes), signal.SIGKILL)

@@ -16,23 +16,23 @@ import psutil
 import pytest
 from tests.processes import descendants, end, is_alive, listening, until
 
-from cplc.sweeps.executors import Local, place
+from cplc.sweeps.executors import LocalExecutor, executor_for
 from cplc.sweeps.grids import points
-from cplc.sweeps.jobs import Answered, Item, Limits, Options, Text
-from cplc.sweeps.result_tables import Table, lines, written
+from cplc.sweeps.jobs import Job, JobLimits, JobResult, SourceText, SweepOptions
+from cplc.sweeps.result_tables import ResultTable, lines, written
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are others here")
 
 _ROOT = Path(__file__).parents[2]
 _NETBILL = _ROOT / "examples" / "netbill.cpl"
-_FILE = Text(str(_NETBILL), _NETBILL.read_text(encoding="utf-8"))
+_FILE = SourceText(str(_NETBILL), _NETBILL.read_text(encoding="utf-8"))
 _GRID = [
-    Item(_FILE, Options(), point, names=("safe", "sound"))
+    Job(_FILE, SweepOptions(), point, names=("safe", "sound"))
     for point in points({"customers": tuple(map(str, range(1, 9)))})
 ]
-_ENDLESS = Item(
-    Text("d.cpl", (_ROOT / "examples" / "dining_cryptographers.cpl").read_text(encoding="utf-8")),
-    Options("stats", engine="explicit"),
+_ENDLESS = Job(
+    SourceText("d.cpl", (_ROOT / "examples" / "dining_cryptographers.cpl").read_text(encoding="utf-8")),
+    SweepOptions("stats", engine="explicit"),
     (("n", "40"),),
 )
 _HANGS = 120
@@ -52,19 +52,19 @@ def _workers() -> list[psutil.Process]:
     return found
 
 
-def _table(answered: list[Answered]) -> bytes:
+def _table(answered: list[JobResult]) -> bytes:
     ordered = sorted(answered, key=lambda one: one.number)
-    return written(Table(tuple(line for one in ordered for line in lines(one, one.item.key("")))), "csv")
+    return written(ResultTable(tuple(line for one in ordered for line in lines(one, one.job.key("")))), "csv")
 
 
 @pytest.fixture(scope="module")
 def alone() -> bytes:
-    return _table(list(Local(1).answered(enumerate(_GRID), Limits(), _nothing)))
+    return _table(list(LocalExecutor(1).answered(enumerate(_GRID), JobLimits(), _nothing)))
 
 
 @pytest.mark.parametrize("workers", [2, 3, 20])
 def test_table_is_that_of_one_worker(alone: bytes, workers: int) -> None:
-    assert _table(list(Local(workers).answered(enumerate(_GRID), Limits(), _nothing))) == alone
+    assert _table(list(LocalExecutor(workers).answered(enumerate(_GRID), JobLimits(), _nothing))) == alone
     assert _workers() == []
 
 
@@ -80,7 +80,7 @@ def test_killed_workers_lose_and_double_nothing(alone: bytes, seed: int) -> None
             killed.add(process := chance.choice(there))
             os.kill(process, signal.SIGKILL)
 
-    found = list(Local(2).answered(enumerate(_GRID), Limits(), killing))
+    found = list(LocalExecutor(2).answered(enumerate(_GRID), JobLimits(), killing))
     assert killed
     assert sorted(one.number for one in found) == list(range(len(_GRID)))
     assert _table(found) == alone
@@ -93,7 +93,7 @@ def test_workers_are_started_when_there_is_work_for_them() -> None:
         nonlocal most
         most = max(most, len([one for one in _workers() if one.ppid() == os.getpid()]))
 
-    assert len(list(Local(8).answered(enumerate(_GRID[:1]), Limits(), count))) == 1
+    assert len(list(LocalExecutor(8).answered(enumerate(_GRID[:1]), JobLimits(), count))) == 1
     assert most <= 1
 
 
@@ -101,13 +101,13 @@ def test_mistake_in_a_worker_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("cplc.sweeps.executors.Apart.rows", broken)
+    monkeypatch.setattr("cplc.sweeps.executors.WorkerProcess.rows", broken)
     with pytest.raises(RuntimeError, match="broken"):
-        list(Local(2).answered(enumerate(_GRID), Limits(), _nothing))
+        list(LocalExecutor(2).answered(enumerate(_GRID), JobLimits(), _nothing))
 
 
 def test_workers_end_when_nobody_takes_answers_any_more() -> None:
-    answers = Local(2).answered(enumerate([_GRID[0], _ENDLESS, _ENDLESS]), Limits(), _nothing)
+    answers = LocalExecutor(2).answered(enumerate([_GRID[0], _ENDLESS, _ENDLESS]), JobLimits(), _nothing)
     next(answers)
     until(lambda: len(_workers()) >= 2, "a worker works on the endless item")
     answers.close()
@@ -116,8 +116,8 @@ def test_workers_end_when_nobody_takes_answers_any_more() -> None:
 
 def test_place_without_a_scheduler_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with place(None, 3) as where:
-        assert where == Local(3)
+    with executor_for(None, 3) as where:
+        assert where == LocalExecutor(3)
 
 
 # --- the command

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.sweeps.grids import BadRange, decimal, points, size, values
+from cplc.sweeps.grids import RangeError, decimal, points, size, values
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_range_stands_for_its_values_each_once(text: str, expected: tuple[str,
     "text", ["", "1,,2", "3..1", "1..", "1..5/0", "1..5/-1", "a..b", "1..9999999", "0..1/0.0000001"]
 )
 def test_what_is_no_range_is_refused(text: str) -> None:
-    with pytest.raises(BadRange):
+    with pytest.raises(RangeError):
         values(text)
 
 

@@ -6,20 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cplc.sweeps.heatmap import PANELS, NoHeatMap, heat_map
-from cplc.sweeps.jobs import Answered, Ask, Cell, Item, Options, Row, Text
-from cplc.sweeps.result_tables import Table, lines
+from cplc.sweeps.heatmap import MAX_PANELS, HeatMapError, heat_map
+from cplc.sweeps.jobs import Cell, Job, JobResult, ResultRow, SourceText, SweepCommand, SweepOptions
+from cplc.sweeps.result_tables import ResultTable, lines
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _table(ask: Ask, cells: dict[tuple[str, str], list[Row]]) -> Table:
-    file = Text("shop.cpl", "")
+def _table(ask: SweepCommand, cells: dict[tuple[str, str], list[ResultRow]]) -> ResultTable:
+    file = SourceText("shop.cpl", "")
     answered = [
-        Answered(at, Item(file, Options(ask), (("n", n), ("m", m))), tuple(rows), 0.0)
+        JobResult(at, Job(file, SweepOptions(ask), (("n", n), ("m", m))), tuple(rows), 0.0)
         for at, ((n, m), rows) in enumerate(cells.items())
     ]
-    return Table(tuple(line for one in answered for line in lines(one, "")))
+    return ResultTable(tuple(line for one in answered for line in lines(one, "")))
 
 
 def _fields(drawn: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ def _fields(drawn: str) -> dict[str, str]:
 
 def test_answers_have_a_colour_of_their_own() -> None:
     answers = ("holds", "fails", "vacuous", "unknown")
-    cells = {(str(at % 2), str(at // 2)): [Row("safe", answer)] for at, answer in enumerate(answers)}
+    cells = {(str(at % 2), str(at // 2)): [ResultRow("safe", answer)] for at, answer in enumerate(answers)}
     assert _fields(heat_map(_table("verify", cells), "verify", "n", "m")) == {
         "n=0 m=0: holds": "good",
         "n=1 m=0: fails": "bad",
@@ -56,18 +56,20 @@ def test_answers_have_a_colour_of_their_own() -> None:
         ("stats", (("states", "2" + "0" * 99),), "10^99.3"),
     ],
 )
-def test_numbers_are_written_into_their_fields(ask: Ask, figures: tuple[tuple[str, Cell], ...], label: str) -> None:
-    cells = {(n, "1"): [Row("it", "", figures)] for n in "12"}
+def test_numbers_are_written_into_their_fields(
+    ask: SweepCommand, figures: tuple[tuple[str, Cell], ...], label: str
+) -> None:
+    cells = {(n, "1"): [ResultRow("it", "", figures)] for n in "12"}
     assert set(_fields(heat_map(_table(ask, cells), ask, "n", "m"))) == {f"n=1 m=1: {label}", f"n=2 m=1: {label}"}
 
 
 def test_changes_are_counted_but_for_those_that_make_no_difference() -> None:
-    rows = [Row(str(at), answer) for at, answer in enumerate(("noticed", "unnoticed", "no effect", "noticed"))]
+    rows = [ResultRow(str(at), answer) for at, answer in enumerate(("noticed", "unnoticed", "no effect", "noticed"))]
     found = _fields(heat_map(_table("coverage", {("1", "1"): rows}), "coverage", "n", "m"))
     assert set(found) == {"n=1 m=1: 67 %"}
 
 
 def test_more_panels_than_anybody_looks_at_are_refused() -> None:
-    rows = [Row(f"property {at}", "holds") for at in range(PANELS + 1)]
-    with pytest.raises(NoHeatMap, match="too much"):
+    rows = [ResultRow(f"property {at}", "holds") for at in range(MAX_PANELS + 1)]
+    with pytest.raises(HeatMapError, match="too much"):
         heat_map(_table("verify", {("1", "1"): rows}), "verify", "n", "m")

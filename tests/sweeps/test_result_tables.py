@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from cplc.sweeps.jobs import Answered, Cell, Item, Options, Row, Text
+from cplc.sweeps.jobs import Cell, Job, JobResult, ResultRow, SourceText, SweepOptions
 from cplc.sweeps.result_tables import (
-    FORMS,
-    Form,
-    NoTable,
-    Table,
+    TABLE_FORMATS,
+    ResultTable,
+    TableError,
+    TableFormat,
     form_of,
     lines,
+    merged_parts,
     restored,
     rows_by_key,
-    summed,
     written,
 )
 
-_FILE = Text("shop.cpl", "protocol Shop {}")
+_FILE = SourceText("shop.cpl", "protocol Shop {}")
 _FIGURES: tuple[tuple[str, Cell], ...] = (
     ("low", 0.1),
     ("whole", 1.0),
@@ -32,45 +32,45 @@ _FIGURES: tuple[tuple[str, Cell], ...] = (
 )
 
 
-def _answered(number: int, *rows: Row, point: tuple[tuple[str, str], ...] = (("n", "1"),)) -> Answered:
-    return Answered(number, Item(_FILE, Options(), point), rows, 0.5)
+def _answered(number: int, *rows: ResultRow, point: tuple[tuple[str, str], ...] = (("n", "1"),)) -> JobResult:
+    return JobResult(number, Job(_FILE, SweepOptions(), point), rows, 0.5)
 
 
-def _table(*answered: Answered) -> Table:
-    return Table(tuple(line for one in answered for line in lines(one, f"key{one.number}")))
+def _table(*answered: JobResult) -> ResultTable:
+    return ResultTable(tuple(line for one in answered for line in lines(one, f"key{one.number}")))
 
 
-@pytest.mark.parametrize("ending", FORMS)
+@pytest.mark.parametrize("ending", TABLE_FORMATS)
 def test_rows_come_back_as_they_were(ending: str, tmp_path: Path) -> None:
     if ending == ".parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"table{ending}"
     rows = (
-        Row("safe", "holds", _FIGURES, "", True),
-        Row('"odd", \n name', "fails", (("low", 0.25),), "because: 'a', \"b\"", False),
-        Row("open", "", (("count", -3),), "", None),
+        ResultRow("safe", "holds", _FIGURES, "", True),
+        ResultRow('"odd", \n name', "fails", (("low", 0.25),), "because: 'a', \"b\"", False),
+        ResultRow("open", "", (("count", -3),), "", None),
     )
     one = _answered(0, *rows, point=(("n", "1"), ("low", "2"), ("answer", "x")))
     path.write_bytes(written(_table(one), form_of(path)))
     (records,) = rows_by_key(path).values()
-    assert restored(one.item, records) == rows
+    assert restored(one.job, records) == rows
 
 
 def test_a_table_is_the_same_when_it_is_written_again_from_what_was_read(tmp_path: Path) -> None:
-    one = _answered(0, Row("a", "holds", _FIGURES, "", True), Row("b", "vacuous", (), "", True))
+    one = _answered(0, ResultRow("a", "holds", _FIGURES, "", True), ResultRow("b", "vacuous", (), "", True))
     path = tmp_path / "table.csv"
     path.write_bytes(written(_table(one), "csv"))
-    rows = restored(one.item, rows_by_key(path)["key0"])
+    rows = restored(one.job, rows_by_key(path)["key0"])
     assert rows is not None
     assert written(_table(_answered(0, *rows)), "csv") == path.read_bytes()
 
 
 @pytest.mark.parametrize("answer", ["unknown", "error"])
 def test_what_is_not_settled_is_asked_again(answer: str, tmp_path: Path) -> None:
-    one = _answered(0, Row("a", "holds"), Row("b", answer, reason="too slow"))
+    one = _answered(0, ResultRow("a", "holds"), ResultRow("b", answer, reason="too slow"))
     path = tmp_path / "table.json"
     path.write_bytes(written(_table(one), "json"))
-    assert restored(one.item, rows_by_key(path)["key0"]) is None
+    assert restored(one.job, rows_by_key(path)["key0"]) is None
 
 
 @pytest.mark.parametrize(
@@ -89,29 +89,31 @@ def test_what_is_no_table_is_refused(name: str, content: bytes, tmp_path: Path) 
         pytest.importorskip("pyarrow")
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(NoTable, match="cannot go on with"):
+    with pytest.raises(TableError, match="cannot go on with"):
         rows_by_key(path)
 
 
 def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NoTable, match="No such file"):
+    with pytest.raises(TableError, match="No such file"):
         rows_by_key(tmp_path / "table.csv")
 
 
 def test_the_name_of_a_file_says_its_format() -> None:
     assert form_of(Path("A.CSV")) == "csv"
-    with pytest.raises(NoTable, match=r"none of \.csv, \.json, \.parquet"):
+    with pytest.raises(TableError, match=r"none of \.csv, \.json, \.parquet"):
         form_of(Path("table.xlsx"))
 
 
 def test_parts_of_a_simulation_are_added_up() -> None:
-    options = Options("simulate")
+    options = SweepOptions("simulate")
     parts = [
-        Answered(at, Item(_FILE, options, first=1000 * at, count=1000, seed=at), (Row("goods", "", figures),), 0.0)
+        JobResult(
+            at, Job(_FILE, options, first=1000 * at, count=1000, seed=at), (ResultRow("goods", "", figures),), 0.0
+        )
         for at, figures in enumerate([(("runs", 1000), ("fulfilled", 3)), (("runs", 500), ("violated", 2))])
     ]
-    table = Table(tuple(line for one in parts for line in lines(one, str(one.number))))
-    (line,) = summed(table).lines
+    table = ResultTable(tuple(line for one in parts for line in lines(one, str(one.number))))
+    (line,) = merged_parts(table).lines
     assert {name: line.cells[name] for name in ("runs", "fulfilled", "violated")} == {
         "runs": 1500,
         "fulfilled": 3,
@@ -119,8 +121,8 @@ def test_parts_of_a_simulation_are_added_up() -> None:
     }
 
 
-@pytest.mark.parametrize("form", FORMS.values())
-def test_no_rows_make_a_table_too(form: Form) -> None:
+@pytest.mark.parametrize("form", TABLE_FORMATS.values())
+def test_no_rows_make_a_table_too(form: TableFormat) -> None:
     if form == "parquet":
         pytest.importorskip("pyarrow")
-    assert written(Table(()), form)
+    assert written(ResultTable(()), form)

@@ -11,26 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from cplc.sweeps.jobs import Item, Limits, Options, Text
-from cplc.sweeps.worker_process import MAX_LOSSES, Abandoned, Apart, memory_of
+from cplc.sweeps.jobs import Job, JobLimits, SourceText, SweepOptions
+from cplc.sweeps.worker_process import MAX_LOST_WORKERS, JobAbandoned, WorkerProcess, memory_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def _item(name: str, ask: Options, **parameters: str) -> Item:
+def _item(name: str, ask: SweepOptions, **parameters: str) -> Job:
     path = _EXAMPLES / name
-    return Item(Text(str(path), path.read_text(encoding="utf-8")), ask, tuple(parameters.items()))
+    return Job(SourceText(str(path), path.read_text(encoding="utf-8")), ask, tuple(parameters.items()))
 
 
-_SMALL = _item("purchase.cpl", Options("stats"))
-_ENDLESS = _item("dining_cryptographers.cpl", Options("stats", engine="explicit"), n="40")
+_SMALL = _item("purchase.cpl", SweepOptions("stats"))
+_ENDLESS = _item("dining_cryptographers.cpl", SweepOptions("stats", engine="explicit"), n="40")
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[Apart]:
-    found = Apart()
+def apart() -> Iterator[WorkerProcess]:
+    found = WorkerProcess()
     yield found
     found.end()
 
@@ -43,39 +43,39 @@ def _is_there(process: int) -> bool:
     return True
 
 
-def test_an_item_is_answered_and_the_process_stays(apart: Apart) -> None:
-    (row,) = apart.rows(_SMALL, Limits())
+def test_an_item_is_answered_and_the_process_stays(apart: WorkerProcess) -> None:
+    (row,) = apart.rows(_SMALL, JobLimits())
     process = apart._process
     assert dict(row.figures)["states"] == "473"
-    assert apart.rows(_SMALL, Limits()) == (row,)
+    assert apart.rows(_SMALL, JobLimits()) == (row,)
     assert apart._process is process
 
 
-def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: Apart) -> None:
-    (slow,) = apart.rows(_ENDLESS, Limits(seconds=0.5))
-    (large,) = apart.rows(_ENDLESS, Limits(memory=90 * 2**20))
-    (small,) = apart.rows(_SMALL, Limits(60, 2**30))
+def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: WorkerProcess) -> None:
+    (slow,) = apart.rows(_ENDLESS, JobLimits(seconds=0.5))
+    (large,) = apart.rows(_ENDLESS, JobLimits(memory=90 * 2**20))
+    (small,) = apart.rows(_SMALL, JobLimits(60, 2**30))
     assert (slow.answer, slow.reason) == ("unknown", "the time limit of 0.5 s was reached")
     assert (large.answer, large.reason) == ("unknown", "the memory limit of 90 MB was reached")
     assert small.is_settled
 
 
-def test_what_was_answered_before_a_limit_counts(apart: Apart) -> None:
-    item = _item("dining_cryptographers.cpl", Options(engine="explicit"), n="12")
-    rows = apart.rows(item, Limits(seconds=1))
+def test_what_was_answered_before_a_limit_counts(apart: WorkerProcess) -> None:
+    item = _item("dining_cryptographers.cpl", SweepOptions(engine="explicit"), n="12")
+    rows = apart.rows(item, JobLimits(seconds=1))
     assert {row.answer for row in rows} == {"unknown"}
     subjects = [row.subject for row in rows]
     assert (subjects[0], subjects[-4:]) == ("correct", ["live", "deadlock_free", "no_debt_forgotten", "sound"])
     assert len(subjects) == 9
 
 
-def test_what_is_wrong_is_an_error(apart: Apart) -> None:
-    (row,) = apart.rows(_item("netbill.cpl", Options(), customers="900"), Limits())
+def test_what_is_wrong_is_an_error(apart: WorkerProcess) -> None:
+    (row,) = apart.rows(_item("netbill.cpl", SweepOptions(), customers="900"), JobLimits())
     assert row.answer == "error"
     assert "cannot be 900" in row.reason
 
 
-def _killing(apart: Apart, times: int) -> tuple[Callable[[], bool], list[int]]:
+def _killing(apart: WorkerProcess, times: int) -> tuple[Callable[[], bool], list[int]]:
     """Return a function to wait with, which kills the worker process so many times, and the processes killed so far."""
     killed: list[int] = []
 
@@ -89,22 +89,22 @@ def _killing(apart: Apart, times: int) -> tuple[Callable[[], bool], list[int]]:
     return wanted, killed
 
 
-def test_item_of_a_killed_worker_is_answered_again(apart: Apart) -> None:
-    rows = apart.rows(_SMALL, Limits())
-    wanted, killed = _killing(apart, MAX_LOSSES - 1)
-    assert apart.rows(_SMALL, Limits(), wanted) == rows
-    assert len(set(killed)) == MAX_LOSSES - 1
+def test_item_of_a_killed_worker_is_answered_again(apart: WorkerProcess) -> None:
+    rows = apart.rows(_SMALL, JobLimits())
+    wanted, killed = _killing(apart, MAX_LOST_WORKERS - 1)
+    assert apart.rows(_SMALL, JobLimits(), wanted) == rows
+    assert len(set(killed)) == MAX_LOST_WORKERS - 1
 
 
-def test_item_over_which_all_workers_end_is_unknown(apart: Apart) -> None:
-    wanted, killed = _killing(apart, MAX_LOSSES)
-    (row,) = apart.rows(_ENDLESS, Limits(), wanted)
+def test_item_over_which_all_workers_end_is_unknown(apart: WorkerProcess) -> None:
+    wanted, killed = _killing(apart, MAX_LOST_WORKERS)
+    (row,) = apart.rows(_ENDLESS, JobLimits(), wanted)
     assert (row.answer, row.reason) == ("unknown", "the process that worked on it has ended")
-    assert len(set(killed)) == MAX_LOSSES
-    assert apart.rows(_SMALL, Limits())[0].is_settled
+    assert len(set(killed)) == MAX_LOST_WORKERS
+    assert apart.rows(_SMALL, JobLimits())[0].is_settled
 
 
-def test_time_limit_holds_for_all_attempts_together(apart: Apart) -> None:
+def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> None:
     apart.end()
     wanted, killed = _killing(apart, 1)
     ready = threading.Event()
@@ -117,14 +117,14 @@ def test_time_limit_holds_for_all_attempts_together(apart: Apart) -> None:
         return wanted() if ready.is_set() else True
 
     deadlines: list[float] = []
-    (row,) = apart.rows(_ENDLESS, Limits(seconds=2), later)
+    (row,) = apart.rows(_ENDLESS, JobLimits(seconds=2), later)
     assert row.reason == "the time limit of 2 s was reached"
     assert len(set(deadlines)) == 1
     assert len(killed) == 1
 
 
 def test_nobody_works_on_what_nobody_waits_for() -> None:
-    apart = Apart()
+    apart = WorkerProcess()
     processes: list[int] = []
 
     def wanted() -> bool:
@@ -134,8 +134,8 @@ def test_nobody_works_on_what_nobody_waits_for() -> None:
                 processes.extend(map(int, children.read_text(encoding="ascii").split()))
         return not processes
 
-    with pytest.raises(Abandoned):
-        apart.rows(_ENDLESS, Limits(seconds=20), _for(5, wanted))
+    with pytest.raises(JobAbandoned):
+        apart.rows(_ENDLESS, JobLimits(seconds=20), _for(5, wanted))
     assert apart._process is None
     _until(lambda: not any(map(_is_there, processes)))
 

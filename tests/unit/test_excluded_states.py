@@ -16,7 +16,7 @@ from cplc.report.outcome import Outcome, standing
 from cplc.report.sarif import log
 from cplc.report.text import result_text
 from cplc.source import Source
-from cplc.sweeps.job_runner import _verdict
+from cplc.sweeps.job_runner import _verdict_row
 
 TEXT = """protocol Shop {
   role Buyer
@@ -81,13 +81,13 @@ def test_a_run_that_was_shown_is_not_shown_again() -> None:
 
 
 def test_a_sweep_reports_the_warning() -> None:
-    row = _verdict(answered()[1])
+    row = _verdict_row(answered()[1])
     assert row.answer == "holds"
     assert COUNT in row.reason
 
 
 def test_a_sweep_reports_that_no_run_is_fair() -> None:
-    row = _verdict(answered(TEXT.replace("fairness deliver", "fairness deliver & refuse"))[1])
+    row = _verdict_row(answered(TEXT.replace("fairness deliver", "fairness deliver & refuse"))[1])
     assert row.answer == "unknown"
     assert row.expected is None
     assert "no fair run begins in an initial state" in row.reason

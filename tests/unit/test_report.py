@@ -54,7 +54,7 @@ def test_a_result_as_data() -> None:
         "stopped": ["A"],
         "owed": ["c"],
         "avoidance": None,
-        "text": "A stopped: it could send done for ever and never did; it still owed c to B. "
+        "text": "A stopped: it could send done forever and never did; it still owed c to B. "
         "It would hold if A kept going (assuming A).",
     }
 

@@ -1,4 +1,4 @@
-"""What single rounds show of `Adjacent`: that one led here, or that none of the few that are possible leads there."""
+"""Evidence for `Adjacent` from single rounds: one round that leads here, or none among few that leads there."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from cplc.system.model import State
 from cplc.system.trace import Run
 
 MAX_SUCCESSORS = 1_000
-"""More rounds than this are not gone through one by one."""
+"""Maximum number of joint actions, and of successors, that are enumerated."""
 
 
 def agree(formula: Adjacent, before: State, after: State) -> bool:
-    """Whether what is to agree across the round does."""
+    """Tell whether the variables that the formula relates across the round agree."""
     return all(before[now] == after[then] for now, then in formula.same)
 
 
 def led_here(interpreter: Interpreter, formula: Adjacent, before: State, here: State) -> bool:
-    """Whether a round as the formula asks for leads from the one state to the other."""
+    """Tell whether a round that matches the formula leads from the one state to the other."""
     actions = actions_between(interpreter.system, before, here, formula.choice)
     return actions is not None and agree(formula, before, here) and interpreter.leads_to(before, actions, here)
 
 
 def none_leads(interpreter: Interpreter, formula: Adjacent, state: State) -> bool:
-    """Whether it is seen, by all rounds one by one, that none as the formula asks for leads from here to its operand.
+    """Tell whether enumeration shows that no round that matches the formula leads from here to its operand.
 
-    It is not where there are many, or where more than the variables decides the operand.
+    It does not if there are too many rounds, or if the variables alone do not decide the operand.
     """
     if formula.back or prod(_allowed(interpreter, state)) > MAX_SUCCESSORS:
         return False

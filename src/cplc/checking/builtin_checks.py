@@ -1,7 +1,7 @@
-"""The built-in checks: one question each, over the system alone.
+"""Built-in checks: safety and liveness questions that every protocol can be asked.
 
-Checks that speak of reachable states mean all of them, so conditions of fairness are left out there; checks that
-speak of runs mean the fair ones.
+Checks about reachable states drop the fairness conditions, so that they cover all of them. Checks about runs cover the
+fair runs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from cplc.system.standings import standing_of
 from cplc.system.synchronous import out_of_range
 
 MAX_JOINT_CHOICES = 64
-"""With more ways to choose than this it is not worked out when an assignment is made."""
+"""Maximum number of joint choices that are enumerated to find when an assignment is made."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _CheckParts:
     system: System | None = None
     listings: tuple[Listing, ...] = ()
     places: tuple[Span | None, ...] = ()
-    """Where what each part is about is declared, if that is known."""
+    """Source location of the declaration that each part is about, if known."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Check:
     build: Callable[[System, Debts], _CheckParts]
     advisory: bool = False
     build_uniform: Callable[[System, Debts], _CheckParts] | None = None
-    """What it asks where everybody is to decide by what it sees itself."""
+    """Build the check for uniform strategies, where each agent decides by its own observations."""
     subject: str = "commitments"
-    """What there has to be in a protocol for the check to have something to check."""
+    """The declarations without which there is nothing to check, as a plural noun."""
     particular: str = ""
-    """The same of a protocol that has commitments, where not every commitment will do."""
+    """The same for protocols that have commitments, where the check covers only some commitments."""
 
 
 def build_check(
@@ -97,7 +97,7 @@ def build_check(
     span: Span | None = None,
     uniform: bool = False,
 ) -> Question:
-    """Return the question that a built-in check asks of the system."""
+    """Return the question of a built-in check for the system."""
     check = CHECKS[name]
     parts_of_check = (check.build_uniform if uniform and check.build_uniform else check.build)(system, debts)
     lacking = check.particular if check.particular and system.commitments else check.subject
@@ -120,12 +120,12 @@ IN_RANGE = "in_range"
 
 
 def in_range(system: System) -> tuple[Question, ...]:
-    """Return the question whether every assignment stays in range, where that is not plain."""
+    """Return the question whether every assignment stays in range, if some assignment might not."""
     return (range_question(system),) if system.hazards else ()
 
 
 def range_question(system: System | None = None) -> Question:
-    """Return the question whether every assignment stays in range; of no system, it asks nothing."""
+    """Return the question whether every assignment stays in range; without a system it has no parts."""
     hazards = system.hazards if system is not None else ()
     parts = [(_never(condition, text), text) for text, condition, _ in hazards]
     return Question(
@@ -140,7 +140,7 @@ def range_question(system: System | None = None) -> Question:
 
 
 def deadlock_question(system: System) -> Question:
-    """Return the question whether no state that the players of a synchronous system come to is a deadlock."""
+    """Return the question whether a synchronous system is free of deadlocks."""
     parts: list[Part] = []
     places: list[Span | None] = []
     for player in system.players:
@@ -176,7 +176,7 @@ def deadlock_question(system: System) -> Question:
 
 
 def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
-    """Yield the assignments that may lead out of a range, with where they do, whoever has to choose what for that."""
+    """Yield the assignments that may leave the range of their variable, and the states in which some choice does so."""
     for player in system.players:
         for change in (change for rule in player.rules for change in rule):
             possible = _possible(system, change.guard)
@@ -187,7 +187,7 @@ def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
 
 
 def _possible(system: System, guard: Expr) -> Expr:
-    """Return where the players may choose such that the guard holds; everywhere, if there are many ways to choose."""
+    """Over-approximate the states in which some joint choice satisfies the guard; exact if choices are few."""
     choosers = [player for player in system.players if player.choice in reads(guard)]
     if prod(len(player.actions) for player in choosers) > MAX_JOINT_CHOICES:
         return TRUE
@@ -214,7 +214,7 @@ def _state(commitment: Commitment, *states: str) -> Formula:
 
 
 def _condition_text(system: System, condition: Expr) -> str:
-    """Return a condition of a commitment as a formula in the language of the user, who may paste it."""
+    """Return a condition of a commitment in the language of the user, ready to be pasted into a formula."""
     names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
     text = condition_text(system, condition, names)
     return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
@@ -286,7 +286,7 @@ def _sound(system: System, _: Debts) -> _CheckParts:
 
 
 def _live(system: System, _: Debts) -> _CheckParts:
-    """Say of each message that some run from some initial state receives it."""
+    """Require for each message that some run from some initial state receives it."""
     receipts: dict[str, list[Expr]] = {}
     for step in _effects(system):
         receipts.setdefault(step.event, []).append(step.guard)
@@ -298,9 +298,9 @@ def _live(system: System, _: Debts) -> _CheckParts:
 
 
 def _on_some_run(system: System, formula: Formula) -> Formula:
-    """Return that a run from some initial state comes to the formula.
+    """Return that some run from some initial state reaches a state that satisfies the formula.
 
-    Knowledge of an observer that observes nothing is what holds in every reachable state, whatever state was the first.
+    Encoding: an observer without observations knows what holds in every reachable state, from any initial state.
     """
     comes = _some_time(formula)
     if all(len(variable.initial) == 1 for variable in system.variables):
@@ -321,7 +321,7 @@ def _fulfillable(system: System, _: Debts) -> _CheckParts:
 
 
 def _resolvable(system: System, _: Debts) -> _CheckParts:
-    meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
+    meaning = "a state is reached from which some commitment stays open forever, whatever is done"
     return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),))
 
 
@@ -334,7 +334,7 @@ def _effective(system: System, _: Debts) -> _CheckParts:
 
 
 def _consistent(system: System, _: Debts) -> _CheckParts:
-    """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
+    """Require that two commitments are open together only if their consequents can be true together."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
         if one.content or other.content:
@@ -354,7 +354,7 @@ def _robust(system: System, _: Debts) -> _CheckParts:
         tuple(
             (
                 _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
-                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open for ever",
+                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open forever",
             )
             for commitment in system.commitments
         )
@@ -362,9 +362,9 @@ def _robust(system: System, _: Debts) -> _CheckParts:
 
 
 def _aligned(system: System, _: Debts) -> _CheckParts:
-    """Say of each view, its standing included, that it is right when nothing is in flight that could change it.
+    """Require that each view and its standing are right when no message in flight could change them.
 
-    What else is in flight can be received before, and changes neither.
+    Other messages in flight can be received first and change neither.
     """
     parts: list[Part] = []
     lives: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
@@ -385,9 +385,9 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
 
 
 def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
-    """Say of each circle of hand-overs that no fair run hands one debt on in it infinitely often.
+    """Require for each cycle of delegations that no fair run hands one debt on in it infinitely often.
 
-    A new round, or a new life of the same commitment, is another debt.
+    After a restart, or a new life of the same commitment, it is another debt.
     """
     watched = circles(system, debts)
     if not watched:
@@ -406,7 +406,7 @@ def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
 
 
 def _violable(system: System, _: Debts) -> _CheckParts:
-    """Say of each commitment without a deadline for its performance that it can be violated or expire."""
+    """Require that each commitment without a deadline for its performance can be violated or expire."""
     return _CheckParts(
         tuple(
             (
@@ -421,7 +421,7 @@ def _violable(system: System, _: Debts) -> _CheckParts:
 
 
 def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckParts:
-    """Say of each active commitment that its debtor can keep it, or until others let go of it, whatever others do."""
+    """Require that the debtor of each active commitment has a strategy to keep it, or until others release it."""
     parts: list[Part] = []
     for commitment in system.commitments:
         able: Formula

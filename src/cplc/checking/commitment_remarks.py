@@ -1,5 +1,5 @@
-"""Commitments of formulas that are not what their reader expects: fulfilment that never comes, contents that do not
-last, and promises that are not kept where a property fails.
+"""Remarks on commitments in formulas: fulfilment that never occurs, contents that do not last, and promises that are
+not kept where a property fails.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from cplc.system.printer import quoted
 _Social = Commits | Fulfils | Conditional
 _FULFILMENT = ("FuW", "FuS")
 _FULFILLING = ("fulfill", "delegate", "assign")
-"""Operations by which a commitment is fulfilled whatever its consequent says: by message, or through another one."""
+"""Operations that fulfil a commitment regardless of its consequent: by a message, or through another commitment."""
 
 
 def never_fulfilled(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
-    """Yield the fulfilments in a formula that holds which are true in no reachable state, unless it says just that."""
+    """Yield the fulfilments in a valid formula that no reachable state satisfies, unless the formula says just that."""
     for part in dict.fromkeys(subformulas(formula)):
         is_fulfilment = isinstance(part, Fulfils) or (isinstance(part, Conditional) and part.operation in _FULFILMENT)
         if is_fulfilment and not _says_never(formula, part) and not reachable.occurs(part):
@@ -55,10 +55,10 @@ def _says_never(formula: Formula, part: Formula) -> bool:
 def contents_that_do_not_last(
     deciding: Callable[[Formula], Reachable], formula: Formula, system: System
 ) -> Iterator[Remark]:
-    """Yield commitments whose consequent is false again while they are fulfilled, where a formula asks for it.
+    """Yield commitments in the formula whose consequent becomes false again while they stay fulfilled.
 
-    So it is with a message that is reset. `C` and `Fu` of the consequent are then false where the promise is kept. The
-    states are ``deciding`` some formula of their own: the consequent may depend on more than the question does.
+    A message that is reset is an example. `C` and `Fu` of the consequent are then false although the promise is kept.
+    ``deciding`` returns the reachable states for a formula: the consequent may depend on more than the question does.
     """
     variables_read: dict[str, set[str]] = {}
     for part in subformulas(formula):
@@ -90,10 +90,10 @@ def contents_that_do_not_last(
 
 
 def _stays_true(commitment: Commitment, system: System) -> bool:
-    """Whether it can be seen without a search that the consequent holds wherever the commitment is fulfilled.
+    """Tell whether a syntactic criterion shows that the consequent holds wherever the commitment is fulfilled.
 
-    It is so if nothing but the consequent fulfils the commitment, and the consequent is a monotone formula over flags
-    that no step unsets, but for steps that leave the commitment in some other state, as restarts do.
+    The criterion: only the consequent fulfils the commitment; it is a monotone formula over flags; and only steps that
+    move the commitment to another state, as restarts do, unset a flag.
     """
     content = commitment.consequent
     flags = reads(content)
@@ -125,7 +125,7 @@ def _effects(system: System) -> tuple[dict[str, list[Step]], set[str]]:
 
 
 def _is_monotone(content: Expr) -> bool:
-    """Whether it is true of more states only as more flags are set: it is built with *and* and *or*."""
+    """Tell whether a condition over flags is monotone: built with *and* and *or* alone."""
     match content:
         case Read():
             return True
@@ -136,7 +136,7 @@ def _is_monotone(content: Expr) -> bool:
 
 
 def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
-    """Return the commitments of a channel by its name: of two agents, or the one."""
+    """Return the commitments of a channel, which is named after one commitment or after two agents."""
     one = system.commitment.get(channel)
     if one is not None:
         return (one,)
@@ -145,19 +145,19 @@ def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
 
 @dataclass(frozen=True)
 class UnkeptPromises:
-    """Why `C` or `Fu` of a channel is false in a state: nothing is promised, or not all of it is kept."""
+    """The reason why `C` or `Fu` of a channel is false in a state: no promise is made, or one is not kept."""
 
     debtor: str
     creditor: str
     commitments: tuple[str, ...]
-    """Those that are promised and not kept; if there is none, those that could promise something."""
+    """The promises that are not kept; if there are none, the commitments that could make a promise."""
     states: tuple[str, ...]
     """The lifecycle state of each."""
     promises_nothing: bool
 
 
 def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[UnkeptPromises]:
-    """Yield the channels in a formula that promise nothing in the state, or something that is not kept there."""
+    """Yield the channels in a formula that make no promise in the state, or one that is not kept there."""
     for channel, asks_kept in _channels(formula).items():
         commitments = commitments_of(system, channel.name)
         if not commitments or not channel.reads <= state.keys():
@@ -166,14 +166,14 @@ def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[
         if bound and (not asks_kept or holds(channel.caught_up, state)):
             continue
         shown = [c for c in commitments if not bound or _is_unkept(c, channel, state)]
-        # A commitment that no message makes may be left out of the system that the run is of.
+        # The system of the run may lack a commitment that no message creates.
         states = tuple(str(state.get(c.variable, "null")) for c in shown)
         parties = commitments[0].debtor, commitments[0].creditor
         yield UnkeptPromises(*parties, tuple(c.name for c in shown), states, not bound)
 
 
 def _channels(formula: Formula) -> dict[Channel, bool]:
-    """Return the channels of `C` and `Fu`, and for each whether the formula asks whether its promises are kept."""
+    """Return the channels of `C` and `Fu`, and for each whether the formula is about fulfilment."""
     asks_fulfilment: dict[Channel, bool] = {}
     for part in subformulas(formula):
         match part:
@@ -189,7 +189,7 @@ def _channels(formula: Formula) -> dict[Channel, bool]:
 
 
 def _is_unkept(commitment: Commitment, channel: Channel, state: State) -> bool:
-    """Whether it is promised in the state, and not kept there."""
+    """Tell whether the commitment is in force in the state and not kept there."""
     if state.get(commitment.variable, "null") in ("null", "fulfilled") or holds(commitment.on_course, state):
         return False
     return any(commitment.variable in reads(expr) and holds(expr, state) for expr in channel.promised)

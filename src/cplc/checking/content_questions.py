@@ -1,7 +1,7 @@
-"""What the built-in checks ask of commitments whose content is about runs.
+"""Formulas of the built-in checks for commitments whose content is a path formula.
 
-Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``. Of contents about runs, a
-new round that takes c back while it is on course keeps it as well.
+Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``. If the content of c is a
+path formula, a restart that takes c back while it is on course keeps it as well.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from cplc.system.model import Commitment, System
 
 _OPEN = ("conditional", "active", "pending")
 _DONE = ("fulfilled", "released", "assigned")
-"""Where the debtor of an active commitment has not failed: others let go of it."""
+"""Final states in which the debtor of an active commitment has not failed."""
 _OTHER_ENDS = ("released", "assigned", "violated", "withdrawn", "delegated")
-"""Where an active commitment may end beside its fulfilment."""
+"""Final states of an active commitment other than its fulfilment."""
 _NOT_IN_FORCE = (*_DONE, "null", "conditional")
-"""Where a commitment that was on course is not broken: a new round may have taken it back, and made it anew."""
+"""States in which a commitment that was on course is not broken: a restart may have taken it back."""
 
 
 def is_open(commitment: Commitment) -> Formula:
@@ -28,22 +28,22 @@ def is_on_course(commitment: Commitment) -> Formula:
 
 
 def is_unsettled(commitment: Commitment) -> Formula:
-    """Return when the commitment is open, and what it promises would not hold if nothing more happened."""
+    """Return that the commitment is open and would not be kept if nothing more happened."""
     if not commitment.content:
         return is_open(commitment)
     return And((is_open(commitment), Not(is_on_course(commitment))))
 
 
 def is_kept(commitment: Commitment) -> Formula:
-    """Return when the commitment is fulfilled or on course."""
+    """Return that the commitment is fulfilled or on course."""
     fulfilled = Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
     return Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
 
 
 def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
-    """Whether a debtor honours an active commitment by its consequent, at any time.
+    """Tell whether the debtor honours an active commitment by bringing its consequent about, at any time.
 
-    So it is where nothing else ends it, and where it has a deadline: nothing makes a debtor quick enough for one.
+    This is so if nothing else ends the commitment. With a deadline it is also so: no strategy controls time.
     """
     if commitment.content or commitment.within is not None:
         return not commitment.content
@@ -55,11 +55,10 @@ def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
 
 
 def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) -> Formula:
-    """Return that the debtor can keep it on course forever or until it is no longer in force, without breaking it.
+    """Return that the debtor has a strategy to keep the commitment on course until it is no longer in force.
 
-    A condition is never on course. A new round ends nothing that is owed: after one, the commitment is on course again
-    once it is in force again. Strategies for the two goals are put together: one until the commitment is done or the
-    other goal can be enforced.
+    A commitment to a condition is never on course. A restart ends no debt: the commitment is on course again once it is
+    in force again. The formula combines two strategies: the first until the commitment is done or the second wins.
     """
     group = (commitment.debtor,)
     ends = [state for state in _DONE if state in system.variable[commitment.variable].domain]
@@ -72,7 +71,7 @@ def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) ->
 
 
 def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
-    """Return that wherever both are in force and each is kept on some fair run, some fair run keeps both."""
+    """Return that some fair run keeps both wherever both are in force and some fair run keeps each."""
     in_force = tuple(Atom(_in_force(system, c), f"{c.name} is in force", in_words=True) for c in (one, other))
     each = tuple(OnPaths("E", _kept(c)) for c in (one, other))
     both = OnPaths("E", And((_kept(one), _kept(other))))

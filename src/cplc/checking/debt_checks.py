@@ -1,4 +1,4 @@
-"""Questions about debts: no debt is left at an end (deadlock freedom), and none is forgotten by a new round.
+"""Questions about debts: no debt is left at an end (deadlock freedom), and no restart forgets one.
 
 Each question has one part per commitment, so that its evidence is short and its finding names the commitment, its
 parties and the messages that could close it.
@@ -6,13 +6,13 @@ parties and the messages that could close it.
 Definition. A state is *terminal* if no send, receipt or restart is enabled in it. A message in flight can be received,
 so nothing is in flight in a terminal state. Ticks are always enabled: a terminal state is an end if it stays terminal
 however much time passes. A commitment is *left over* if it is owed (`deadlock_free`) or open (`no_dangling`) at an end
-for ever. A commitment that waits for another one in force is not: the other one stands for it, and is named if owed.
+forever. A commitment that waits for another one in force is not left over: the other one is reported if it is owed.
 
 Claim. Let the connected components of the system be K1 … Kn, T(i) the condition that no step of Ki but a tick is
-enabled, and c a condition over K1. Some state is terminal, stays so and satisfies c for ever, iff in each Ki some state
-satisfies T(i), or T(1) & c in K1, and stays so for ever. So ``AG (S1 | … | Sn)`` says that there is no such state, with
-Si = ``AF !T(i)`` where ticks belong to Ki, ``!T(i)`` elsewhere, and ``& c`` within the one that c reads.
-Proof: reachable states are the product of those of the components. Without ticks nothing changes a state of Ki with
+enabled, and c a condition over K1. Some state is terminal and satisfies c, both forever, iff in each Ki some state
+satisfies T(i), or T(1) & c in K1, forever. So ``AG (S1 | … | Sn)`` says that there is no such state, where Si is
+``AF !T(i)`` if ticks belong to Ki and ``!T(i)`` otherwise, with ``& c`` inside the negation for K1.
+Proof. Reachable states are the product of those of the components. Without ticks nothing changes a state of Ki with
 T(i), and ticks are fair.
 """
 
@@ -37,13 +37,13 @@ Part = tuple[Formula, str]
 Placed = tuple[Part, Span | None]
 """A part, and where its commitment is declared."""
 Listing = tuple[Formula, str]
-"""A formula that holds unless some reachable state is worth listing, and what to list then."""
+"""A formula, and the note to list if it fails in some reachable state."""
 
 NO_DEBT_FORGOTTEN = "no_debt_forgotten"
 OPEN = ("conditional", "active", "pending")
 _CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
 _NAMES = re.compile(r"[\w.]+(?:\[[^\]]*\])?")
-"""Names in a formula, of one of a family with its index."""
+"""Names in a formula; a member of a family with its index."""
 _MAX_MESSAGES = 3
 """Number of messages that a finding names."""
 
@@ -55,7 +55,7 @@ def parts_and_places(placed: Iterable[Placed]) -> tuple[tuple[Part, ...], tuple[
 
 
 def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
-    """Yield, for each commitment, that it is not owed at an end for ever, unless its creditor suspended it."""
+    """Yield, for each commitment, that it is not owed at an end forever, unless its creditor suspended it."""
     for one in system.commitments:
         debt = debts[one.name]
         targets_in_force = (
@@ -70,7 +70,7 @@ def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
 
 
 def left_open(system: System, debts: Debts) -> Iterator[Placed]:
-    """Yield, for each commitment, that it is not open at an end for ever."""
+    """Yield, for each commitment, that it is not open at an end forever."""
     for one in system.commitments:
         waiting = debts[one.name].waits_for
         targets_open = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
@@ -98,7 +98,7 @@ def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
 
 
 def dormant(system: System, debts: Debts) -> Iterator[Listing]:
-    """Yield the commitments that an end may leave conditional or suspended, with whom that depends on."""
+    """Yield the commitments that an end may leave conditional or suspended, and the agents that this depends on."""
     for one in system.commitments:
         conditional, suspended = _is(system, one, "conditional"), debts[one.name].suspended
         if not is_false(conditional):
@@ -110,7 +110,7 @@ def dormant(system: System, debts: Debts) -> Iterator[Listing]:
 
 
 def taken_back(system: System) -> Iterator[Listing]:
-    """Yield the commitments that a new round may take back while they are conditional, or kept so far."""
+    """Yield the commitments that a restart may take back while they are conditional or on course."""
     for one in system.commitments:
         restarting = disj(step.guard for step in _restarts_of(system, one))
         lasting = conj((restarting, one.on_course))
@@ -124,7 +124,7 @@ def taken_back(system: System) -> Iterator[Listing]:
 
 
 def with_restart(system: System, evidence: Evidence) -> Evidence:
-    """Return evidence that a debt is forgotten with the restart that takes it back, which its run ends before."""
+    """Extend evidence that a debt is forgotten by the restart that takes it back."""
     if evidence.run.loop is not None:
         return evidence
     here = evidence.run.states[-1]
@@ -143,7 +143,7 @@ def with_restart(system: System, evidence: Evidence) -> Evidence:
 
 @memoize_per_system
 def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
-    """Return each connected component, when no step of it but a tick is enabled, and whether ticks belong to it."""
+    """Return each independent component, its terminal states, and whether ticks belong to it."""
     steps: dict[int, list[Step]] = {}
     components = IndependentComponents(system).components
     position = {name: number for number, component in enumerate(components) for name in component}
@@ -159,7 +159,7 @@ def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
 def _never_at_an_end(
     system: System, condition: Expr, one: Commitment, state: str, *, has_formula: bool = True
 ) -> Formula:
-    """Return that no state is an end in which the condition, that the commitment is in this state, holds for ever."""
+    """Return that the condition, that the commitment is in this state, holds forever at no end."""
     home = reads(condition)
     ends = _ends(system)
     here = [end for end in ends if home & end[0]]
@@ -174,7 +174,7 @@ def _never_at_an_end(
 
 
 def _leaves(condition: Atom, is_timed: bool) -> Formula:
-    """Return that the condition does not hold for ever, where nothing but time can change it."""
+    """Return that the condition does not hold forever where only time can change it."""
     negation = Not(condition)
     return OnPaths("A", Finally(negation)) if is_timed else negation
 
@@ -204,7 +204,7 @@ def _named(commitment: Commitment) -> str:
 
 
 def _help(system: System, commitment: Commitment) -> str:
-    """Return which messages could close the commitment, those first that fulfil it."""
+    """Describe the messages that could close the commitment, those that fulfil it first."""
     fulfilling = dict.fromkeys(message.name for message in _mentioned(system, commitment.consequent))
     closing: dict[str, str] = {}
     for step in system.steps:
@@ -224,13 +224,13 @@ def _help(system: System, commitment: Commitment) -> str:
 
 
 def _named_in_content(system: System, commitment: Commitment) -> list[str]:
-    """Return the messages that a content about runs names."""
+    """Return the messages that a content formula names."""
     words = set(_NAMES.findall(commitment.content))
     return [message.name for message in system.messages if message.name in words]
 
 
 def _awaited(system: System, commitment: Commitment) -> str:
-    """Return whom it depends on that the commitment becomes active."""
+    """Describe the agents whose messages would activate the commitment."""
     messages = _mentioned(system, commitment.antecedent)
     if not messages:
         return "nobody took it up"
@@ -240,6 +240,6 @@ def _awaited(system: System, commitment: Commitment) -> str:
 
 
 def _mentioned(system: System, condition: Expr) -> list[Message]:
-    """Return the messages whose receipt the condition asks for."""
+    """Return the messages whose receipt the condition reads."""
     variables = reads(condition)
     return [message for message in system.messages if reads(message.received) & variables]

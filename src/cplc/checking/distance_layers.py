@@ -1,7 +1,7 @@
-"""How far states are from a target: in steps where that is cheap, in rounds of pairs of agents where it is not.
+"""Distance layers to a target: exact breadth-first layers, or coarse layers by groups of steps.
 
-Exact distances in a product of many parts are sums of distances in the parts, and sets of states with the same sum are
-large diagrams. Going back by the steps of one pair of agents at a time, as far as they lead, keeps the parts apart.
+Exact distances in a product are sums over its components, and sets of states with equal sums have large decision
+diagrams. Saturating the steps of one pair of agents at a time keeps the components apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cplc.system.model import Justice, State, System
 
 
 class Arena(Protocol[S]):
-    """What ways are looked for in: an engine, or its product with something that watches the run."""
+    """State space in which runs are searched: an engine, or its product with an automaton."""
 
     system: System
 
@@ -37,10 +37,10 @@ class Arena(Protocol[S]):
 
 
 def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, ...] | None:
-    """Return the states on shortest ways by their distance from the target, up to that of the nearest starts.
+    """Return the states on shortest runs by their distance from the target, up to the nearest start.
 
-    All but those of the target are within the given set; a layer may hold more states of its distance than those on
-    shortest ways. None if no start leads there.
+    Bidirectional breadth-first search. All states but those of the target are within the given set. A layer may contain
+    states of its distance that are on no shortest run. None if no start reaches the target.
     """
     ahead, behind = _Front(target), _Front(starts)
     while engine.is_empty(engine.intersection(ahead.last, behind.last)):
@@ -64,10 +64,10 @@ def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, 
 def coarse_layers(
     engine: Arena[S], groups: Iterable[tuple[int, ...]], starts: S, within: S, target: S
 ) -> tuple[S, ...] | None:
-    """Return growing sets from the target to one with a start: from each some step leads into the one before.
+    """Return growing sets from the target up to one that contains a start, saturating the steps group by group.
 
-    All but the states of the target are within the given set. The steps are taken group by group. None if no start
-    leads there.
+    Invariant: from each state of a set some step leads into the set before. All states but those of the target are
+    within the given set. None if no start reaches the target.
     """
     sets = [target]
     groups = list(groups)
@@ -91,7 +91,7 @@ def coarse_layers(
 
 
 def step_groups(system: System) -> list[tuple[int, ...]]:
-    """Return the steps by the two agents of their message; those of no message by what they are about."""
+    """Group the steps by the two agents of their message; steps without message by kind and event."""
     groups: dict[object, list[int]] = {}
     for index, step in enumerate(system.steps):
         message = system.message.get(step.event)
@@ -101,9 +101,9 @@ def step_groups(system: System) -> list[tuple[int, ...]]:
 
 
 class _Front(Generic[S]):
-    """One side of a search from both ends, and the time spent on it: the side that costs less goes on.
+    """One side of a bidirectional search and the time spent on it: the cheaper side is expanded next.
 
-    Which side goes how far changes nothing about the ways found.
+    The order of expansion does not change the layers.
     """
 
     def __init__(self, states: S) -> None:

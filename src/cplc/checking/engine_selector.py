@@ -1,4 +1,4 @@
-"""One system and the engines that have explored it or its slices: which of them answers what."""
+"""Selection of the engine and of the reduced system that decide a formula, cached per system."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
     from cplc.engines.on_the_fly import OnTheFlyEngine
 
     AnyEngine = Engine[Any] | OnTheFlyEngine
-    # Sets of states are handed back to the engine that they come from and never looked into.
+    # Sets of states are opaque and go back to the engine that made them.
 
 Method = Literal["symbolic", "explicit", "onthefly", "reduced"]
-"""``explicit`` leaves nothing out, for it judges the others."""
+"""``explicit`` uses no reduction: it is the reference for the others."""
 EngineName = Literal["auto"] | Method
 
 QUICK_SEARCH_EFFORT = 12_000
-"""How much a quick search may do before the decision diagrams are made: some tenths of a second."""
+"""Work units of the search on the fly before decision diagrams are built: some tenths of a second."""
 MAX_EXPLICIT_STATES = 20_000
-"""So many states are met one by one in no time, and are there for all questions then."""
+"""Up to this many states the whole state space is explored once for all questions."""
 MIN_BITS_FOR_CONE = 64
-"""From so many bits of a state on it matters who only looks on."""
+"""Minimum size of a state for cone-of-influence reduction."""
 MIN_BITS_FOR_QUICK_SEARCH = 128
-"""From so many bits of a state on, decision diagrams take long enough for a quick search to be worth its while."""
+"""Minimum size of a state for a search on the fly before decision diagrams are built."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of the formulas that a question comes down to, and its operand in the question's conjunction."""
+    """One conjunct of a question, and the number of the operand that it comes from."""
 
     operand: int
     formula: Formula
@@ -70,7 +70,7 @@ def method_of(engine: EngineName) -> Method:
 
 
 class EngineSelector:
-    """One system and the engines that have explored it or its slices."""
+    """One system and the engines of its components and cones, each built once."""
 
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
         self.system = system
@@ -83,7 +83,7 @@ class EngineSelector:
         self._has_quick_search = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
         self._cones: dict[int, ConeOfInfluence] = {}
-        """By the identity of the slice, which is kept as long as this."""
+        """By the identity of the component, which lives as long as this selector."""
         self._cone_systems: dict[int, System] = {}
         self._quick_results: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
@@ -91,17 +91,17 @@ class EngineSelector:
         self._relevant: dict[Formula, frozenset[str]] = {}
 
     def engine_for(self, formula: Formula) -> AnyEngine:
-        """Return the engine that knows all that the formula depends on."""
+        """Return the engine of the cone of influence of the formula."""
         if self.method == "explicit":
             return self.engine_of(self.system)
         return self.engine_of(self._cone(self._component_union(formula), formula))
 
     def unreduced_engine_for(self, formula: Formula) -> AnyEngine:
-        """Return the engine that knows those as well who only look on."""
+        """Return the engine of the components of the formula, without cone-of-influence reduction."""
         return self.engine_of(self._component_union(formula))
 
     def engine_of(self, system: System) -> AnyEngine:
-        """Return the engine of a part of the system; each is made once."""
+        """Return the engine of a part of the system, built once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
         if isinstance(engine, Engine) and engine.is_out_of_memory:
@@ -113,11 +113,11 @@ class EngineSelector:
         return engine
 
     def _component_union(self, formula: Formula) -> System:
-        """Return the part of the system that the formula depends on, and all who are connected with it."""
+        """Return the independent components that the formula depends on."""
         return self.slices.slice(self.slices.components_of(formula))
 
     def unreduced(self, engine: AnyEngine) -> System:
-        """Return the part of the system that the engine's is without those who only look on."""
+        """Return the independent components that the engine's system is a cone of."""
         return self.slices.slice(self.slices.component_closure(engine.system.variable))
 
     def other_components(self, part: System) -> tuple[System, ...]:
@@ -125,10 +125,10 @@ class EngineSelector:
         return tuple(self.slices.slice(one) for one in self.slices.components if not one <= part.variable.keys())
 
     def _cone(self, wide: System, formula: Formula) -> System:
-        """Return the part without those who only look on, if it is large enough for that to matter.
+        """Return the cone of influence of the formula, if the components are large enough for it to matter.
 
-        A second formula that needs others of them than the first is asked of all: what is found out once for all
-        formulas would otherwise be found out again for each.
+        The first cone is reused. A formula that depends on more is decided on the whole components, so that at most two
+        state spaces are explored.
         """
         if _bits(wide) < MIN_BITS_FOR_CONE:
             return wide
@@ -144,16 +144,16 @@ class EngineSelector:
         return narrow if relevant <= narrow.variable.keys() else wide
 
     def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
-        """Return the engine that says whether the formula holds: one that knows less than all, if that is enough.
+        """Return the cheapest engine that decides the formula.
 
-        How far such a one goes is counted in states and not in seconds, so it is the same engine every time.
+        Limits are counted in states, not in seconds, so the choice is deterministic.
         """
         return self._quick_search(formula, assuming) or self._reduced_engine(formula) or self.engine_for(formula)
 
     def _quick_search(self, formula: Formula, assuming: frozenset[str]) -> OnTheFlyEngine | None:
-        """Return a quick search that has come to an end.
+        """Return a search on the fly that decided the formula within its limit.
 
-        Where it gave up once it is not tried again: the decision diagrams are there for all further questions.
+        After one failure it is not tried again: the decision diagrams then serve all further questions.
         """
         if not self._has_quick_search or not _takes_one_run(formula):
             return None
@@ -173,7 +173,7 @@ class EngineSelector:
         return self._quick_results[key]
 
     def _reduced_engine(self, formula: Formula) -> ReducedEngine | None:
-        """Return an engine for which some states are enough, where all of them are not met in no time."""
+        """Return an engine on a reduced state space, unless the whole one is small."""
         if self.method != "reduced":
             return None
         part = self._cone(self._component_union(formula), formula)
@@ -188,7 +188,7 @@ class EngineSelector:
         return None if variables in self._engines else reduction.engine(formula)
 
     def engine_choice(self, engine: AnyEngine | None) -> tuple[Method, str]:
-        """Return the engine that gives an answer, and why it was this one."""
+        """Return the name of the engine, and the reason for this choice."""
         requested = "" if self._auto else "as asked"
         if engine is not None and not isinstance(engine, Engine):
             return "onthefly", requested or QUICK_SEARCH
@@ -199,14 +199,14 @@ class EngineSelector:
 
     @property
     def _is_indivisible(self) -> bool:
-        """Whether everything is asked as it stands: of the explicit engine, which judges the others, and of rounds."""
+        """Tell whether questions are not decomposed: for the explicit engine and for synchronous systems."""
         return self.method == "explicit" or self.system.is_synchronous
 
     def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether the formula holds in every initial state; found once for all that differ only in their members.
+        """Tell whether the formula holds in every initial state; decided once up to symmetry.
 
-        One of several conditions on independent slices always holds iff one of them always does: what can be reached
-        in each of them can be reached in all of them at once.
+        Let p and q depend on independent components. Then `AG (p | q)` holds iff `AG p` or `AG q` does, since the
+        reachable states are the product of those of the components.
         """
         if self._is_indivisible:
             return self._is_valid(formula, assuming)
@@ -216,10 +216,10 @@ class EngineSelector:
         return self._validity_cache.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
 
     def _is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether the formula holds in every initial state.
+        """Tell whether the formula holds in every initial state.
 
-        A disjunction does where one operand does; what can be reached in each of several independent slices can be
-        reached in all of them at once.
+        A disjunction does if one operand does. `EF (p & q)` is `EF p & EF q` if p and q depend on independent
+        components.
         """
         if self.method != "explicit":
             match formula:
@@ -236,12 +236,12 @@ class EngineSelector:
         return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
 
     def smallest_sufficient(self, formula: Formula) -> Formula:
-        """Return what decides that one of several conditions on independent slices always holds: the first of them."""
+        """Return a formula on fewer components that decides this one: the first alternative, if there are any."""
         groups = () if self._is_indivisible else self._alternatives(formula)
         return _always_some(groups[0]) if groups else formula
 
     def _alternatives(self, formula: Formula) -> Sequence[tuple[Formula, ...]]:
-        """Return the conditions on independent slices of which one always has to hold, if that is what is said."""
+        """Return the operands of `AG (p | q | …)`, grouped by independent components; empty for other formulas."""
         match formula:
             case OnPaths("A", Globally(Or(operands), None), None) if all(map(is_state_formula, operands)):
                 return self._independent(operands)
@@ -249,7 +249,7 @@ class EngineSelector:
                 return ()
 
     def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
-        """Return the formulas in groups that depend on disjoint slices."""
+        """Group the formulas so that different groups depend on disjoint components."""
         groups: list[tuple[frozenset[str], tuple[Formula, ...]]] = []
         for formula in formulas:
             variables = self._relevant.get(formula)
@@ -266,14 +266,14 @@ class EngineSelector:
         return [group for _, group in groups]
 
     def parts(self, formula: Formula) -> tuple[Part, ...]:
-        """Return what holds together where the formula holds; each may depend on less."""
+        """Return the conjuncts of the formula; each may depend on fewer components."""
         operands = formula.operands if isinstance(formula, And) else (formula,)
         if self._is_indivisible:
             return tuple(Part(number, operand) for number, operand in enumerate(operands))
         return tuple(Part(number, part) for number, operand in enumerate(operands) for part in conjuncts_of(operand))
 
     def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
-        """Whether there is such an example; of formulas that differ in which members they name, found once."""
+        """Tell whether some reachable state satisfies the formula; decided once up to symmetry."""
         if self._is_indivisible:
             return self.example(formula, deciding, assuming) is not None
         return self._occurrence_cache.answer(
@@ -281,9 +281,9 @@ class EngineSelector:
         )
 
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
-        """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""
+        """Return a reachable state that satisfies the formula, from the state space of the formula ``deciding``."""
         engine = self.engine_deciding(deciding, assuming)
-        if isinstance(engine, Engine) and not engine.has_every_state:  # it knows what its own question takes
+        if isinstance(engine, Engine) and not engine.has_every_state:  # its state space is reduced for its own question
             engine = self.engine_deciding(OnPaths("E", Finally(formula)), assuming)
         if not isinstance(engine, Engine):
             try:
@@ -327,7 +327,7 @@ def _bits(system: System) -> int:
 
 
 def _takes_one_run(formula: Formula) -> bool:
-    """Whether a run may settle it, and what other runs may look like to agents does not matter."""
+    """Tell whether one run may decide the formula: a path quantifier without epistemic or strategic operators."""
     return isinstance(formula, OnPaths) and not any(
         isinstance(part, Commits | Fulfils | Conditional | KnownFrom | Knows | Enforces)
         for part in subformulas(formula)

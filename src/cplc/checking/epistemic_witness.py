@@ -1,7 +1,7 @@
-"""Other states that agents may take the present one for, and the runs that lead there.
+"""Indistinguishable states that refute knowledge, and runs that reach them.
 
-Who does not know many things at once is shown so with as few other states as can be: what is asked next is borne in
-mind when one is chosen, and one that was found is looked at again first.
+Several claims of ignorance share as few indistinguishable states as possible. A state is chosen to refute expected
+claims too, and earlier runs are reused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cplc.system.model import State
 from cplc.system.trace import Run
 
 _Pair = tuple[tuple[str, ...], Key]
-"""Who takes a state for another one, and which."""
+"""The agents that confuse states, and the key of the actual state."""
 
 
 class EpistemicWitnesses(Generic[S]):
@@ -30,7 +30,7 @@ class EpistemicWitnesses(Generic[S]):
         self._alike: dict[_Pair, S] = {}
 
     def expect(self, state: State, claims: Iterable[tuple[Formula, bool]]) -> None:
-        """Bear in mind what is going to be shown in the state."""
+        """Register claims that will be shown in the state."""
         here = key(state)
         for formula, holds in claims:
             if isinstance(formula, Knows) and not holds:
@@ -38,14 +38,14 @@ class EpistemicWitnesses(Generic[S]):
                     self._expected.setdefault((group, here), {})[formula.operand] = None
 
     def indistinguishable_from(self, agents: tuple[str, ...], state: State) -> S:
-        """Return the states that these agents together cannot tell from this one."""
+        """Return the states that these agents together cannot distinguish from this one."""
         pair = agents, key(state)
         if pair not in self._alike:
             self._alike[pair] = self._engine.indistinguishable(agents, self._engine.singleton(state))
         return self._alike[pair]
 
     def run(self, agents: tuple[str, ...], state: State, targets: S) -> Run:
-        """Return a run to one of these states, which the agents may take this one for: to itself if it is there."""
+        """Return a run to a target that the agents cannot distinguish from the state: the state itself if possible."""
         pair = agents, key(state)
         runs = self._runs.setdefault(pair, [])
         if self._paths.contains(targets, state):

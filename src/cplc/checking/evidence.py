@@ -1,7 +1,7 @@
-"""Why a formula has its value: shortest runs, lassos and pairs of states, found with any engine.
+"""Counterexamples and witnesses for a value of a formula: shortest runs, lassos and pairs of states, from any engine.
 
-What one run or one state shows (`E` true, `A` false, `K` false, `C` false, `Fu` true) gets that run or state. What
-rests on all of them is marked `exhaustive`.
+A value that one run or state shows (`E` true, `A` false, `K` false, `C` false, `Fu` true) gets that run or state. A
+value that depends on all of them is marked `exhaustive`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ Part = tuple[int, Evidence]
 def explain(
     engine: Engine[S], formula: Formula, state: State, holds: bool, assuming: frozenset[str] = frozenset()
 ) -> Evidence:
-    """Return why the formula has this value in a reachable state; the engine has decided that it has."""
+    """Return evidence for the value that the engine has computed for the formula in a reachable state."""
     return _Explainer(engine, assuming).evidence(formula, state, holds)
 
 
 def explain_initial(engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()) -> Evidence:
-    """Return why the formula holds in every initial state, by one of them, or why it fails in some."""
+    """Return a witness from one initial state if the formula is valid, or else a counterexample."""
     explainer = _Explainer(engine, assuming)
     failing = engine.difference(engine.beginning, engine.satisfying(formula, assuming))
     holds = engine.is_empty(failing)
@@ -83,7 +83,7 @@ class _Explainer(Generic[S]):
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
         self._some_do_not_count = excludes_unfair_states(engine.system)
         self.considered = self.fair if self._some_do_not_count else engine.reachable
-        """What knowledge and commitments are about."""
+        """The states that knowledge and commitments quantify over."""
         self.elsewhere: EpistemicWitnesses[S] = EpistemicWitnesses(engine, self.paths, self._refuting)
         self._cache: dict[tuple[Formula, bool, Key], Evidence] = {}
         self._searches: dict[PathQuery, ProductRunSearch[S]] = {}
@@ -101,14 +101,14 @@ class _Explainer(Generic[S]):
         return states
 
     def _refuting(self, operand: Formula) -> S:
-        """Return where what should be known or owed is not so."""
+        """Return the states that refute knowledge of the operand, or a commitment to it."""
         return self.engine.intersection(self.where((operand, False)), self.considered)
 
     def holds_in(self, claim: Claim, state: State) -> bool:
         return self.paths.contains(self.where(claim), state)
 
     def choice(self, formula: Formula, states: S, holds: bool) -> State:
-        """Return the state of the set in which the value is shown most shortly."""
+        """Return the state of the set from which the evidence is shortest."""
         engine = self.engine
         if engine.count(states) == 1:
             return engine.pick(states)
@@ -170,7 +170,7 @@ class _Explainer(Generic[S]):
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
 
     def _parts(self, position: int, state: State, claims: Iterable[Claim]) -> tuple[Part, ...]:
-        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        """Return the evidence for the claims that the variables of this state do not decide."""
         needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
         self.elsewhere.expect(state, needed)
         return tuple((position, self.evidence(formula, state, holds)) for formula, holds in needed)
@@ -199,11 +199,11 @@ class _Explainer(Generic[S]):
                 return [claim]
 
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
-        """Return what one true claim among these needs: one of the state alone or, at least, not of everything."""
+        """Return the needs of one true claim: propositional if possible, otherwise not exhaustive if possible."""
         for claim in sorted(claims, key=lambda claim: (not is_propositional(claim[0]), is_exhaustive(*claim))):
             if self.holds_in(claim, state):
                 return self._needs(claim, state)
-        raise EvidenceError("a formula has a value that none of its parts gives it")
+        raise EvidenceError("no operand gives the formula its value")
 
     # --- runs
     def _on_path(self, formula: Formula, path: Path, state: State, holds: bool) -> Evidence:
@@ -215,7 +215,7 @@ class _Explainer(Generic[S]):
                     last = run.states[-1]
                     parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
                 return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
-        raise EvidenceError("a run is said to exist and none can be found")
+        raise EvidenceError("no run was found although the engine claims one")
 
     def _run(self, path_goal: Reach | Invariant | NextStep, state: State) -> tuple[Run, tuple[Part, ...]] | None:
         match path_goal:
@@ -245,13 +245,13 @@ class _Explainer(Generic[S]):
         return tuple(part for position, state in enumerate(states) for part in self._parts(position, state, along))
 
     def _recurring(self, run: Run) -> Iterator[Part]:
-        """Yield what shows that a lasso meets the conditions of fairness that its variables do not decide."""
+        """Yield evidence that a lasso meets the fairness conditions that its variables do not decide."""
         loop = () if run.loop is None else range(run.loop, len(run.moves))
         for condition in self.engine.system.recurring if loop else ():
             positions = (position for position in loop if self.holds_in((condition, True), run.states[position]))
             position = next(positions, None)
             if position is None:
-                raise EvidenceError("a run is said to be fair and never meets a condition of fairness")
+                raise EvidenceError("a lasso that should be fair never meets a fairness condition")
             yield position, self.evidence(condition, run.states[position], True)
 
     @cached_property
@@ -259,7 +259,7 @@ class _Explainer(Generic[S]):
         return _Explainer(self.engine.regardless, self.assuming)
 
     def _one_round(self, formula: Adjacent, state: State) -> Evidence:
-        """Return a round to where the operand holds, one in which what is to agree does."""
+        """Return a round that matches the formula and leads to a state in which the operand holds."""
         engine = self.engine
         ends = engine.intersection(engine.successors(engine.singleton(state)), self.where((formula.operand, True)))
         ends = engine.intersection(ends, self.considered)
@@ -274,10 +274,10 @@ class _Explainer(Generic[S]):
                 lasting = [(SOME_FAIR_RUN, True)] if self._some_do_not_count else []
                 return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True), *lasting]))
             ends = engine.difference(ends, engine.singleton(target))
-        raise EvidenceError("a round is said to be possible and none can be found")
+        raise EvidenceError("no round was found although the engine claims one")
 
     def _round_before(self, formula: Adjacent, state: State) -> Evidence:
-        """Return a state where the operand holds, and that leads here in a round in which what is to agree does."""
+        """Return a predecessor in which the operand holds, by a round that matches the formula."""
         engine = self.engine
         begins = engine.intersection(engine.predecessors(engine.singleton(state)), self.where((formula.operand, True)))
         begins = engine.intersection(begins, self.considered)
@@ -288,11 +288,11 @@ class _Explainer(Generic[S]):
             if led_here(self.paths.interpreter, formula, before, state):
                 return self._pair_of_states(formula, True, state, engine.singleton(before), (formula.operand, True), ())
             begins = engine.difference(begins, engine.singleton(before))
-        raise EvidenceError("a round is said to have led here and none can be found")
+        raise EvidenceError("no preceding round was found although the engine claims one")
 
-    # --- runs that an automaton watches
+    # --- runs in the product with an automaton
     def _path_evidence(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
-        """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
+        """Return a run on which the path formula has its value, with a minimal set of parts that decide it."""
         for run in self._candidate_runs(formula, self.engine.singleton(state), holds):
             shown = [
                 (position, part, self.holds_in((part, True), at))
@@ -310,10 +310,10 @@ class _Explainer(Generic[S]):
                 going_on = some_fair_run(formula.along)
                 parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
             return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
-        raise EvidenceError("a run is said to exist and none can be found")
+        raise EvidenceError("no run was found although the engine claims one")
 
     def _candidate_runs(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
-        """Yield runs from these states that have what is said of the path, a finite one first."""
+        """Yield runs from these states that give the path formula its value, a finite one first."""
         watched = PathQuery(formula.path, holds, formula.along)
         if watched not in self._searches:
             self._searches[watched] = ProductRunSearch(self.engine, watched, self.assuming, self.where)
@@ -330,7 +330,7 @@ class _Explainer(Generic[S]):
                 yield run
         run = watching.lasso_run(starts)
         if run is None:
-            raise EvidenceError("a run is said to exist and none can be found")
+            raise EvidenceError("no run was found although the engine claims one")
         yield run
 
     def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[Shown]) -> bool:
@@ -341,7 +341,7 @@ class _Explainer(Generic[S]):
         self, formula: Formula, holds: bool, state: State, candidates: S, claim: Claim, agents: tuple[str, ...]
     ) -> Evidence:
         if self.engine.is_empty(candidates):
-            raise EvidenceError("two states are said to be related and the other one cannot be found")
+            raise EvidenceError("no related state was found although the engine claims one")
         elsewhere = self.elsewhere.run(agents, state, candidates)
         other = elsewhere.states[-1]
         other_evidence = self.evidence(claim[0], other, claim[1])
@@ -369,14 +369,14 @@ class _Explainer(Generic[S]):
         return self._common_knowledge_pair(formula, state, lacking, steps)
 
     def _indistinguishable_from(self, agents: tuple[str, ...], states: S) -> S:
-        """Return the states that some of the agents, alone, cannot tell from one of the set."""
+        """Return the states that some single agent cannot distinguish from a state of the set."""
         union = states
         for agent in agents:
             union = self.engine.union(union, self.engine.indistinguishable((agent,), states))
         return union
 
     def _common_knowledge_pair(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
-        """Return the first pair of a chain of this many that leads to where the operand fails."""
+        """Return the first pair of a chain of ``steps`` indistinguishable states that ends where the operand fails."""
         engine, nearer = self.engine, lacking
         for _ in range(steps - 1):
             nearer = engine.intersection(self._indistinguishable_from(formula.agents, nearer), self.considered)
@@ -385,7 +385,7 @@ class _Explainer(Generic[S]):
             candidates = engine.intersection(self.elsewhere.indistinguishable_from((agent,), state), nearer)
             if not engine.is_empty(candidates):
                 return self._pair_of_states(formula, False, state, candidates, claim, (agent,))
-        raise EvidenceError("somebody is said not to know and everybody does")
+        raise EvidenceError("every agent knows although the engine claims that one does not")
 
 
 def _conjunction(claims: tuple[Claim, ...]) -> Formula:

@@ -1,6 +1,6 @@
-"""A system executed one concrete state at a time, straight from the meaning given in `cplc.system.model`.
+"""Interpreter of a system: concrete states and steps by the definitions of `cplc.system.model`.
 
-It shares no code with the engines, so that what they claim can be checked against it.
+It shares no code with the engines, so it can check their results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cplc.system.synchronous import Change
 
 
 def value(expr: Expr, state: State) -> Value:
-    """Return what the expression is worth in the state."""
+    """Return the value of the expression in the state."""
     match expr:
         case Read(variable):
             return state[variable]
@@ -70,7 +70,7 @@ Key = frozenset[tuple[str, Value]]
 
 
 def key(state: State) -> Key:
-    """Return what can stand for the state in a dictionary."""
+    """Return a hashable key of the state."""
     return frozenset(state.items())
 
 
@@ -79,7 +79,7 @@ class Interpreter:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        # In Python 1 and True are equal; in a state stands the value as the domain writes it.
+        # In Python 1 == True; a state contains the value as its domain has it.
         self._canonical_values = {variable.name: {one: one for one in variable.domain} for variable in system.variables}
         self._leads_to_cache: dict[tuple[Key, tuple[str, ...], Key], bool] = {}
 
@@ -98,7 +98,7 @@ class Interpreter:
         )
 
     def is_state(self, state: State) -> bool:
-        """Whether it gives every variable, and nothing else, a value of its domain."""
+        """Tell whether the state assigns to exactly the variables of the system, each a value of its domain."""
         return state.keys() == self.system.variable.keys() and all(
             state[variable.name] in variable.domain for variable in self.system.variables
         )
@@ -110,7 +110,7 @@ class Interpreter:
         return tuple(step for step in range(len(self.system.steps)) if self.is_enabled(state, step))
 
     def after(self, state: State, step: int) -> tuple[State, ...]:
-        """Return where the step leads: nowhere if it is not enabled, to several states if it frees variables."""
+        """Return the successors by the step: none if it is not enabled, several if it frees variables."""
         if not self.is_enabled(state, step):
             return ()
         taken = self.system.steps[step]
@@ -119,14 +119,14 @@ class Interpreter:
         return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))
 
     def rounds(self, state: State) -> Iterator[tuple[str, ...]]:
-        """Yield what the players may do together in the state, in the order of the players."""
+        """Yield the allowed joint actions in the state, in the order of the players."""
         allowed = (
             [action.name for action in player.actions if holds(action.allowed, state)] for player in self.system.players
         )
         return product(*allowed)
 
     def after_round(self, state: State, actions: Sequence[str]) -> Iterator[State]:
-        """Yield where the players' actions may lead, if all of them are allowed."""
+        """Yield the successors by a joint action, if all of its actions are allowed."""
         chosen = self._with_choices(state, actions)
         if chosen is None:
             return
@@ -148,17 +148,14 @@ class Interpreter:
                 yield target
 
     def leads_to(self, state: State, actions: Sequence[str], target: State) -> bool:
-        """Return whether this round may lead from one state to the other.
-
-        The runs of many formulas go the same way, so it is found out once.
-        """
+        """Tell whether this joint action may lead from one state to the other; cached, since runs share rounds."""
         round_key = key(state), tuple(actions), key(target)
         if round_key not in self._leads_to_cache:
             self._leads_to_cache[round_key] = self._may_lead(state, actions, target)
         return self._leads_to_cache[round_key]
 
     def _may_lead(self, state: State, actions: Sequence[str], target: State) -> bool:
-        """Decide it rule by rule: ways are not combined."""
+        """Decide rule by rule, without enumerating combinations of changes."""
         chosen = self._with_choices(state, actions)
         if chosen is None or not self.is_state(target):
             return False
@@ -171,7 +168,7 @@ class Interpreter:
         return all(state[name] == target[name] for name in unwritten)
 
     def _may_write(self, rule: Sequence[Change], written: set[str], state: State, chosen: State, target: State) -> bool:
-        """Return whether the rule may make of its variables what they are in the target."""
+        """Tell whether the rule may give its variables their values in the target."""
         changed = {name for name in written if target[name] != state[name]}
         for change in rule:
             if all(value(update, state) == target[name] for name, update in change.updates):
@@ -181,7 +178,7 @@ class Interpreter:
         return not changed and not any(holds(change.guard, chosen) for change in rule)
 
     def _with_choices(self, state: State, actions: Sequence[str]) -> State | None:
-        """Return the state with what the players do in it, if all of that is allowed."""
+        """Return the state extended by the choices of the players, if all of them are allowed."""
         players = self.system.players
         if len(actions) != len(players) or not all(
             any(action.name == done and holds(action.allowed, state) for action in player.actions)
@@ -191,11 +188,11 @@ class Interpreter:
         return state | {player.choice: done for player, done in zip(players, actions, strict=True)}
 
     def _canonical(self, name: str, assigned: Value) -> Value:
-        """Return the value as it stands in a state; one that is out of range as it is."""
+        """Return the value as the domain has it; a value out of range unchanged."""
         return self._canonical_values[name].get(assigned, assigned)
 
 
 @memoize_per_system
 def interpreter_of(system: System) -> Interpreter:
-    """Return the interpreter of a system, with all that it knows already."""
+    """Return the interpreter of a system, with its caches."""
     return Interpreter(system)

@@ -1,7 +1,7 @@
-"""What the players of a synchronous system did in a round, found from the states before and after it.
+"""Reconstruction of joint actions: the actions that lead from one state of a synchronous system to another.
 
-A rule made one of the changes whose values are those after the round, and that is said of the choices alone once the
-state before is known. So it is a search for choices under which all of this holds.
+Each rule made a change whose values are those after the round. Given the state before, this is a condition on the
+choices alone. A satisfying assignment of the conjunction is a joint action.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from cplc.system.trace import Evidence, Move, Run
 def actions_between(
     system: System, before: State, after: State, only: tuple[str, str] | None = None
 ) -> tuple[str, ...] | None:
-    """Return what the players may have done, in their order; None if no round leads from the one to the other.
+    """Return a joint action, in the order of the players; None if no round leads from one state to the other.
 
-    With ``only`` the player of that choice does that action.
+    With ``only``, a choice and an action, the player of that choice takes that action.
     """
     return _joint_actions(system).between(before, after, only)
 
 
 class _JointActions:
-    """The rounds of one system. The runs of its formulas go the same ways again and again, so rounds are kept."""
+    """The joint actions of one system, cached, since the runs for its formulas share rounds."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -73,7 +73,7 @@ def _joint_actions(system: System) -> _JointActions:
 
 
 def with_actions(system: System, evidence: Evidence) -> Evidence:
-    """Say in each round of the evidence what the players did; a search finds nothing but the states."""
+    """Add the joint action to each round of the evidence; searches return states alone."""
     only = evidence.formula.choice if isinstance(evidence.formula, Adjacent) else None
     return replace(
         evidence,
@@ -93,7 +93,7 @@ def _run_with_actions(system: System, run: Run, only: tuple[str, str] | None) ->
 
 
 def _explained(rule: Sequence[Change], written: set[str], before: State, after: State) -> Expr:
-    """Return what the choices must be for the rule to have written what is there after the round."""
+    """Return the condition on the choices under which the rule writes the values after the round."""
     made = []
     for change in rule:
         if _writes(change, written, before, after):
@@ -106,6 +106,6 @@ def _explained(rule: Sequence[Change], written: set[str], before: State, after: 
 
 
 def _writes(change: Change, written: set[str], before: State, after: State) -> bool:
-    """Whether what the rule writes is after the round as this change makes it."""
+    """Tell whether this change gives the variables of the rule their values after the round."""
     updates = {name: value(update, before) for name, update in change.updates}
     return all(updates.get(name, before[name]) == after[name] for name in written)

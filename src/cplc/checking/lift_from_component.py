@@ -1,4 +1,4 @@
-"""Runs of a slice as runs of the whole system: the same steps, while the rest does nothing."""
+"""Lifting of runs from a component to the whole system: the same steps, while the other components stutter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cplc.system.trace import Evidence, Run
 
 
 def lifting_problems(whole: System, part: System, evidence: Evidence) -> Iterator[str]:
-    """Yield why what is shown on the part does not happen on the whole as well; loops once round."""
+    """Yield why evidence on the component is no evidence on the whole; loops are run once."""
     yield from _ComponentLift(whole, part).evidence(evidence, None)
 
 
@@ -22,7 +22,7 @@ class _ComponentLift:
         self.seen: set[tuple[int, Key]] = set()
 
     def evidence(self, evidence: Evidence, start: State | None) -> Iterator[str]:
-        """Check evidence whose first state is this one of the whole; an initial one where there is none yet."""
+        """Check evidence from this state of the whole; without a state, from an initial one."""
         begin = self.initial(evidence.run.start) if start is None else start
         if (id(evidence), key(begin)) in self.seen:
             return

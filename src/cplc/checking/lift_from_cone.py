@@ -1,6 +1,6 @@
-"""Evidence on a system without those who only look on, as evidence on the system with them: the same steps.
+"""Lifting of evidence from the cone of influence to the system: the same steps, with all variables.
 
-Where they go round with a lasso only after some rounds, the lasso is that much longer.
+If the variables outside the cone repeat only after several rounds of a lasso, the lasso is unrolled that often.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
 MAX_UNROLLINGS = 8
-"""So often a lasso may go round until everybody is where they were."""
+"""Maximum number of rounds until a lasso closes in all variables."""
 
 
 class LassoNotClosed(Exception):
-    """Some lasso does not come back to where it was."""
+    """Some lasso does not close in the variables outside the cone."""
 
 
 def lift_to_wide(evidence: Evidence, wide: System) -> Evidence:
-    """Return the evidence with all variables of the system. Raise `LassoNotClosed` where a lasso does not close."""
+    """Return the evidence with all variables of the system. Raise `LassoNotClosed` if a lasso does not close."""
     widening = _ConeLift(wide)
     return widening.evidence(evidence, widening.initial(evidence.run.start))
 

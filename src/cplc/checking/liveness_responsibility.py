@@ -1,8 +1,8 @@
-"""Responsibility on a run on which all roles keep going, and which violates a liveness property all the same.
+"""Responsibility for a violated liveness property on a run on which all roles keep going.
 
-Co-operation cannot help there: no role stopped. Either the goal was lost, by the last step after which no fair run
-reaches it any more; or it can still be reached and the loop avoids it. Then the roles are named whose sends the loop
-consists of, and the sends by which it could be left.
+No role stopped, so co-operation cannot help. Either some step lost the goal: no fair run reaches it afterwards. Or the
+goal stays reachable and the loop avoids it: the roles whose sends make up the loop, and the sends that leave it, are
+reported.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Move, Run
 
 MAX_EXPLORED_STATES: Final = 20_000
-"""Reachable states that are explored at most to find out what is still possible."""
+"""Maximum number of reachable states explored to decide whether the goal is still reachable."""
 MAX_POSITIONS: Final = 200
-"""States of the run at most at which that is asked."""
+"""Maximum number of states of the run at which this is decided."""
 
 
 @memoize_per_system
 def bounded_engine(system: System) -> ExplicitEngine | None:
-    """Return the engine that decides what is still possible; None if the system has too many states."""
+    """Return an explicit engine of the system; None if the system has too many states."""
     engine = ExplicitEngine(system, MAX_EXPLORED_STATES)
     try:
         return engine if engine.size else None
@@ -39,9 +39,9 @@ def bounded_engine(system: System) -> ExplicitEngine | None:
 
 
 def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
-    """Return how the run avoids its goal; None where that is not known.
+    """Return how the run avoids its goal; None if a limit is exceeded.
 
-    The evidence is one by a lasso that is fair to all roles, or comes down to one at the end of its run.
+    The evidence is a lasso that is fair to all roles, or ends in one.
     """
     chain = list(_chain(evidence))
     ending = chain[-1]
@@ -87,7 +87,7 @@ def violated_path(ending: Evidence) -> Formula | None:
 
 
 def _chain(evidence: Evidence) -> Iterator[Evidence]:
-    """Yield the evidence and those parts, each at the end of the run before, that lead to a lasso."""
+    """Yield the evidence and the chain of parts, each at the end of the run before, that leads to a lasso."""
     yield evidence
     if evidence.run.loop is None:
         last = len(evidence.run.moves)
@@ -109,7 +109,7 @@ def _joined(chain: list[Evidence]) -> Run:
 
 
 class _Goal:
-    """What is asked of a path, and whether it is still possible where all roles keep going."""
+    """The goal of a path, and whether it is still reachable if all roles keep going."""
 
     def __init__(self, system: System, path: Formula, engine: ExplicitEngine) -> None:
         self.system = system
@@ -119,11 +119,11 @@ class _Goal:
         self._engine = engine
 
     def is_possible(self, state: State, since: tuple[Move, ...], start: State) -> bool:
-        """Whether some fair run from the state on meets what is left of the goal after these moves."""
+        """Tell whether some fair run from the state satisfies the progression of the goal through these moves."""
         return self._begins(self._rest(since, start), state)
 
     def is_certain(self, state: State, since: tuple[Move, ...], start: State) -> bool:
-        """Whether every fair run from the state on does."""
+        """Tell whether every fair run from the state satisfies that progression."""
         rest = self._rest(since, start)
         return not self._begins(Not(rest), state)
 
@@ -142,10 +142,10 @@ class _Goal:
 
 
 def acting_roles(system: System, loop: Run, avoided: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the roles whose sends the loop consists of, without those that only act beside it.
+    """Return the roles whose sends make up the loop, without those that the loop does not need.
 
-    A role acts beside the loop if its messages can be left out: what is left still closes, and fairness still does not
-    force the messages that are ``avoided``, or any other message where none is named.
+    The loop does not need a role if it still closes without the messages of the role, and fairness still does not force
+    the messages ``avoided``, or any other message if none is named.
     """
     interpreter = interpreter_of(system)
     roles = list(dict.fromkeys(actor for move in loop.moves if (actor := _sender(system, move)) is not None))
@@ -190,7 +190,7 @@ def _without(interpreter: Interpreter, loop: Run, role: str, avoided: frozenset[
 
 
 def _is_about(system: System, goal: Goal, dropped: set[str], avoided: frozenset[str]) -> bool:
-    """Whether a constraint is about sending what was left out, or what may as well be forced."""
+    """Tell whether a justice constraint is about a dropped message, or one that may be forced."""
     if not isinstance(goal, Justice) or goal.role is None:
         return False
     messages = {system.steps[step].event for step in goal.steps}
@@ -198,7 +198,7 @@ def _is_about(system: System, goal: Goal, dropped: set[str], avoided: frozenset[
 
 
 def _ways_out(goal: _Goal, run: Run, offset: int, first: int) -> Iterator[WayOut]:
-    """Yield the sends that the loop never takes, where they are possible first: those that ensure the goal, if any."""
+    """Yield the sends that leave the loop, each at its first occasion: those that ensure the goal, if any."""
     system, interpreter = goal.system, goal.interpreter
     taken = {system.steps[move.step].event for move in run.moves[first:] if move.step is not None}
     sure: dict[tuple[str, str], WayOut] = {}

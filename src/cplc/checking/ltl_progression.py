@@ -1,8 +1,8 @@
-"""Formula progression (Bacchus and Kabanza): what a path formula asks of the rest of a path that begins with a run.
+"""Formula progression (Bacchus and Kabanza 2000): the path formula that the rest of a path must satisfy after a run.
 
 A path formula holds on a path iff its progression through the first step holds on the path without its first state.
-Operators of the past are evaluated where they are met: what they look back on is part of the run. A past operator in
-what remains is given its value so far, since a path quantifier over the rest begins a new past there.
+Past operators are evaluated where they occur, since the past is part of the run. A past operator that remains gets its
+value so far, since a path quantifier over the rest starts a new past.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from cplc.logic.formulas import children as operands_of
 VALID: Final = Atom(TRUE, "true")
 UNSATISFIABLE: Final = Atom(FALSE, "false")
 MAX_PARTS: Final = 2_000
-"""Subformulas of a progression; a larger one is given up."""
+"""Maximum number of subformulas of a progression."""
 
 
 class NotProgressible(Exception):
-    """The formula looks back on what lies ahead, or its progression is too large."""
+    """A past operator has a future operand, or the progression is too large."""
 
 
 StateTruth = Callable[[Formula, int], bool]
-"""Whether a state formula holds in the state of this number."""
+"""The value of a state formula in the state with this number."""
 
 
 def progression(formula: Formula, steps: Iterable[str | None], truth: StateTruth) -> Formula:
-    """Return what the formula asks of the paths that follow these steps; None is the idle step."""
+    """Return the formula for the paths that continue these steps; None is the idle step."""
     taken = tuple(steps)
     past = _Run(taken, truth)
     for at in range(len(taken)):
@@ -71,7 +71,7 @@ class _Run:
         self._values: dict[Formula, list[bool]] = {}
 
     def progressed(self, formula: Formula, at: int) -> Formula:
-        """Return what must hold from the next position on for the formula to hold at this one."""
+        """Return the formula at the next position that is equivalent to this formula here."""
 
         def after(operand: Formula) -> Formula:
             return self.progressed(operand, at)
@@ -147,10 +147,10 @@ class _Run:
                 lasts = at > 0 and self.value(left, at) and self._values[formula][at - 1]
                 return self.value(right, at) or lasts
             case _:
-                raise NotProgressible("an operator of the past stands over one of the future")
+                raise NotProgressible("a past operator has a future operand")
 
     def with_past(self, formula: Formula) -> Formula:
-        """Return the formula for a path without a past, where the run is the past that it looks back on."""
+        """Return an equivalent formula for a path without past, given that the run is its past."""
         last = len(self._steps) - 1
         if last < 0 or is_state_formula(formula):
             return formula

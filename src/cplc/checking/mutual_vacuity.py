@@ -47,7 +47,7 @@ def independent_atoms(formula: Formula, holds: Callable[[Formula], bool]) -> Ite
         occurrences[text] += 1
         if all(map(holds, place.harder)):
             which = f" (number {occurrences[text]} of {total[text]})" if total[text] > 1 else ""
-            yield f"`{text}`{which} does not matter: it holds whatever stands in its place"
+            yield f"`{text}`{which} does not matter: the property holds with any formula in its place"
 
 
 def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:

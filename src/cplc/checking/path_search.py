@@ -69,7 +69,9 @@ class _Locations:
         for state in self._states:  # grows
             self.arcs.append(tuple(self._arc(edge) for edge in read.edges[state]))
             if len(self._states) > MAX_LOCATIONS:
-                raise ResourceExhausted("what is said of the path has too many cases to look for a run")
+                raise ResourceExhausted(
+                    f"the automaton of the path formula has more than {MAX_LOCATIONS:,} states: no run is searched for"
+                )
         self.marks = tuple(self._where(mark) for mark in range(read.marks))
         self.done = frozenset(place for place, state in enumerate(self._states) if read.accepts_everything(state))
         """Where whatever comes is accepted."""

@@ -194,7 +194,7 @@ class _ResultBuilder:
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
             blamed, no_return = None, None
-            what = "the run could not be made" if evidence is None else "who is to blame was left open"
+            what = "the run could not be made" if evidence is None else "responsibility was left open"
             problem = f"{what}: {limit}"
         left_out, undecided = self.excluding()
         findings = dict.fromkeys(part.operand for part in failing)

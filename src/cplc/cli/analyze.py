@@ -1,4 +1,4 @@
-"""``cplc analyze``: what one participant can count on, given what it believes of the others."""
+"""``cplc analyze``: probabilities and values that a participant can guarantee, given its beliefs about the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
     from cplc.decision.statistical import Scheduler
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
 
 
 @click.command(
@@ -90,7 +90,7 @@ Examples:
     type=definition,
     metavar="NAME=VALUE",
     multiple=True,
-    help="Give a parameter of the other protocol a value. May be repeated.",
+    help="Set a parameter of the other protocol. May be repeated.",
 )
 @click.option(
     "--charts",
@@ -134,7 +134,7 @@ def command(
 
     def work() -> Iterator[Event]:
         from cplc.decision.statistical import Sampling
-        from cplc.participant_analysis import Options, analysed, estimated
+        from cplc.participant_analysis import AnalysisOptions, analyse_participant, estimate_participant
 
         bound_participants = yield from _asked(file, definitions, channels, protocol, agents)
         beside = None
@@ -144,19 +144,19 @@ def command(
         if not bound_participants or (other is not None and not beside):
             return
         yield [one.participant.name for one in bound_participants]
-        options = Options(exact, fairness == "on", reduction == "on")
+        options = AnalysisOptions(exact, fairness == "on", reduction == "on")
         for one in bound_participants:
             began = perf_counter()
             if runs is not None:
-                guess = estimated(one, Sampling(runs, seed, scheduler, confidence))
+                guess = estimate_participant(one, Sampling(runs, seed, scheduler, confidence))
                 yield EstimateFinding(one, guess, perf_counter() - began)
                 continue
-            finding = Finding(one, analysed(one, options), perf_counter() - began)
+            finding = Finding(one, analyse_participant(one, options), perf_counter() - began)
             if beside is None:
                 yield finding
             else:
                 again = next(it for it in beside if it.participant.name == one.participant.name)
-                yield FindingPair(finding, Finding(again, analysed(again, options)))
+                yield FindingPair(finding, Finding(again, analyse_participant(again, options)))
 
     labels = _labels(file, definitions, other or "", other_definitions)
     run = AnalyzeRun(file, dict(definitions), form, colour, labels)
@@ -173,8 +173,8 @@ def _asked(
     channels: Channels,
     protocol: str | None,
     agents: Sequence[str],
-) -> Generator[Event, None, tuple[AskedParticipant, ...]]:
-    """Yield what is to be said of the file; return the participants, none if it is wrong."""
+) -> Generator[Event, None, tuple[ParticipantQuery, ...]]:
+    """Yield the diagnostics of the file; return its participants, none if it has errors."""
     compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
     yield diagnostics
     if compilation is None:
@@ -194,7 +194,7 @@ def _asked(
 def _labels(
     file: str, definitions: Sequence[tuple[str, str]], other: str, other_definitions: Sequence[tuple[str, str]]
 ) -> tuple[str, str]:
-    """Return what the two protocols are called: their files, with what they were given if that is the same file."""
+    """Return labels of the two protocols: their files, or their parameters if the file is the same."""
     if file != other:
         return file, other
     given = [" ".join(f"{name}={value}" for name, value in each) for each in (definitions, other_definitions)]

@@ -1,4 +1,4 @@
-"""``cplc beliefs``: what a participant may believe of others, estimated from logs."""
+"""``cplc beliefs``: beliefs of a participant about others, estimated from logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cplc.diagnostics.render import in_order
 if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logs.records import Format
-    from cplc.mining.belief_estimation import Estimates
+    from cplc.mining.belief_estimation import BeliefEstimates
 
 
 @click.command(
@@ -54,7 +54,7 @@ Examples:
 @resource_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="How to print the outcome.",
+    help="Output format.",
 )  # fmt: skip
 @colour_option
 def command(
@@ -77,10 +77,10 @@ def command(
     """Estimate from LOG the beliefs of an agent about the others in the protocol of FILE."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
-    estimates: Estimates | None = None
+    estimates: BeliefEstimates | None = None
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Estimates]:
-        from cplc.mining.belief_estimation import estimated
+    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | BeliefEstimates]:
+        from cplc.mining.belief_estimation import estimate_beliefs
 
         compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
         yield diagnostics
@@ -94,9 +94,9 @@ def command(
         for now in replay_logs(compilation, logs, log_form, meant, tick):
             yield now
         yield now.diagnostics
-        yield estimated(now.choices, roles, confidence)
+        yield estimate_beliefs(now.choices, roles, confidence)
 
-    def take(event: tuple[Diagnostic, ...] | Observed | Estimates) -> None:
+    def take(event: tuple[Diagnostic, ...] | Observed | BeliefEstimates) -> None:
         nonlocal observed, estimates
         if isinstance(event, tuple):
             diagnostics.extend(event)
@@ -123,7 +123,7 @@ def command(
 
 
 def _observed_roles(compilation: Compilation, agent: str) -> frozenset[str]:
-    """Return the roles that somebody plays."""
+    """Return the roles of a participant, or the role of this name."""
     model = compilation.model
     for participant in model.participants:
         if participant.name == agent:
@@ -138,7 +138,7 @@ def _observed_roles(compilation: Compilation, agent: str) -> frozenset[str]:
     return roles
 
 
-def _write_text(estimates: Estimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
+def _write_text(estimates: BeliefEstimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
     from cplc.mining.mining_report import beliefs_text
 
     report_skipped(observed)
@@ -155,7 +155,7 @@ def _write_document(
     confidence: float,
     diagnostics: Sequence[Diagnostic],
     observed: Observed | None,
-    estimates: Estimates | None,
+    estimates: BeliefEstimates | None,
     interrupted: str | None,
     code: Exit,
 ) -> None:

@@ -208,7 +208,7 @@ def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnosti
     def events() -> Iterator[Event]:
         """Draw; yield what a log says of it."""
         for drawn, statistics in draw(
-            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, told=previous
+            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, on_step=previous
         ):
             result.statistics = statistics
             if drawn is not None:

@@ -1,4 +1,4 @@
-"""``cplc sweep``: the same asked of many protocols, parameters and beliefs, on many cores or machines."""
+"""``cplc sweep``: a command on a grid of files, parameters and beliefs, on many cores or machines."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.sweep_run import SweepRun
 from cplc.runtime.limits import default_memory
-from cplc.sweeps.belief_variants import BadBelief, parts, probability
-from cplc.sweeps.executors import NoCluster, place
-from cplc.sweeps.grids import MOST, BadRange, values
-from cplc.sweeps.job_grid import Wish, check, items, texts
-from cplc.sweeps.job_runner import BadItem
-from cplc.sweeps.jobs import ASKS, Ask, Item, Limits, Options, Pairs, Text
-from cplc.sweeps.result_tables import NoTable, form_of, rows_by_key
+from cplc.sweeps.belief_variants import BeliefError, parts, probability
+from cplc.sweeps.executors import ClusterError, executor_for
+from cplc.sweeps.grids import MAX_POINTS, RangeError, values
+from cplc.sweeps.job_grid import SweepPlan, check_names, source_texts, sweep_jobs
+from cplc.sweeps.job_runner import JobError
+from cplc.sweeps.jobs import SWEEP_COMMANDS, Assignments, Job, JobLimits, SourceText, SweepCommand, SweepOptions
+from cplc.sweeps.result_tables import TableError, form_of, rows_by_key
 
 if TYPE_CHECKING:
     from cplc.questions import EngineName
@@ -51,7 +51,7 @@ Examples:
 @click.option(
     "--do",
     "ask",
-    type=click.Choice(ASKS),
+    type=click.Choice(SWEEP_COMMANDS),
     default="verify",
     show_default=True,
     help="Command to run at each point.",
@@ -163,7 +163,7 @@ Examples:
 @colour_option
 def command(
     paths: Sequence[str],
-    ask: Ask,
+    ask: SweepCommand,
     definitions: Sequence[tuple[str, str]],
     beliefs: Sequence[tuple[str, str]],
     protocol: str | None,
@@ -194,18 +194,18 @@ def command(
     believed = _ranges(beliefs, "--belief")
     for name, some in believed.items():
         _check_belief(name, some)
-    options = Options(ask, channels, protocol, engine, strategies, exact, steps, bias)
-    wish = Wish(files_in(paths, ".cpl"), options, parameters, believed, properties or agents, split, runs, seed)
-    _check_wish(wish)
+    options = SweepOptions(ask, channels, protocol, engine, strategies, exact, steps, bias)
+    plan = SweepPlan(files_in(paths, ".cpl"), options, parameters, believed, properties or agents, split, runs, seed)
+    _check_wish(plan)
     axes = _axes({**parameters, **believed}) if heat is not None else None
     try:
         written = form_of(table) if table is not None else None
         earlier_rows = rows_by_key(resume) if resume is not None else {}
-    except NoTable as problem:
+    except TableError as problem:
         raise click.UsageError(str(problem)) from None
 
-    first = Item(Text("", ""), options, _first(parameters), _first(believed), wish.names)
-    read = _read(wish, first, form, colour)
+    first = Job(SourceText("", ""), options, _first(parameters), _first(believed), plan.names)
+    read = _read(plan, first, form, colour)
     if read is None:
         return Exit.WRONG
 
@@ -213,17 +213,17 @@ def command(
     most = memory
     if most is None and scheduler is None:
         most = (default_memory() or 0) // count or None
-    sweeping = SweepRun(wish, form, colour, earlier_rows, table, written)
+    sweeping = SweepRun(plan, form, colour, earlier_rows, table, written)
     with sweeping.reported(heat, axes):
         try:
-            sweeping.answer(place(scheduler, count), items(wish, read), Limits(timeout, most))
-        except NoCluster as problem:
+            sweeping.answer(executor_for(scheduler, count), sweep_jobs(plan, read), JobLimits(timeout, most))
+        except ClusterError as problem:
             raise click.UsageError(str(problem)) from None
     return sweeping.exit
 
 
 def _check_options(
-    ask: Ask,
+    ask: SweepCommand,
     beliefs: Sequence[tuple[str, str]],
     properties: Sequence[str],
     agents: Sequence[str],
@@ -240,13 +240,13 @@ def _check_options(
         raise click.UsageError("--workers and --scheduler cannot be combined: the cluster determines its workers")
 
 
-def _check_wish(wish: Wish) -> None:
-    if STANDARD_INPUT in wish.files:
+def _check_wish(plan: SweepPlan) -> None:
+    if STANDARD_INPUT in plan.files:
         raise click.UsageError("a sweep needs files; it cannot read standard input")
-    if not wish.files:
+    if not plan.files:
         raise click.UsageError("no protocol found in the given paths")
-    if wish.points > MOST:
-        raise click.UsageError(f"the grid has {wish.points:,} points; the maximum is {MOST:,}")
+    if plan.points > MAX_POINTS:
+        raise click.UsageError(f"the grid has {plan.points:,} points; the maximum is {MAX_POINTS:,}")
 
 
 def _ranges(written: Sequence[tuple[str, str]], option: str) -> Ranges:
@@ -254,7 +254,7 @@ def _ranges(written: Sequence[tuple[str, str]], option: str) -> Ranges:
     for name, text in written:
         try:
             ranges[name] = values(text)
-        except BadRange as problem:
+        except RangeError as problem:
             raise click.UsageError(f"{option} {name}: {problem}") from None
     return ranges
 
@@ -264,7 +264,7 @@ def _check_belief(name: str, some: Sequence[str]) -> None:
         parts(name)
         for value in some:
             probability(value)
-    except BadBelief as problem:
+    except BeliefError as problem:
         raise click.UsageError(f"--belief {name}: {problem}") from None
 
 
@@ -276,21 +276,21 @@ def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     return varied[0], varied[1]
 
 
-def _read(wish: Wish, first: Item, form: Literal["text", "json"], colour: Colour) -> list[Text] | None:
-    """Return the files; say what there is to say of them, and return None if one of them is wrong."""
+def _read(plan: SweepPlan, first: Job, form: Literal["text", "json"], colour: Colour) -> list[SourceText] | None:
+    """Return the files, None if one has errors; print their diagnostics."""
     contents = []
     try:
-        for text, diagnostics in texts(wish.files, first):
+        for text, diagnostics in source_texts(plan.files, first):
             shown: output.Format = "text" if form == "text" else "concise"
             output.write_diagnostics(diagnostics, form=shown, colour=colour, err=True)
             if text is None or exit_for(diagnostics, strict=False) == Exit.WRONG:
                 return None
-            check(replace(first, file=text))
+            check_names(replace(first, file=text))
             contents.append(text)
-    except BadItem as problem:
+    except JobError as problem:
         raise click.UsageError(str(problem)) from None
     return contents
 
 
-def _first(ranges: Ranges) -> Pairs:
+def _first(ranges: Ranges) -> Assignments:
     return tuple((name, some[0]) for name, some in ranges.items())

@@ -1,4 +1,4 @@
-"""One run of ``cplc sweep``: rows are told as they come, tables and drawings are made when all is over."""
+"""One run of ``cplc sweep``: prints rows as they arrive, and writes tables and drawings at the end."""
 
 from __future__ import annotations
 
@@ -19,39 +19,50 @@ from cplc.cli.limits import Interrupted, interrupt_on_termination
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.records import dataclass
-from cplc.sweeps.executors import Cluster, Local
-from cplc.sweeps.job_grid import Wish
-from cplc.sweeps.jobs import Answered, Cell, Item, Limits, Row
-from cplc.sweeps.result_tables import Form, Line, Table, json_record, lines, restored, summed, written
+from cplc.sweeps.executors import DaskExecutor, LocalExecutor
+from cplc.sweeps.job_grid import SweepPlan
+from cplc.sweeps.jobs import Cell, Job, JobLimits, JobResult, ResultRow
+from cplc.sweeps.result_tables import (
+    ResultTable,
+    TableFormat,
+    TableRow,
+    json_record,
+    lines,
+    merged_parts,
+    restored,
+    written,
+)
 
 _MAX_ROWS_SHOWN: Final = 500
-"""Rows of the table that people see; a file has all of them."""
+"""Maximum number of rows in text output; files have all rows."""
 _SAVE_INTERVAL_SECONDS: Final = 60.0
-"""Seconds after which what is known is put on disk again."""
+"""Interval between writes of the partial table."""
 
 
 @dataclass
 class SweepRun:
-    """What is known so far."""
+    """State of the run."""
 
-    wish: Wish
+    plan: SweepPlan
     form: Literal["text", "json"]
     colour: Colour
     known: Mapping[str, Sequence[Mapping[str, Cell]]]
-    """What an earlier table says, by the keys of items."""
+    """Rows of an earlier table, by the keys of items."""
     path: Path | None
-    file_form: Form | None
-    found: dict[int, tuple[Line, ...]] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
+    file_form: TableFormat | None
+    found: dict[int, tuple[TableRow, ...]] = field(default_factory=dict)
+    rows: list[ResultRow] = field(default_factory=list)
     taken: int = 0
-    """Items from the earlier table."""
+    """Number of items taken from the earlier table."""
     planned: int = 0
     is_planned: bool = False
     interrupted: str | None = None
     _kept: float = field(default_factory=time.monotonic)
 
-    def answer(self, executor: AbstractContextManager[Local | Cluster], items: Iterator[Item], limits: Limits) -> None:
-        """Answer all items that the earlier table does not; workers have ended when this returns."""
+    def answer(
+        self, executor: AbstractContextManager[LocalExecutor | DaskExecutor], items: Iterator[Job], limits: JobLimits
+    ) -> None:
+        """Run all items that the earlier table lacks; all workers have ended on return."""
         progress = output.Progress(self._doing)
         try:
             with (
@@ -73,8 +84,8 @@ class SweepRun:
         more = "" if self.is_planned else " or more"
         return f"{len(self.found)} of {self.planned}{more} jobs"
 
-    def _missing(self, items: Iterator[Item]) -> Iterator[tuple[int, Item]]:
-        """Yield the items that are still to be answered, each with its place."""
+    def _missing(self, items: Iterator[Job]) -> Iterator[tuple[int, Job]]:
+        """Yield the missing items, each with its position."""
         for number, item in enumerate(items):
             self.planned = number + 1
             records = self.known.get(item.key(program_fingerprint()))
@@ -83,28 +94,28 @@ class SweepRun:
                 yield number, item
             else:
                 self.taken += 1
-                self._take(Answered(number, item, rows, 0.0))
+                self._take(JobResult(number, item, rows, 0.0))
         self.is_planned = True
 
-    def _take(self, answered: Answered) -> None:
-        new_lines = tuple(lines(answered, answered.item.key(program_fingerprint())))
+    def _take(self, answered: JobResult) -> None:
+        new_lines = tuple(lines(answered, answered.job.key(program_fingerprint())))
         self.found[answered.number] = new_lines
         self.rows.extend(answered.rows)
         if self.form == "json":
-            records = Table(new_lines).records()
+            records = ResultTable(new_lines).records()
             output.write("".join(f"{_row_document(record, answered)}\n" for record in records))
         if self.path is not None and time.monotonic() - self._kept > _SAVE_INTERVAL_SECONDS:
             self._write(_partial_path(self.path))
             self._kept = time.monotonic()
 
     @property
-    def table(self) -> Table:
-        """All that is known, in the order of the items."""
-        return Table(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
+    def table(self) -> ResultTable:
+        """All finished rows, in the order of the items."""
+        return ResultTable(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
-        """Say and write at the end what there is, unless something was wrong with the command."""
+        """Print and write the results at the end, unless the command had errors."""
         yield
         if self.path is not None:
             self._write(self.path if self.interrupted is None else _partial_path(self.path))
@@ -129,16 +140,16 @@ class SweepRun:
         output.write_files({path: written(self.table, self.file_form)})
 
     def _draw(self, path: Path, axes: tuple[str, str]) -> None:
-        from cplc.sweeps.heatmap import NoHeatMap, heat_map
+        from cplc.sweeps.heatmap import HeatMapError, heat_map
 
         try:
-            output.write_file(path, heat_map(self.table, self.wish.options.ask, *axes))
-        except NoHeatMap as problem:
+            output.write_file(path, heat_map(self.table, self.plan.options.ask, *axes))
+        except HeatMapError as problem:
             raise click.UsageError(f"--heat-map: {problem}") from None
 
     @property
     def exit(self) -> Exit:
-        """What is certain outweighs what is unknown."""
+        """The exit code. A definite outcome outweighs an unknown one."""
         if any(row.answer == "error" for row in self.rows):
             return Exit.WRONG
         if any(row.expected is False for row in self.rows):
@@ -147,10 +158,10 @@ class SweepRun:
             return Exit.UNKNOWN
         return Exit.EXPECTED
 
-    # --- what people read
+    # --- text output
 
     def _text(self) -> str:
-        table = summed(self.table) if self.wish.options.ask == "simulate" else self.table
+        table = merged_parts(self.table) if self.plan.options.ask == "simulate" else self.table
         columns = table.columns()
         shown = {
             name: list(map(_cell_text, cells)) for name, cells in columns.items() if name not in ("part", "seed", "key")
@@ -182,16 +193,16 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _is_open(row: Row) -> bool:
+def _is_open(row: ResultRow) -> bool:
     return row.answer == "" and bool(row.reason) and not row.figures
 
 
 def _partial_path(path: Path) -> Path:
-    """Return where a table stands that is not whole yet."""
+    """Return the path of a partial table."""
     return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
-def _row_document(record: dict[str, Cell], answered: Answered) -> str:
+def _row_document(record: dict[str, Cell], answered: JobResult) -> str:
     document = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
     return json_text(document)
 
@@ -209,7 +220,7 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _table_text(columns: Mapping[str, Sequence[str]]) -> str:
-    """Return the columns side by side; numbers at the right."""
+    """Return the columns as text; numbers are right-aligned."""
     if not columns:
         return ""
     parts = []

@@ -52,14 +52,14 @@ class Match:
         """Return name, sender and receiver as the old version calls them; None if the message is hidden."""
         named = (message.name, message.sender, message.receiver)
         name, sender, receiver = map(self.renamed, named) if is_new else named
-        seen = self.roles
-        return (name, sender, receiver) if sender in seen and receiver in seen else None
+        visible_roles = self.roles
+        return (name, sender, receiver) if sender in visible_roles and receiver in visible_roles else None
 
     def successor(self, commitment: Commitment) -> Commitment | None:
         """Return the new version's commitment of the same name between the same two, if there is one."""
-        wanted = (commitment.name, commitment.debtor, commitment.creditor)
+        signature = (commitment.name, commitment.debtor, commitment.creditor)
         for other in self.new.commitments:
-            if wanted == (self.renamed(other.name), self.renamed(other.debtor), self.renamed(other.creditor)):
+            if signature == (self.renamed(other.name), self.renamed(other.debtor), self.renamed(other.creditor)):
                 return other
         return None
 

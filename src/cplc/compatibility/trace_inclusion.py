@@ -99,35 +99,35 @@ class _Followed:
 
     def after(self, number: int) -> dict[Event, int]:
         """Return the set that each event leads to, of those that are possible."""
-        known = self._after.get(number)
-        if known is None:
+        successors = self._after.get(number)
+        if successors is None:
             targets: dict[Event, set[int]] = {}
             for node in self.sets[number]:
                 for event, target in self.behaviour.moves(node):
                     if event is not None:
                         targets.setdefault(event, set()).add(target)
-            known = {event: self._numbered(self._closed(nodes)) for event, nodes in targets.items()}
-            self._after[number] = known
-        return known
+            successors = {event: self._numbered(self._closed(nodes)) for event, nodes in targets.items()}
+            self._after[number] = successors
+        return successors
 
     def strengths(self, number: int, commitment: Commitment) -> tuple[str, ...]:
         """Return how strong the commitment may be."""
-        known = self._strengths.get((number, commitment.name))
-        if known is None:
-            known = tuple(sorted({self.behaviour.strength(commitment, node) for node in self.sets[number]}))
-            self._strengths[number, commitment.name] = known
-        return known
+        strengths = self._strengths.get((number, commitment.name))
+        if strengths is None:
+            strengths = tuple(sorted({self.behaviour.strength(commitment, node) for node in self.sets[number]}))
+            self._strengths[number, commitment.name] = strengths
+        return strengths
 
     def _closed(self, nodes: Iterable[int]) -> frozenset[int]:
         """Return where what nobody sees may lead from there."""
-        found = set(nodes)
-        waiting = list(found)
+        closure = set(nodes)
+        waiting = list(closure)
         while waiting:
             for event, target in self.behaviour.moves(waiting.pop()):
-                if event is None and target not in found:
-                    found.add(target)
+                if event is None and target not in closure:
+                    closure.add(target)
                     waiting.append(target)
-        return frozenset(found)
+        return frozenset(closure)
 
     def _numbered(self, nodes: frozenset[int]) -> int:
         number = self._number.get(nodes)
@@ -186,12 +186,12 @@ class _Search:
     def _reach(self, place: _Place) -> None:
         """Note a place to go on from, unless a search from it would find nothing first."""
         sets = self.there.sets
-        kept = self._smallest.setdefault(place.node, [])
+        antichain = self._smallest.setdefault(place.node, [])
         followed = sets[place.followed]
-        if any(other == place.followed or sets[other] <= followed for other in kept):
+        if any(other == place.followed or sets[other] <= followed for other in antichain):
             return
-        kept[:] = [other for other in kept if not followed < sets[other]]
-        kept.append(place.followed)
+        antichain[:] = [other for other in antichain if not followed < sets[other]]
+        antichain.append(place.followed)
         if len(self.places) >= self.limit:
             raise ResourceExhausted(f"more than {self.limit:,} situations to compare")
         self.places.append(place)
@@ -206,11 +206,11 @@ class _Search:
             name = watch.there.name
             if name in self.breaches:
                 continue
-            kept = None if watch.here is None else self.here.strength(watch.here, place.node)
+            strength = None if watch.here is None else self.here.strength(watch.here, place.node)
             promised = self.there.strengths(place.followed, watch.there)
-            if all(state in ACCEPTABLE and kept not in ACCEPTABLE[state] for state in promised):
+            if all(state in ACCEPTABLE and strength not in ACCEPTABLE[state] for state in promised):
                 run = self._run_to(place.before, place)
-                self.breaches[name] = Breach(name, run, promised, kept)
+                self.breaches[name] = Breach(name, run, promised, strength)
 
     def _run_to(self, before: int | None, last: _Place) -> Run:
         """Return the run that leads through these places; half an exchange at its end is completed."""

@@ -58,16 +58,16 @@ class Behaviour:
         if node >= self.size:
             _, step, target = self._halves[node - self.size]
             return [(self.seen[step][1], target)]
-        found: list[Move] = []
+        moves: list[Move] = []
         for step, target in self.graph.edges(node):
             events = self.seen[step]
             if len(events) == 2:
-                found.append((events[0], self._half_way(node, step, target)))
+                moves.append((events[0], self._half_way(node, step, target)))
             else:
-                found.append((events[0] if events else None, target))
+                moves.append((events[0] if events else None, target))
         if self.idles_through_time:
-            found.append((TICK, node))
-        return found
+            moves.append((TICK, node))
+        return moves
 
     def _half_way(self, node: int, step: int, target: int) -> int:
         key = (node, step, target)
@@ -79,9 +79,9 @@ class Behaviour:
 
     def step_between(self, node: int, event: Event | None, target: int) -> tuple[int | None, int]:
         """Return the step that a move belongs to and the state after it; no step where only time passes."""
-        for wanted in (node, target):
-            if wanted >= self.size:
-                _, step, state = self._halves[wanted - self.size]
+        for intermediate in (node, target):
+            if intermediate >= self.size:
+                _, step, state = self._halves[intermediate - self.size]
                 return step, state
         for step, state in self.graph.edges(node):
             if state == target and (self.seen[step] or (None,))[0] == event:
@@ -113,8 +113,8 @@ def behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
     is_timed = any("tick" in kind for kind in kinds)
     made = []
     for system, is_new, kind in zip((match.old, match.new), (False, True), kinds, strict=True):
-        seen = tuple(_seen(match, system, step, is_new=is_new, is_mixed=is_mixed) for step in system.steps)
-        made.append(Behaviour(system, explore(system, limit), seen, is_timed and "tick" not in kind))
+        visible_events = tuple(_seen(match, system, step, is_new=is_new, is_mixed=is_mixed) for step in system.steps)
+        made.append(Behaviour(system, explore(system, limit), visible_events, is_timed and "tick" not in kind))
     return made[0], made[1]
 
 

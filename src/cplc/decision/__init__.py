@@ -1,28 +1,28 @@
-"""One participant's decision: what it can count on, given what it believes of the others."""
+"""Decision analysis of one participant: a Markov decision process built from its beliefs about the other agents."""
 
 from cplc.decision.analysis import analyse
 from cplc.decision.results import (
-    Advice,
     Analysis,
+    AnalysisRemark,
     Bounds,
     Distribution,
-    Ending,
+    EndState,
     Figure,
-    Gain,
-    Remark,
+    OptimalStrategy,
     Sensitivity,
+    TotalReward,
     judged,
 )
 
 __all__ = [
-    "Advice",
+    "OptimalStrategy",
     "Analysis",
     "Bounds",
     "Distribution",
-    "Ending",
+    "EndState",
     "Figure",
-    "Gain",
-    "Remark",
+    "TotalReward",
+    "AnalysisRemark",
     "Sensitivity",
     "analyse",
     "judged",

@@ -1,4 +1,4 @@
-"""One participant's decision, from the system to all that is found out about it."""
+"""Decision analysis: from the system and a participant to probabilities, values, strategy and sensitivities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from cplc.decision.benefit import total_reward_and_benefit
 from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
 from cplc.decision.components import conjuncts
 from cplc.decision.optimal_strategy import advice
-from cplc.decision.results import Advice, Analysis, Ending, Figure, Gain, Remark, Sensitivity, Work, ordered
+from cplc.decision.results import (
+    Analysis,
+    AnalysisRemark,
+    AnalysisStatistics,
+    EndState,
+    Figure,
+    OptimalStrategy,
+    Sensitivity,
+    TotalReward,
+    by_impact,
+)
 from cplc.logic.expressions import TRUE, Expr, conj, reads
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing
@@ -29,10 +39,10 @@ def analyse(
     sensitivity: bool = True,
     limit: int = MAX_STATES,
 ) -> Analysis:
-    """Return what the participant can count on; nothing is raised for what is too large, the figures then say so.
+    """Return the analysis of a participant; a figure that exceeds the limits is unknown and gives the reason.
 
-    The thresholds are for where verdicts flip. Without ``sensitivity`` it is not found out what figures hang on, nor
-    within what edges the value is distributed. Without ``reduction`` the system is not split into independent parts.
+    The thresholds determine where verdicts flip. Without ``sensitivity``, neither sensitivities nor bounds of the
+    distribution are computed. Without ``reduction``, the system is not split into independent components.
     """
     if sensitivity:
         from cplc.decision.sensitivity import sensitivities, value_sensitivities
@@ -52,13 +62,13 @@ def analyse(
                 impacts += sensitivities(cache, aspect, groups, thresholds)
         except ResourceExhausted as exhausted:
             figures.append(Figure.unknown(aspect, str(exhausted)))
-    gain: Gain | None = None
+    gain: TotalReward | None = None
     values: tuple[Sensitivity, ...] = ()
     if participant.worth:
         try:
             gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
             if sensitivity:
-                values = ordered(value_sensitivities(cache, cache.groups(TRUE)))
+                values = by_impact(value_sensitivities(cache, cache.groups(TRUE)))
         except ResourceExhausted as exhausted:
             gain, benefit = None, Figure.unknown("benefit", str(exhausted))
         figures.append(benefit)
@@ -66,7 +76,7 @@ def analyse(
         participant.name,
         tuple(figures),
         gain,
-        ordered(impacts) + values,
+        by_impact(impacts) + values,
         tuple(_remarks(cache)),
         _statistics(cache, groups),
     )
@@ -82,8 +92,8 @@ def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGro
     )
 
 
-def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Advice | None:
-    """Return what is best in each of the parts, in the words of the first of its copies."""
+def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> OptimalStrategy | None:
+    """Return the optimal strategy of each component, over the variables of the first component of its group."""
     strategies = []
     for group in groups:
         if not group.built.has_decisions:
@@ -102,23 +112,26 @@ def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -
             strategies.append(one)
     if not strategies:
         return None
-    return Advice(tuple(each for one in strategies for each in one.situations), all(one.by_sight for one in strategies))
+    return OptimalStrategy(
+        tuple(each for one in strategies for each in one.situations),
+        all(one.is_observation_based for one in strategies),
+    )
 
 
-def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Ending]:
-    """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
+def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[EndState]:
+    """Yield a goal end and another end, of the first component that has both if there is one."""
     kinds = [(_example_end(cache, group, True), _example_end(cache, group, False), group) for group in groups]
     for good, bad, group in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
         if good is not None:
-            yield Ending(_state(group, good), True, "")
+            yield EndState(_state(group, good), True, "")
         if bad is not None:
             state = _state(group, bad)
-            yield Ending(state, False, _failing_conditions(group, state))
+            yield EndState(state, False, _failing_conditions(group, state))
         return
 
 
 def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
-    """Return the number, or the word, of an end that is wanted or not."""
+    """Return the number, or the word, of an end that does or does not satisfy the condition."""
     if not isinstance(group.built, ComponentMdp):
         solved = group.built.solved(group.condition, cache.exact)
         return solved.goal_end if is_goal else solved.other_end
@@ -133,7 +146,7 @@ def _state(group: ComponentGroup, at: int) -> State:
 
 
 def _failing_conditions(group: ComponentGroup, state: State) -> str:
-    """Return what the conditions that fail there are about."""
+    """Return the subjects of the conditions that fail in this state."""
     system = group.components[0].system
     packing = Packing(system)
     packed = packing.pack(state)
@@ -142,8 +155,8 @@ def _failing_conditions(group: ComponentGroup, state: State) -> str:
     return ", ".join(about)
 
 
-def _remarks(cache: ComponentCache) -> Iterator[Remark]:
-    """Yield what was seen while the models were built; each part is asked about once."""
+def _remarks(cache: ComponentCache) -> Iterator[AnalysisRemark]:
+    """Yield the diagnostics collected while the models were built, each component once."""
     try:
         groups = cache.groups(TRUE)
     except ResourceExhausted:
@@ -157,27 +170,27 @@ def _remarks(cache: ComponentCache) -> Iterator[Remark]:
             if index in diagnostics.partial:
                 times, state = diagnostics.partial[index]
                 where = group.renamed_state(state()) if example else None
-                text = f"in {times:,} states the condition holds and only some of the events are possible"
-                yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
+                text = f"its condition holds in {times:,} states in which only some of its events are possible"
+                yield AnalysisRemark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
             elif index not in diagnostics.applied:
-                yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
+                yield AnalysisRemark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
         for (one, other), state in diagnostics.overlapping.items():
             pair = component.beliefs[one], component.beliefs[other]
-            text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
-            yield Remark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
+            text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply in the same state"
+            yield AnalysisRemark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
         if diagnostics.stuck is not None and example:
-            text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
+            text = "a run ends in a state in which the decisions of the participant forbid all of its enabled steps"
+            yield AnalysisRemark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
     if not all(group.built.is_acyclic for group in groups):
-        yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
+        yield AnalysisRemark("endless-runs", "the model has cycles; a run that never ends counts as a failure")
 
 
-def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Work:
+def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> AnalysisStatistics:
     built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
-    method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
+    method = "policy iteration per strongly connected component" if circles else "backward induction"
     if cache.sums or any(not isinstance(one, ComponentMdp) and one.counts for one in built):
-        method += ", alike ones counted"
+        method += ", symmetric agents counted"
     made = [*built, *cache.sums]
     states, ends = sum(one.states for one in made), sum(one.ends for one in made)
-    return Work(sum(len(group.components) for group in groups), len(built), states, ends, method)
+    return AnalysisStatistics(sum(len(group.components) for group in groups), len(built), states, ends, method)

@@ -17,7 +17,7 @@ from cplc.decision.enabled_choices import PackedStep
 from cplc.decision.layered_mdp import EnabledGroups, LayerDiagnostics, LayeredMdp, NotLayered, explore_layers, path_to
 from cplc.decision.layered_strategy import StrategyCollector
 from cplc.decision.model_diagnostics import ModelDiagnostics
-from cplc.decision.results import Advice, Bounds, Number
+from cplc.decision.results import Bounds, Number, OptimalStrategy
 from cplc.decision.symmetric_agents import NotSymmetric, SymmetricAgents, symmetric_agents_of
 from cplc.decision.value_bounds import with_rounding_errors
 from cplc.decision.vectorised_states import Words
@@ -40,7 +40,7 @@ class ConditionBounds:
     goal_end: int | None
     """The word of an end that is wanted."""
     other_end: int | None
-    advice: Advice | None
+    advice: OptimalStrategy | None
 
 
 @dataclass

@@ -15,7 +15,7 @@ import numpy as np
 from cplc.decision.backward_induction import DecisionValues, ValueArray
 from cplc.decision.counted_state_space import CountedStateSpace
 from cplc.decision.optimal_strategy import RELATIVE_TOLERANCE
-from cplc.decision.results import Advice, Situation
+from cplc.decision.results import OptimalStrategy, Situation
 from cplc.decision.vectorised_states import Words
 from cplc.records import dataclass
 
@@ -71,7 +71,7 @@ class StrategyCollector:
         below = self.below
         return see if below is None else lambda words: see(words % below)
 
-    def advice(self) -> Advice | None:
+    def advice(self) -> OptimalStrategy | None:
         """Return what is best in each situation in which it matters; None where nothing ever does."""
         if not self._tables:
             return None
@@ -81,7 +81,7 @@ class StrategyCollector:
             return None
         by_sight = bool((good != 0).any(axis=1).all())
         if self.space.symmetry.families:
-            return Advice((), by_sight)
+            return OptimalStrategy((), by_sight)
         distinguishing_variables = self.space.distinguishing_variables(views)
         names = self.space.system.steps
         situations = []
@@ -89,7 +89,7 @@ class StrategyCollector:
             best = [step for (step, _), (column, bit) in self._places.items() if good[at, column] & bit]
             observed = tuple((name, value(int(views[at]))) for name, value in distinguishing_variables)
             situations.append(Situation(observed, tuple(names[step].name for step in best)))
-        return Advice(tuple(situations), by_sight)
+        return OptimalStrategy(tuple(situations), by_sight)
 
 
 def _merged_observations(tables: Sequence[ObservationTable]) -> ObservationTable:

@@ -1,4 +1,4 @@
-"""What the participant best does where it has something to decide, told by what it sees."""
+"""Optimal strategies of the participant, as choices per observation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from cplc.decision.mdp import ActionKind, Mdp
-from cplc.decision.results import Advice, Number, Situation
+from cplc.decision.results import Number, OptimalStrategy, Situation
 from cplc.decision.value_bounds import OrderedMdp
 from cplc.logic.expressions import Value
 from cplc.system.model import State, System
@@ -20,10 +20,11 @@ def advice(
     ordered: OrderedMdp,
     values: Sequence[Number],
     unpack: Callable[[int], State],
-) -> Advice | None:
-    """Return what is best in each situation in which it matters; None where nothing ever does.
+) -> OptimalStrategy | None:
+    """Return the optimal choices per observation where they matter; None if no choice matters.
 
-    Where all of what is best can be told by what the participant sees, and runs end, doing so is a best strategy.
+    The model is partially observable to the participant. If in every observation some choice is optimal in all states
+    with it, and all runs end, then the strategy that follows the observations is optimal.
     """
     model = ordered.model
     names = [name for agent in system.agents if agent.name in agents for name in agent.local]
@@ -50,11 +51,11 @@ def advice(
         )
         for view, best in matter.items()
     )
-    return Advice(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
+    return OptimalStrategy(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
 
 
 def _decisions(model: Mdp) -> Iterator[tuple[int, int]]:
-    """Yield each state with its option in which the participant has more than one thing to choose."""
+    """Yield each state with its controlled action that has several events."""
     for state in range(len(model)):
         for action in model.options(state):
             if model.kind[action] == ActionKind.CONTROLLED and len(model.events(action)) > 1:

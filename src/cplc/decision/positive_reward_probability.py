@@ -19,7 +19,7 @@ from cplc.decision.components import Component
 from cplc.decision.counted_state_space import CountedStateSpace, StateTooLarge, longest_path_ranks
 from cplc.decision.layered_mdp import EnabledActions, LayeredTransition, NotLayered, explore_layers
 from cplc.decision.layered_strategy import StrategyCollector
-from cplc.decision.results import Advice, Bounds
+from cplc.decision.results import Bounds, OptimalStrategy
 from cplc.decision.symmetric_agents import NotSymmetric, symmetric_agents_of
 from cplc.decision.value_bounds import with_rounding_errors
 from cplc.decision.vectorised_states import WORD_BITS, BitProjection, Digit, Words
@@ -33,7 +33,7 @@ RewardRange = tuple[int, int]
 class CountedReward:
     worst: Bounds
     best: Bounds
-    advice: Advice | None
+    advice: OptimalStrategy | None
     states: int
     ends: int
 

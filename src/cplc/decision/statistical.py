@@ -47,12 +47,12 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimated:
+class AspectEstimate:
     """How often one aspect came out as wanted."""
 
     aspect: Aspect
     wanted: int
-    given_up: int
+    unfinished: int
     """Runs that had no end in sight: they count as either."""
     bounds: Bounds
     """Of the probability under this scheduler, with the confidence asked for; of each aspect by itself."""
@@ -64,7 +64,7 @@ class Estimate:
     sampling: Sampling
     decides: bool
     """Whether the participant had something to choose."""
-    figures: tuple[Estimated, ...]
+    figures: tuple[AspectEstimate, ...]
     values: Distribution | None
     """What the runs were worth that show the benefit; None if nothing is worth anything, or no run has ended."""
     steps: int
@@ -79,7 +79,7 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
         aspects.append(("achievement", simulator.test(goals)))
     if participant.worth:
         aspects.append(("benefit", lambda run: run.value > 0))
-    figures: list[Estimated] = []
+    figures: list[AspectEstimate] = []
     values: Counter[Fraction] = Counter()
     for aspect, is_goal in aspects:
         chance = Random(f"{sampling.seed} {aspect}")
@@ -95,10 +95,10 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
     )
 
 
-def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> Estimated:
+def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> AspectEstimate:
     low, _ = interval(good, sampling.runs, sampling.confidence)
     _, high = interval(good + lost, sampling.runs, sampling.confidence)
-    return Estimated(aspect, good, lost, Bounds(low, high))
+    return AspectEstimate(aspect, good, lost, Bounds(low, high))
 
 
 def _distribution(counts: Counter[Fraction]) -> Distribution | None:

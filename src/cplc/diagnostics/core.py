@@ -1,4 +1,4 @@
-"""What the user is told about a text: a rule that is broken, where, and what would help."""
+"""Diagnostics: the violated rule, the place, and notes with advice."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from cplc.records import dataclass
 from cplc.source import Span
 
 Severity = Literal["error", "warning", "remark"]
-"""A remark is for information: it fails nothing, not even where warnings do."""
+"""A remark is information: it never causes a failure, not even where warnings do."""
 MIN_LENGTH_FOR_ONE_EDIT: Final = 3
-"""Of a shorter name, one letter is too much to be certain what is meant."""
+"""Length of a name above which one edit is a certain correction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark that belongs to a diagnostic; with a span where the cause is elsewhere."""
+    """A note of a diagnostic; with a span if it refers to another place."""
 
     message: str
     span: Span | None = None
     replacement: str | None = field(default=None, compare=False)
-    """What to write instead of the marked text, where nothing else can be meant."""
+    """The replacement of the marked text, if it is unambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Something a text must satisfy. The code is for ever."""
+    """A rule that a text must satisfy. Its code never changes."""
 
     code: str
     summary: str
@@ -72,7 +72,7 @@ def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
 
 
 def _is_one_edit_apart(left: str, right: str) -> bool:
-    """Return whether one letter is missing, too many or wrong, or two neighbours have changed places."""
+    """Return whether the texts differ by one insertion, deletion, substitution or transposition."""
     shorter, longer = sorted((left, right), key=len)
     same = _common_prefix_length(shorter, longer)
     end = _common_prefix_length(shorter[same:][::-1], longer[same:][::-1])
@@ -81,5 +81,5 @@ def _is_one_edit_apart(left: str, right: str) -> bool:
 
 
 def _common_prefix_length(left: str, right: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
+    """Return the length of the common prefix."""
     return next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), len(left))

@@ -1,4 +1,4 @@
-"""Diagnostics as people read them: a message, the place, the line with a caret under what is wrong.
+"""Rendering of diagnostics as text: the message, the place, and the line with a caret mark.
 
 Nothing of the text under examination reaches the terminal uninterpreted: control characters are shown as symbols,
 tabs as blanks, and a line that is too long is cut around the place that matters.
@@ -19,7 +19,7 @@ Style = Callable[[str, Part], str]
 
 TAB_WIDTH = 4
 MAX_COLUMNS_BEFORE, MAX_COLUMNS_MARKED, MAX_COLUMNS_AFTER = 60, 80, 40
-"""How many characters of a line are shown before, in and after the marked place."""
+"""Columns of a line that are shown before, in and after the marked place."""
 
 
 def plain(text: str, part: Part) -> str:
@@ -28,7 +28,7 @@ def plain(text: str, part: Part) -> str:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return the diagnostics sorted by file and place; what was found twice is kept once."""
+    """Return the diagnostics sorted by file and place, without duplicates."""
     unique = dict.fromkeys(diagnostics)
     return sorted(unique, key=lambda unique: (unique.span.source.name, unique.span.start, unique.span.end, unique.code))
 
@@ -87,7 +87,7 @@ def _gutter(span: Span) -> int:
 
 
 def _frame(span: Span, gutter: int, part: Part, style: Style) -> Iterator[str]:
-    """Yield the place and, where there is a text to show, its line and the caret line."""
+    """Yield the place and, if there is text, its line and the caret line."""
     gutter = max(gutter, _gutter(span))
     arrow = style(f"{' ' * gutter}-->", "frame")
     if not span.source.text:

@@ -10,9 +10,9 @@ from cplc.records import dataclass
 
 Shape = Literal["box", "round", "plain"]
 
-MOST_NODES: Final = 60
+MAX_NODES: Final = 60
 """More nodes than these are not drawn one by one."""
-_MOST_LINES: Final = 5
+_MAX_LABEL_LINES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Node:
     key: str
     lines: tuple[str, ...]
     shape: Shape = "box"
-    is_first: bool = False
+    is_initial: bool = False
     """It is where things begin."""
 
 
@@ -37,7 +37,7 @@ class Edge:
 @dataclass(frozen=True)
 class Graph:
     title: str
-    said: str
+    legend: str
     """What nodes and arrows mean."""
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -45,31 +45,33 @@ class Graph:
     """What is not drawn, or not as it is."""
 
 
-def joined(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+def merge_parallel_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     """Return one arrow for all between the same nodes, with all that they say."""
     merged: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
     for edge in edges:
         lines = merged.setdefault((edge.source, edge.target, edge.is_dashed, edge.is_mutual), {})
         lines.update(dict.fromkeys(edge.lines))
     return tuple(
-        Edge(source, target, _few(tuple(lines)), dashed, mutual)
+        Edge(source, target, _truncated(tuple(lines)), dashed, mutual)
         for (source, target, dashed, mutual), lines in merged.items()
     )
 
 
-def _few(lines: tuple[str, ...]) -> tuple[str, ...]:
+def _truncated(lines: tuple[str, ...]) -> tuple[str, ...]:
     return (
-        lines if len(lines) <= _MOST_LINES else (*lines[: _MOST_LINES - 1], f"and {len(lines) - _MOST_LINES + 1} more")
+        lines
+        if len(lines) <= _MAX_LABEL_LINES
+        else (*lines[: _MAX_LABEL_LINES - 1], f"and {len(lines) - _MAX_LABEL_LINES + 1} more")
     )
 
 
-def folded(graph: Graph, family: Callable[[str], str], most: int = MOST_NODES) -> Graph:
+def fold_families(graph: Graph, family: Callable[[str], str], most: int = MAX_NODES) -> Graph:
     """Return the graph with all members of a family drawn as one, if it has more nodes than can be looked at.
 
     If there are still too many, those that come first are drawn.
     """
     if len(graph.nodes) <= most:
-        return replace(graph, edges=joined(graph.edges))
+        return replace(graph, edges=merge_parallel_edges(graph.edges))
     members: dict[str, list[Node]] = {}
     for node in graph.nodes:
         members.setdefault(family(node.key), []).append(node)
@@ -78,21 +80,21 @@ def folded(graph: Graph, family: Callable[[str], str], most: int = MOST_NODES) -
             group[0],
             key=key,
             lines=tuple(map(family, group[0].lines)) if len(group) > 1 else group[0].lines,
-            is_first=any(node.is_first for node in group),
+            is_initial=any(node.is_initial for node in group),
         )
         for key, group in members.items()
     )
-    edges = joined(
+    edges = merge_parallel_edges(
         Edge(family(e.source), family(e.target), tuple(map(family, e.lines)), e.is_dashed, e.is_mutual)
         for e in graph.edges
     )
     left_out = graph.left_out
     if len(nodes) < len(graph.nodes):
         left_out = (*left_out, f"the members of a family are drawn as one: {len(graph.nodes)} are {len(nodes)}")
-    return first_part(replace(graph, nodes=nodes, edges=edges, left_out=left_out), most)
+    return truncate(replace(graph, nodes=nodes, edges=edges, left_out=left_out), most)
 
 
-def first_part(graph: Graph, most: int = MOST_NODES) -> Graph:
+def truncate(graph: Graph, most: int = MAX_NODES) -> Graph:
     """Return the nodes that come first, and one that stands for the rest."""
     if len(graph.nodes) <= most:
         return graph
@@ -103,7 +105,7 @@ def first_part(graph: Graph, most: int = MOST_NODES) -> Graph:
     def place(key: str) -> str:
         return key if key in drawn_keys else rest.key
 
-    edges = joined(
+    edges = merge_parallel_edges(
         replace(edge, source=place(edge.source), target=place(edge.target), lines=edge.lines)
         if {edge.source, edge.target} <= drawn_keys
         else Edge(place(edge.source), place(edge.target))

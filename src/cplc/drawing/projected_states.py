@@ -12,12 +12,12 @@ from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
 from cplc.system.model import State, System
 
-LIMIT: Final = 40_000
+MAX_STATES: Final = 40_000
 """States that are looked at."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProjectedGraph:
     """The looks in the order in which they are found, and how steps lead from one to another."""
 
     system: System
@@ -30,7 +30,9 @@ class Seen:
     is_complete: bool
 
 
-def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: int = LIMIT) -> Seen:
+def projected_graph(
+    system: System, variables: Iterable[str], limit: int = MAX_STATES, looks: int = MAX_STATES
+) -> ProjectedGraph:
     """Return what reachable states look like; it may end before all are found, and says so."""
     names = sorted(variables, key=list(system.variable).index)
     slices = IndependentComponents(system)
@@ -61,7 +63,7 @@ def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: in
             if here != successor or writing[step]:
                 edges[here, step, successor] = None
     projections = tuple({name: packing.value(name, look) for name in names} for look in number)
-    return Seen(part, projections, first, tuple(edges), is_complete)
+    return ProjectedGraph(part, projections, first, tuple(edges), is_complete)
 
 
 def _starts(system: System, stepper: SuccessorGenerator, limit: int) -> list[int]:

@@ -9,9 +9,9 @@ from typing import Final
 
 from cplc.control_characters import printable_lines
 
-CHARACTER: Final = 6.7
+CHARACTER_WIDTH: Final = 6.7
 """How wide a character is taken to be, in points of the drawing; a wide one counts twice."""
-LINE: Final = 16
+LINE_HEIGHT: Final = 16
 
 _STYLE: Final = """
 .cplc-drawing { color-scheme: light dark; --paper: #ffffff; --ink: #1d2430; --faint: #5b6675; --line: #8791a3;
@@ -61,19 +61,19 @@ def document(title: str, description: str, width: float, height: float, body: It
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-drawing" width="{wide}" height="{high}"'
         f' viewBox="0 0 {wide} {high}" role="img">\n'
-        f"<title>{shown(title)}</title>\n<desc>{shown(description)}</desc>\n<style>{_STYLE}</style>\n"
+        f"<title>{escaped(title)}</title>\n<desc>{escaped(description)}</desc>\n<style>{_STYLE}</style>\n"
         f'<rect class="paper" width="{wide}" height="{high}"/>\n'
         f"{text(16, 24, title, 'title')}\n{lines}\n</svg>\n"
     )
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
-    return f'<text{_class(kind)} x="{number(x)}" y="{number(y)}">{shown(words)}</text>'
+    return f'<text{_class(kind)} x="{number(x)}" y="{number(y)}">{escaped(words)}</text>'
 
 
 def lines_of_text(x: float, y: float, lines: Sequence[str], kind: str = "") -> str:
     """Return several lines; ``y`` is the base of the first."""
-    return "".join(text(x, y + LINE * at, line, kind) for at, line in enumerate(lines))
+    return "".join(text(x, y + LINE_HEIGHT * at, line, kind) for at, line in enumerate(lines))
 
 
 def rectangle(x: float, y: float, width: float, height: float, kind: str, *, round_by: float = 0) -> str:
@@ -100,16 +100,16 @@ def head(x: float, y: float, dx: float, dy: float) -> str:
     return f'<polygon class="head" points="{" ".join(f"{number(a)},{number(b)}" for a, b in corners)}"/>'
 
 
-def titled(words: str, body: str) -> str:
+def with_tooltip(words: str, body: str) -> str:
     """Return a group that tells this when it is pointed at."""
-    return f"<g><title>{shown(words)}</title>{body}</g>"
+    return f"<g><title>{escaped(words)}</title>{body}</g>"
 
 
 def text_width(words: str) -> float:
-    return CHARACTER * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in words)
+    return CHARACTER_WIDTH * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in words)
 
 
-def shortened(words: str, most: int) -> str:
+def truncated(words: str, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 
 
@@ -119,7 +119,7 @@ def number(value: float) -> str:
     return "0" if written == "-0" else written
 
 
-def shown(words: str) -> str:
+def escaped(words: str) -> str:
     """Return what XML takes: control characters become visible ones."""
     return escape(printable_lines(words))
 

@@ -1,8 +1,8 @@
-"""What a question asks of the graph of the states, where it asks less than the whole of it.
+"""Fragments of CTL that a reduced state space decides: which state conditions and reachability goals a formula has.
 
-Of a question that is made of conditions on the present state, of Boolean operators and of `EX`, `EF`, `AG`, `EU` and
-the like, the conditions alone are asked of a state, and no fairness matters: justice is met by taking turns whatever
-happened before. If it is made of `EF` and `AG` alone, it asks what can be reached.
+Fairness does not matter to a formula of state conditions, Boolean operators, `EX`, `EF`, `AG`, `EU` and their duals:
+every finite run extends to one that serves each justice constraint in turn. Its value depends on the state graph and on
+the conditions alone. A formula of `EF` and `AG` alone is a question of reachability.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from cplc.records import dataclass
 from cplc.reductions.stubborn_sets import Goal
 
 
-def conditions(formula: Formula) -> tuple[Expr, ...] | None:
-    """Return all that is asked of single states, if the graph of the states and these conditions decide the formula.
+def ctl_conditions(formula: Formula) -> tuple[Expr, ...] | None:
+    """Return the state conditions of a formula that they and the state graph decide.
 
-    None if it depends on which runs are fair, on what else looks alike, or on which steps are taken.
+    Return None if the formula depends on fairness, on indistinguishable states, or on the steps taken.
     """
-    found: dict[Expr, None] = {}
-    return tuple(found) if _is_decided_by(formula, found) else None
+    state_conditions: dict[Expr, None] = {}
+    return tuple(state_conditions) if _is_decided_by(formula, state_conditions) else None
 
 
-def _is_decided_by(formula: Formula, found: dict[Expr, None]) -> bool:
+def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool:
     condition = condition_of(formula)
     if condition is not None:
-        found[condition] = None
+        state_conditions[condition] = None
         return True
     match formula:
         case Not() | And() | Or() | Implies() | Iff():
@@ -66,23 +66,23 @@ def _is_decided_by(formula: Formula, found: dict[Expr, None]) -> bool:
             operands = children(path)
         case _:
             return False
-    return all(_is_decided_by(operand, found) for operand in operands)
+    return all(_is_decided_by(operand, state_conditions) for operand in operands)
 
 
-# --- what can be reached
+# --- reachability
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a search looks for."""
+class ReachabilityGoals:
+    """The goals of a search for reachable states."""
 
     goals: tuple[Goal, ...]
     may_stop: bool
-    """Whether a goal that was reached need not be looked for again, where there is one initial state."""
+    """Whether the search may drop a goal once it is reached; sound where there is one initial state."""
 
 
 def condition_of(formula: Formula) -> Expr | None:
-    """Return what is said of one state's variables, if that is all that is said."""
+    """Return a propositional formula as a condition on the variables; None if the formula is not propositional."""
     match formula:
         case Atom(condition):
             return condition
@@ -101,15 +101,12 @@ def condition_of(formula: Formula) -> Expr | None:
             return None
 
 
-def plan_for(formula: Formula) -> Plan | None:
-    """Return what to look for so that the formula has the right value in every state that is met; None if it cannot be.
-
-    It can be where the formula asks what can be reached, be it how soon, and what can be reached from there.
-    """
+def reachability_goals(formula: Formula) -> ReachabilityGoals | None:
+    """Return goals that give the formula its value in every state explored; None outside the `EF`/`AG` fragment."""
     goals: dict[Goal, None] = {}
     if not _collect(formula, goals):
         return None
-    return Plan(tuple(goals), may_stop=not any(goal.is_hint for goal in goals))
+    return ReachabilityGoals(tuple(goals), may_stop=not any(goal.is_hint for goal in goals))
 
 
 def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
@@ -138,7 +135,7 @@ def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
 
 
 def _hint(formula: Formula, value: bool) -> Expr:
-    """Return what is so at least wherever the formula has the value: what cannot be reached is not so now."""
+    """Return a necessary condition for the formula to have the value; `EF p` is false only where `p` is."""
     match formula:
         case Atom(condition):
             return condition if value else negate(condition)

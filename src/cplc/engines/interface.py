@@ -1,7 +1,7 @@
-"""What every engine offers: sets of states, steps between them, and the states that satisfy a formula.
+"""Interface of the engines: sets of reachable states, image and preimage, and the states that satisfy a formula.
 
-Sets are subsets of the reachable states, opaque, immutable and of one engine only. Everything that is built on
-engines (verdicts, evidence, blame, vacuity) uses this interface alone, so that it works with each of them.
+Sets are opaque and immutable, and belong to one engine. Verdicts, evidence, responsibility and vacuity use this
+interface alone, so they work with every engine.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class Engine(ABC, Generic[S]):
     name: str
     system: System
     has_every_state: bool = True
-    """Whether it knows all states; otherwise it knows what one question takes."""
+    """Whether every reachable state is represented; otherwise only the states that one question needs are."""
 
     @property
     def is_out_of_memory(self) -> bool:
-        """Whether it ran out of memory in the course of a question that another engine, made anew, may answer."""
+        """Tell whether a question exhausted the memory; a fresh engine may still answer it."""
         return False
 
     @property
     def extent(self) -> str:
-        """What it knows, in words."""
+        """Describe in words which states are represented."""
         return "every state is known"
 
     # --- sets
@@ -68,20 +68,20 @@ class Engine(ABC, Generic[S]):
 
     @abstractmethod
     def pick(self, states: S) -> State:
-        """Return one state of a set that is not empty; always the same one of the same set."""
+        """Return one state of a nonempty set, the same one each time."""
 
     @abstractmethod
     def singleton(self, state: State) -> S:
         """Return the set of this one reachable state."""
 
-    # --- steps (the idle step is not among them)
+    # --- steps (without the idle step)
     @abstractmethod
     def successors(self, states: S, steps: Iterable[int] | None = None) -> S:
-        """Return where these steps (all, if none are named) lead from there."""
+        """Return the image of the set under these steps, or under all steps."""
 
     @abstractmethod
     def predecessors(self, states: S, steps: Iterable[int] | None = None) -> S:
-        """Return the reachable states from which one of these steps leads into the set."""
+        """Return the reachable part of the preimage of the set under these steps, or under all steps."""
 
     # --- formulas
     @abstractmethod
@@ -90,12 +90,12 @@ class Engine(ABC, Generic[S]):
 
     @abstractmethod
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
-        """Return where a group can enforce its goal and by what strategies; the sets may hold unreachable states."""
+        """Return the winning region and winning strategies of a group; the sets may contain unreachable states."""
 
     def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Strategy[S] | None:
         """Return one strategy that wins from all of these states; None if there is none.
 
-        Where conditions of fairness decide who wins in rounds there is none to show.
+        Synchronous games under fairness conditions have no such strategy to show.
         """
         solution = self.enforcing(formula, assuming)
         for plan in solution.strategies:
@@ -105,24 +105,24 @@ class Engine(ABC, Generic[S]):
 
     @abstractmethod
     def agreeing(self, observed: tuple[Expr, ...], states: S) -> S:
-        """Return the states in which these variables and conditions are as they are in one of the set."""
+        """Return the states that agree with some state of the set on these variables and conditions."""
 
     @abstractmethod
     def indistinguishable(self, agents: tuple[str, ...], states: S) -> S:
-        """Return the states that look to all these agents together like one of the set."""
+        """Return the states that these agents together cannot distinguish from some state of the set."""
 
     @property
     @abstractmethod
     def regardless(self) -> Engine[S]:
-        """The engine of the same states, its sets those of this one, where no condition of fairness is there."""
+        """The engine of the same state space without fairness conditions; it shares the sets of this one."""
 
     # --- derived
     def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
-        """Whether the formula holds in every initial state.
+        """Tell whether the formula holds in every initial state.
 
-        What is reachable has been computed once and for all: without conditions of fairness every reachable state is
-        on a fair run, so `AG` asks of all of them, and `EF` of any of them if there is one initial state. Where all act
-        in rounds initial states without a fair run do not count.
+        Without fairness conditions every reachable state lies on a fair run. So `AG p` holds iff all reachable states
+        satisfy `p`, and `EF p` iff some do, given one initial state. Synchronous systems ignore initial states
+        without a fair run.
         """
         if not self.system.conditions:
             match formula:
@@ -138,13 +138,13 @@ class Engine(ABC, Generic[S]):
 
     @property
     def beginning(self) -> S:
-        """The initial states that a formula is asked of: in a synchronous system those that begin a fair run."""
+        """The initial states that decide validity: in a synchronous system those that begin a fair run."""
         if not (self.system.is_synchronous and self.system.conditions):
             return self.initial
         return self.intersection(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
 
     def recurrent(self, condition: Expr | Regardless) -> S:
-        """Return where a condition of fairness is met."""
+        """Return the states that meet a fairness condition."""
         return self.satisfying(condition) if isinstance(condition, Regardless) else self.where(condition)
 
     @property
@@ -152,7 +152,7 @@ class Engine(ABC, Generic[S]):
         return all(len(variable.initial) == 1 for variable in self.system.variables)
 
     def contains(self, states: S, state: State) -> bool:
-        """Whether a reachable state is one of the set."""
+        """Tell whether the set contains a reachable state."""
         return not self.is_empty(self.intersection(states, self.singleton(state)))
 
     def enabled(self, justice: Justice) -> S:

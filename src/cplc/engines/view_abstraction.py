@@ -1,22 +1,23 @@
-"""What holds of any few members of a family, however many there are: an invariant, found where there is one more.
+"""View abstraction: an inductive invariant of any k + 1 members of a family, computed on k + 1 members for every size.
 
-Let the whole consist of n members and what belongs to none, and let an excerpt with k + 1 of the members be the same
-whichever they are, and for every n > k + 1. A set of states of the excerpt is *closed* if
+References: Abdulla, Haziza and Holík, "All for the price of few: parameterized verification through view abstraction",
+2013; Pnueli, Ruah and Zuck, "Automatic deductive verification with invisible invariants", 2001.
 
-* it holds the initial states;
-* every step that may be taken in the excerpt leads from it into it; and
-* a state is in it if, each time another member is forgotten, some state of it looks the same.
+Definition. The whole consists of n members and a part that belongs to none. Its *projection* to k + 1 of the members
+is the same system for each choice of them and for every n > k + 1. A *view* of a state forgets all but k members. A set
+of states of the projection is *closed* if
 
-Then every reachable state of the whole, seen with any k + 1 members, is in the set. So it is at first. Take a step of
-the whole, which belongs to one member at most, and any k members: seen with these k and the one, the step is one of the
-excerpt (or changes nothing there) and leads into the set. Whichever k members are seen, what the set allows of them is
-so after the step; so is what it allows of any k + 1, by the third condition.
+* it contains the initial states;
+* every enabled step of the projection leads from it into it; and
+* it contains each state all of whose views are views of states in it.
 
-The smallest closed set is a least fixpoint, found here with decision diagrams. What must come about is found as in
-`cplc.engines.games.strategy_solver`: step by step, each of them one that justice demands.
+Claim. The projection of every reachable state of the whole to any k + 1 members is in each closed set.
+Proof. By induction on the run. Initial states are in the set. A step of the whole belongs to one member at most. Take
+any k members. Projected to these and that one, the step is a step of the projection or changes nothing, so it leads
+into the set. Hence after the step every view is a view of the set, and by the third condition so is every k + 1.
 
-References: Pnueli, Ruah and Zuck, "Automatic deductive verification with invisible invariants", 2001; Abdulla, Haziza
-and Holík, "All for the price of few: parameterized verification through view abstraction", 2013.
+The smallest closed set is a least fixpoint over decision diagrams. Inevitability is computed as in
+`cplc.engines.games.strategy_solver`: backwards, each time by a step that justice forces.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from cplc.runtime.limits import ResourceExhausted
 
 
 class ViewAbstraction:
-    """The members of an excerpt, and the invariant of as many as there are but one."""
+    """The members of a projection, and the smallest closed set of its states."""
 
-    def __init__(self, excerpt: Projection, members: Iterable[Collection[str]]) -> None:
-        """``members`` are the variables of each."""
-        system = excerpt.system
+    def __init__(self, projection: Projection, members: Iterable[Collection[str]]) -> None:
+        """Take the projection, and in ``members`` the variables of each member."""
+        system = projection.system
         self._system = system
         self._members = tuple(map(frozenset, members))
         self._encoding = Encoding(system, variable_order(system).names, doubled(system))
         self._transitions = tuple(transition(self._encoding, step) for step in system.steps)
-        self._certain = tuple(map(self._encoding.condition, excerpt.certain))
+        self._certain = tuple(map(self._encoding.condition, projection.certain))
         self._last = self._encoding.cube(self._members[-1])
 
     @cached_property
@@ -53,25 +54,25 @@ class ViewAbstraction:
         """The smallest closed set."""
         exists = self._encoding.diagrams.exists
         forgotten = [self._encoding.cube(names) for names in self._members]
-        found = self._encoding.initial_states(frozenset(self._system.variable))
+        closed = self._encoding.initial_states(frozenset(self._system.variable))
         while True:
-            before = found
-            seen = self._encoding.true
+            before = closed
+            views = self._encoding.true
             for cube in forgotten:
-                seen = seen & exists(found, cube)
-            found = self._closed(seen)
-            if found == before:
+                views = views & exists(closed, cube)
+            closed = self._closed(views)
+            if closed == before:
                 break
-        if any(found & step.out_of_range != self._encoding.false for step in self._transitions):
+        if any(closed & step.out_of_range != self._encoding.false for step in self._transitions):
             raise ResourceExhausted("an assignment might leave the range of its variable")
-        return found
+        return closed
 
     def _closed(self, states: Node) -> Node:
-        """Return what the steps lead to."""
+        """Return the states reachable from these."""
         while True:
             before = states
             for step in self._transitions:
-                states = _exhausted(step, states)
+                states = _image_closure(step, states)
                 self._encoding.diagrams.collect_if_needed()
             progress.report_iteration(self._encoding.diagrams.nodes())
             checkpointing.safepoint()
@@ -83,7 +84,7 @@ class ViewAbstraction:
         return self.invariant & ~self._holds(formula, assuming) == self._encoding.false
 
     def initially(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether it holds in the beginning."""
+        """Tell whether it holds in all initial states."""
         initial = self._encoding.initial_states(frozenset(self._system.variable))
         return initial & ~self._holds(formula, assuming) == self._encoding.false
 
@@ -93,34 +94,34 @@ class ViewAbstraction:
             case Atom(condition):
                 return encoding.condition(condition)
             case And(operands):
-                found = encoding.true
+                satisfying = encoding.true
                 for operand in operands:
-                    found = found & self._holds(operand, assuming)
-                return found
+                    satisfying = satisfying & self._holds(operand, assuming)
+                return satisfying
             case Or(operands):
-                found = encoding.false
+                satisfying = encoding.false
                 for operand in operands:
-                    found = found | self._holds(operand, assuming)
-                return found
+                    satisfying = satisfying | self._holds(operand, assuming)
+                return satisfying
             case OnPaths("E", Finally(operand, None), None):
-                return self._certainly_possible(self._holds(operand, assuming))
+                return self._possibly_reaches(self._holds(operand, assuming))
             case OnPaths("A", Finally(operand, None), None):
-                return self._certain_to_come(encoding.true, self._holds(operand, assuming), assuming)
+                return self._inevitably_reaches(encoding.true, self._holds(operand, assuming), assuming)
             case OnPaths("A", Until(left, right, None), None):
-                return self._certain_to_come(self._holds(left, assuming), self._holds(right, assuming), assuming)
+                return self._inevitably_reaches(self._holds(left, assuming), self._holds(right, assuming), assuming)
             case KnownFrom(observed, operand):
                 return ~agreement_closure(encoding, observed, self.invariant & ~self._holds(operand, assuming))
             case Knows("each", agents, operand):
-                missing, found = self.invariant & ~self._holds(operand, assuming), encoding.true
+                missing, satisfying = self.invariant & ~self._holds(operand, assuming), encoding.true
                 for agent in agents:
                     hidden = self._system.variable.keys() - self._system.agent[agent].local
-                    found = found & ~encoding.diagrams.exists(missing, encoding.cube(hidden))
-                return found
+                    satisfying = satisfying & ~encoding.diagrams.exists(missing, encoding.cube(hidden))
+                return satisfying
             case _:
-                raise ValueError(f"not of the form that can be judged here: {type(formula).__name__}")
+                raise ValueError(f"view abstraction cannot decide {type(formula).__name__}")
 
-    def _certainly_possible(self, goal: Node) -> Node:
-        """Return the states from which the members of the excerpt can get to the goal by themselves."""
+    def _possibly_reaches(self, goal: Node) -> Node:
+        """Return states from which enabled steps of the members of the projection reach the goal."""
         while True:
             before = goal
             for step, certain in zip(self._transitions, self._certain, strict=True):
@@ -129,45 +130,45 @@ class ViewAbstraction:
             if goal == before:
                 return goal
 
-    def _certain_to_come(self, until: Node, goal: Node, assuming: frozenset[str]) -> Node:
-        """Return states from which every just run comes to the goal, and ``until`` holds till then.
+    def _inevitably_reaches(self, until: Node, goal: Node, assuming: frozenset[str]) -> Node:
+        """Return states from which every just run satisfies ``until U goal``.
 
-        All but the last member are watched, who stands for anybody else. A state is one of these, too, if some step
-        that must be taken some time can be taken there and leads to one, and whatever is done instead leads to one, or
-        to another such state for the same step.
+        The last member stands for any other, so it is quantified universally. Invariant: every just run from
+        ``reaching`` satisfies it. A set of states joins ``reaching`` if one justice constraint is enabled throughout it
+        by steps that all lead into ``reaching``, and every other step leads into ``reaching`` or stays in the set.
         """
-        nothing, until, found = self._encoding.false, self._whoever(until), self._whoever(goal)
+        nothing, until, reaching = self._encoding.false, self._forall_last(until), self._forall_last(goal)
         constraints = [justice.steps for justice in self._system.constraints(assuming)]
         while True:
-            before = found
+            before = reaching
             for steps in constraints:
                 possible, away = nothing, nothing
                 for number in steps:
                     possible = possible | self._certain[number]
-                    away = away | self._transitions[number].preimage(~found)
-                waiting = self._whoever(possible & ~away) & until & ~found
+                    away = away | self._transitions[number].preimage(~reaching)
+                waiting = self._forall_last(possible & ~away) & until & ~reaching
                 while waiting != nothing:
-                    left = waiting & self._whoever(~self._before(~(waiting | found)))
+                    staying = waiting & self._forall_last(~self._preimage(~(waiting | reaching)))
                     self._encoding.diagrams.collect_if_needed()
-                    if left == waiting:
+                    if staying == waiting:
                         break
-                    waiting = left
-                found = found | waiting
-            if found == before:
-                return found
+                    waiting = staying
+                reaching = reaching | waiting
+            if reaching == before:
+                return reaching
 
-    def _before(self, states: Node) -> Node:
-        found = self._encoding.false
+    def _preimage(self, states: Node) -> Node:
+        sources = self._encoding.false
         for step in self._transitions:
-            found = found | step.preimage(states)
-        return found
+            sources = sources | step.preimage(states)
+        return sources
 
-    def _whoever(self, states: Node) -> Node:
-        """Return where it is one of these states whatever the last member is like."""
+    def _forall_last(self, states: Node) -> Node:
+        """Return the states that are in the set for every value of the last member (universal quantification)."""
         return ~self._encoding.diagrams.and_exists(self.invariant, ~states, self._last)
 
 
-def _exhausted(step: Transition, states: Node) -> Node:
+def _image_closure(step: Transition, states: Node) -> Node:
     while True:
         before = states
         states = states | step.image(states)

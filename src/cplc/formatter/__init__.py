@@ -1,4 +1,4 @@
-"""The layout of a `.cpl` file: the same tree and the same comments, with blanks where readers expect them."""
+"""The formatter of `.cpl` files: it changes white space only, not the tree or the comments."""
 
 from cplc.formatter.formatter import Formatted, format_source
 

@@ -1,4 +1,4 @@
-"""Lines as text: the parts of neighbouring declarations stand below each other, and so do comments behind them."""
+"""Alignment: corresponding parts of neighbouring declarations, and trailing comments, start in the same column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORDER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A part of a line. Parts of one kind stand below each other; the effects of a message are counted."""
+    """A cell of a line. Cells of one kind are aligned; the effects of a message are numbered."""
 
     kind: str
     number: int
@@ -41,11 +41,11 @@ class _Row:
     line: Line
     cells: tuple[_Cell, ...]
     comment: str
-    """The comment behind it, empty if there is none."""
+    """The trailing comment, empty if there is none."""
 
     @property
     def kind(self) -> type | None:
-        """What is declared, if its parts may stand below those of another declaration."""
+        """The kind of declaration, if its cells may be aligned with those of its neighbours."""
         match self.line.declared:
             case ast.Property(title=None, assuming=()) | ast.Message() | ast.Commitment() | ast.Claim() | ast.Fact():
                 in_order = all(left.rank < right.rank for left, right in pairwise(self.cells))
@@ -88,7 +88,7 @@ def _row(line: Line, within: Node | None, marks: Marks) -> _Row:
 
 
 def _reindented(token: Token, indent: int) -> Token:
-    """Return a comment of several lines as it stands at that indentation: asterisks below each other."""
+    """Return a comment of several lines with that indentation and its asterisks aligned."""
     if token.kind != "comment" or "\n" not in token.text:
         return token
     first, *rest = (line.rstrip() for line in token.text.split("\n"))
@@ -98,7 +98,7 @@ def _reindented(token: Token, indent: int) -> Token:
 
 
 def _parts(line: Line, within: Node | None, tokens: Sequence[Token], marks: Marks) -> Iterator[tuple[int, str]]:
-    """Yield where parts of a line begin after the first, and their kinds."""
+    """Yield the positions and kinds of the cells of a line after the first."""
     value = _value(line, tokens)
     for index, token in enumerate(tokens[1:], 1):
         is_keyword = token.kind == "word"
@@ -117,7 +117,7 @@ def _parts(line: Line, within: Node | None, tokens: Sequence[Token], marks: Mark
 
 
 def _value(line: Line, tokens: Sequence[Token]) -> int | None:
-    """Return where the value begins that a name is given: with the sign `=`, or after the colon of a property."""
+    """Return the position of the value: the sign `=`, or the token after the colon of a property."""
     texts = [token.text for token in tokens]
     match line.declared:
         case ast.Commitment() | ast.Claim() | ast.Fact() if "=" in texts:
@@ -132,7 +132,7 @@ def _value(line: Line, tokens: Sequence[Token]) -> int | None:
 
 
 def _unaligned(row: _Row) -> str:
-    """Return a line that stands below nothing."""
+    """Return the text of a line that is not aligned."""
     text = " " * row.line.indent + row.cells[0].text
     for before, cell in pairwise(row.cells):
         text += " " * _gap(before, cell) + cell.text
@@ -144,7 +144,7 @@ def _gap(before: _Cell, cell: _Cell) -> int:
 
 
 def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
-    """Yield the positions of rows that stand below each other: nothing else is declared between, no line is empty."""
+    """Yield the blocks of rows that are aligned: neighbouring declarations of one kind without empty lines between."""
     block: list[int] = []
     for index, row in enumerate(rows):
         kind = row.kind
@@ -157,7 +157,7 @@ def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
 
 
 def _continues_block(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind: type | None) -> bool:
-    """Return whether a declaration leaves the block before it open; one that is too wide for columns does."""
+    """Return whether a declaration continues the block before it; one that is too wide for columns does."""
     if not block:
         return True
     first = rows[block[0]]
@@ -166,7 +166,7 @@ def _continues_block(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind
 
 
 def _aligned(rows: Sequence[_Row]) -> list[str]:
-    """Return rows with their parts below each other, but for the widest where lines would become too long."""
+    """Return the aligned rows; the widest rows are not aligned if lines would become too long."""
     aligned = list(rows)
     while True:
         columns = _columns(aligned)
@@ -185,7 +185,7 @@ def _aligned_row(row: _Row, columns: dict[tuple[int, int], int]) -> str:
 
 
 def _columns(rows: Sequence[_Row]) -> dict[tuple[int, int], int]:
-    """Return where the parts of each kind begin. Kinds that no row has one after the other share a place."""
+    """Return the column of each kind of cell. Kinds that never follow each other in a row share a column."""
     level: dict[tuple[int, int], int] = {}
     for rank in sorted({cell.rank for row in rows for cell in row.cells}):
         before = [left.rank for row in rows for left, right in pairwise(row.cells) if right.rank == rank]
@@ -202,7 +202,7 @@ def _columns(rows: Sequence[_Row]) -> dict[tuple[int, int], int]:
 
 
 def _add_comments(rows: Sequence[_Row], texts: list[str]) -> None:
-    """Put the comments behind their lines, those of neighbouring lines below each other."""
+    """Append the trailing comments, aligned on neighbouring lines."""
     run: list[int] = []
     for index in range(len(rows) + 1):
         goes_on = index < len(rows) and rows[index].comment and not (run and rows[index].line.blank_before)

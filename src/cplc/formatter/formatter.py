@@ -1,4 +1,4 @@
-"""From a text to the same text well laid out, or to what keeps it from being read."""
+"""Formatting of a text; a text with syntax errors gives diagnostics instead."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """The text well laid out: the text itself where it has mistakes, which are the diagnostics."""
+    """The formatted text, or the unchanged text with its diagnostics."""
 
     text: str
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def format_source(source: Source) -> Formatted:
-    """Lay out a text. Its line ends stay what the first of them is."""
+    """Format a text. Its line ends follow the first of them."""
     tree, diagnostics = parse(source)
     if any(diagnostic.is_error for diagnostic in diagnostics):
         return Formatted(source.text, diagnostics)
@@ -39,7 +39,7 @@ def format_source(source: Source) -> Formatted:
 
 
 def _meaning(source: Source) -> tuple[ast.File | None, list[str | None], list[str]]:
-    """Return everything of a text that no layout may change; nothing for a text that has mistakes."""
+    """Return the parts of a text that formatting must not change; None for a text with errors."""
     tree, diagnostics = parse(source)
     if any(diagnostic.is_error for diagnostic in diagnostics):
         return None, [], []
@@ -47,7 +47,7 @@ def _meaning(source: Source) -> tuple[ast.File | None, list[str | None], list[st
 
 
 def _docs(tree: ast.File) -> list[str | None]:
-    """Return what comments say of declarations: no part of equality between trees."""
+    """Return the comments on declarations, which equality of trees ignores."""
     return [getattr(node, "doc", None) for node in nodes(tree)]
 
 

@@ -1,6 +1,6 @@
-"""Which tokens share a line, and how far each line is indented.
+"""Line breaking and indentation.
 
-Line breaks inside a declaration are the writer's; that each declaration begins a line is ours.
+Line breaks inside a declaration are kept; each declaration begins a line.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from cplc.syntax import ast
 
 INDENT: Final = 2
 WIDEST: Final = 120
-"""Columns and blocks on one line are given up where a line would become longer."""
+"""Columns of a line; longer lines are neither aligned nor joined."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The tokens of a line; ``declared`` is what begins with its first token."""
+    """The tokens of a line; ``declared`` is the construct that begins with the first one."""
 
     tokens: tuple[Token, ...]
     indent: int
@@ -51,7 +51,7 @@ def lines_of(tokens: Sequence[Token], marks: Marks) -> list[Line]:
 
 
 def _with_line_breaks(tokens: Sequence[Token], marks: Marks) -> Iterator[Token]:
-    """Yield the tokens with the line breaks before them as they shall be."""
+    """Yield the tokens with the final number of line breaks before them."""
     kept_together = _short_blocks(tokens, marks)
     previous: Token | None = None
     leads = True
@@ -79,7 +79,7 @@ def _ends_line(token: Token) -> bool:
 
 
 def _short_blocks(tokens: Sequence[Token], marks: Marks) -> set[int]:
-    """Return the positions in blocks that were written on one line and may stay there: those of roles and the like."""
+    """Return the positions in short blocks that were on one line and may stay so, as those of roles."""
     positions: set[int] = set()
     head = 0
     for index, token in enumerate(tokens):
@@ -100,12 +100,12 @@ def _short_blocks(tokens: Sequence[Token], marks: Marks) -> set[int]:
 
 @dataclass
 class _LayoutState:
-    """What is open where a line begins."""
+    """The open blocks and brackets at the beginning of a line."""
 
     marks: Marks
     depth: int = 0
     brackets: list[int] = field(default_factory=list)
-    """The lines on which brackets were opened, blocks aside."""
+    """The lines on which open brackets (not braces of blocks) begin."""
     number: int = 0
     clause_has_line: bool = False
 
@@ -123,7 +123,7 @@ class _LayoutState:
         return Line(tuple(tokens), indent * INDENT, blank, declared)
 
     def _continuation(self, tokens: list[Token], lead: Token | None) -> int:
-        """Return how much further than its declaration a line is indented that goes on with it."""
+        """Return the additional indentation of a continuation line."""
         if lead is not None and lead.start in self.marks.clauses:
             self.clause_has_line = True
             return 1

@@ -1,4 +1,4 @@
-"""How much blank stands between two tokens of one line."""
+"""Spaces between two tokens of one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def joined(tokens: Sequence[Token]) -> str:
 
 
 def gap(before: Token, after: Token) -> str:
-    """Return what stands between two neighbours."""
+    """Return the white space between two neighbouring tokens."""
     if "comment" in (before.kind, after.kind):
         return " "
     if after.text in _NEVER_BEFORE or before.text in _NEVER_AFTER or before.sense == "unary":

@@ -1,4 +1,4 @@
-"""A text as words, signs and comments, and what the tree knows of each: which are names, what begins where."""
+"""Tokens of a text, comments included, classified by the syntax tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODALITIES: Final = _CONDITIONAL | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "C
 
 Kind = Literal["word", "name", "number", "string", "sign", "comment"]
 Sense = Literal["", "block", "unary", "bound", "calls", "of message"]
-"""What a sign or word is for, where its text leaves that open.
+"""The role of an ambiguous sign or word.
 
 A brace around declarations or variables; a minus before its operand; the `<=` of `F<=k`; a word that its parenthesis
 belongs to; the colon of a message.
@@ -28,7 +28,7 @@ belongs to; the colon of a message.
 
 
 class Node(Protocol):
-    """Anything in a tree that has a place."""
+    """A node of a tree with a place."""
 
     @property
     def span(self) -> Span: ...
@@ -41,7 +41,7 @@ class Token:
     end: int
     kind: Kind
     newlines: int
-    """How many line breaks stood before it."""
+    """The number of line breaks before it."""
     sense: Sense = ""
 
     @property
@@ -51,20 +51,20 @@ class Token:
 
 @dataclass(frozen=True)
 class Marks:
-    """Where, by their offsets, the parts of a tree begin that are laid out in a way of their own."""
+    """The offsets of tree nodes with layout rules of their own."""
 
     names: frozenset[int]
     called: frozenset[int]
     """Names with arguments or parameters in parentheses."""
     declarations: dict[int, Node]
-    """What has a line of its own: declarations, the version, imports, protocols and the variables of a role."""
+    """Constructs on a line of their own: declarations, the version, imports, protocols and the variables of a role."""
     clauses: dict[int, str]
     """Clauses, and the keyword of each."""
     message_names: frozenset[int]
 
 
 def marks_of(tree: ast.File) -> Marks:
-    """Return what the tree says about offsets."""
+    """Return the marks of a tree."""
     names, called, messages = set[int](), set[int](), set[int]()
     declarations: dict[int, Node] = {}
     clauses: dict[int, str] = {}
@@ -94,7 +94,7 @@ def marks_of(tree: ast.File) -> Marks:
 
 
 def nodes(tree: object) -> Iterator[Node]:
-    """Yield every node of a tree that has a place, each before what it contains."""
+    """Yield every node of a tree with a place, outer nodes first."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -118,7 +118,7 @@ def comments_of(source: Source) -> list[str]:
 
 
 def tokens_of(source: Source, marks: Marks) -> list[Token]:
-    """Return every token of a text that has been read, comments among them."""
+    """Return every token of a text, comments included."""
     scanned = scan(source)
     pieces = [(match.start(), match.end(), False) for match in _TOKEN.finditer(scanned.text)]
     pieces += [(start, end, True) for start, end in scanned.comments]

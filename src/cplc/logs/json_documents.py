@@ -155,6 +155,6 @@ class _Depth:
 
 def _said(error: Exception) -> str:
     """Return what the parser says is wrong, without the piece of the document that it shows below."""
-    said = error.args[0] if error.args else ""
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    message = error.args[0] if error.args else ""
+    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return next(iter(text.splitlines()), "").strip() or type(error).__name__

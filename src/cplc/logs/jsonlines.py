@@ -27,18 +27,18 @@ def json_records(lines: Iterator[Line | Garbage], name: str) -> Iterator[Record 
 
 def _record(text: str, place: str, offset: int) -> Record | Garbage:
     try:
-        found = _DECODER.decode(text)
+        document = _DECODER.decode(text)
         if text.count("[") + text.count("{") > DEEPEST:
-            plain(found)
+            plain(document)
     except json.JSONDecodeError as problem:
         return Garbage(place, f"this is not JSON: {problem.msg} (column {problem.colno})", offset)
     except ValueError as problem:
         return Garbage(place, f"this is not JSON: {problem}", offset)
     except RecursionError:
         return Garbage(place, TOO_DEEP, offset, exceeds_limit=True)
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return Garbage(place, "this is JSON, but not an object", offset)
-    return Record(place, offset, found)
+    return Record(place, offset, document)
 
 
 def _refuse(word: str) -> NoReturn:

@@ -36,8 +36,8 @@ class Recoded:
     def __init__(self, stream: Stream, encoding: str, begun: bytes = b"") -> None:
         self._stream = stream
         self._begun = begun
-        known = codecs.lookup(encoding).name
-        self._decode = codecs.getincrementaldecoder(_WITHOUT_MARK.get(known, known))("replace").decode
+        codec = codecs.lookup(encoding).name
+        self._decode = codecs.getincrementaldecoder(_WITHOUT_MARK.get(codec, codec))("replace").decode
 
     def read(self, size: int, /) -> bytes:
         while data := self._begun or self._stream.read(size):

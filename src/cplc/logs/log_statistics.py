@@ -95,8 +95,10 @@ def diagnose(content: LogContent, messages: Iterable[str], *, is_growing: bool =
     if content.events > content.unknown:
         return None
     if content.events:
-        known = sorted(messages)
-        some = ", ".join(f"`{one}`" for one in known[:_MAX_NAMED]) + (", …" if len(known) > _MAX_NAMED else "")
+        message_names = sorted(messages)
+        some = ", ".join(f"`{one}`" for one in message_names[:_MAX_NAMED]) + (
+            ", …" if len(message_names) > _MAX_NAMED else ""
+        )
         return rules.UNREADABLE_LOG.at(
             span,
             f"no event in {name} is a message of the protocol",

@@ -182,12 +182,12 @@ class Translator:
         if called in self._messages:
             return self._messages[called]
         mapping = self._mapping
-        found: str | None = mapping.messages.get(called)
-        if found is None and not any(fnmatchcase(called, pattern) for pattern in mapping.ignored):
-            found = called
+        message: str | None = mapping.messages.get(called)
+        if message is None and not any(fnmatchcase(called, pattern) for pattern in mapping.ignored):
+            message = called
         if len(self._messages) < _MOST_REMEMBERED:
-            self._messages[called] = found
-        return found
+            self._messages[called] = message
+        return message
 
     def _kind(self, called: str) -> Kind:
         kinds = self._mapping.kinds
@@ -213,14 +213,14 @@ class Translator:
         return _PLACE.sub(lambda match: _text(found_in(fields, match[1])), template)
 
     def _recipients(
-        self, found: object, fields: Mapping[str, object], indices: Mapping[str, int]
+        self, value: object, fields: Mapping[str, object], indices: Mapping[str, int]
     ) -> tuple[str, ...] | None:
-        if found is None or found == "":
+        if value is None or value == "":
             return None
-        if isinstance(found, list):
-            names = [_text(one) for one in found]
+        if isinstance(value, list):
+            names = [_text(one) for one in value]
         else:
-            text = _text(found)
+            text = _text(value)
             names = _outside_brackets(text, self._mapping.separator) if text else []
         roles = tuple(self._role(name.strip(), fields, indices) for name in names if name.strip())
         return roles or None
@@ -229,13 +229,13 @@ class Translator:
         mapping, family = self._mapping, family_of(message)
         if mapping.vocabulary is not None and not mapping.vocabulary.has_indices(family):
             return {}
-        found: dict[str, int] = {}
+        member_indices: dict[str, int] = {}
         for name, of in mapping.indices.items():
             only, _, index = name.rpartition(".")
             text = _text(found_in(fields, of)) if only in ("", family) else ""
             if text.removeprefix("-").isdecimal() and len(text) <= _DIGITS:
-                found[index] = int(text)
-        return found
+                member_indices[index] = int(text)
+        return member_indices
 
     def _values(self, message: str, fields: Mapping[str, object]) -> dict[str, object]:
         family = family_of(message)
@@ -244,13 +244,13 @@ class Translator:
             if len(self._payloads) > _MOST_REMEMBERED:
                 self._payloads.clear()
             sources = self._payloads[family] = tuple(self._sources(family))
-        found: dict[str, object] = {}
-        for name, of, known in sources:
+        payload: dict[str, object] = {}
+        for name, of, value_of_text in sources:
             value = found_in(fields, of)
             if value is None or value == "":
                 continue
-            found[name] = known.get(str(value), value) if known else _number(value)
-        return found
+            payload[name] = value_of_text.get(str(value), value) if value_of_text else _number(value)
+        return payload
 
     def _sources(self, family: str) -> Iterator[tuple[str, str, dict[str, Value]]]:
         """Yield what messages of a family carry, where the log has it, and what its texts stand for."""
@@ -261,16 +261,16 @@ class Translator:
             declared = mapping.vocabulary.payloads.get(family, {})
             names = list(declared)
         for name in names:
-            known = {text: value for value in declared.get(name, ()) for text in _texts(value)}
-            if known:
-                known |= mapping.values
+            value_of_text = {text: value for value in declared.get(name, ()) for text in _texts(value)}
+            if value_of_text:
+                value_of_text |= mapping.values
             of = mapping.payload.get(f"{family}.{name}") or mapping.payload.get(name)
             if of is not None:
-                yield name, of, known
+                yield name, of, value_of_text
                 continue
             if not any(name in names for names in mapping.fields.values()):
-                yield name, name, known
-            yield name, f"payload.{name}", known
+                yield name, name, value_of_text
+            yield name, f"payload.{name}", value_of_text
 
 
 _Getter = Callable[[Mapping[str, object]], object]

@@ -54,8 +54,8 @@ def _unreadable(source: Source, problem: str) -> Diagnostic:
     if at and at[1]:
         lines = source.text.split("\n")
         offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
-    said = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
-    return BAD_MAPPING.at(Span(source, offset, offset + 1), f"This is not TOML: {said[0]}")
+    message = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
+    return BAD_MAPPING.at(Span(source, offset, offset + 1), f"This is not TOML: {message[0]}")
 
 
 @dataclass
@@ -67,14 +67,14 @@ class _Reading:
     def mapping(self, document: Mapping[str, object]) -> LogMapping:
         for key in document:
             if key not in _KEYS:
-                notes = did_you_mean(key, _KEYS) or (Note("there are " + ", ".join(f"`{known}`" for known in _KEYS)),)
+                notes = did_you_mean(key, _KEYS) or (Note("there are " + ", ".join(f"`{one}`" for one in _KEYS)),)
                 self._report(key, f"A mapping has no `{key}`", *notes)
         fields = dict(FIELDS)
         for aspect in _ASPECTS:
             if aspect in document and (names := self._names(document[aspect], aspect)):
                 fields[cast(Aspect, aspect)] = names
         words = {word: text for word in _WORDS if (text := self._word(document, word)) is not None}
-        found = LogMapping(
+        mapping = LogMapping(
             fields=fields,
             messages=dict(self._messages(self._table(document, "messages"))),
             ignored=self._names(document.get("ignore", []), "ignore"),
@@ -89,36 +89,36 @@ class _Reading:
         )
         used = [
             *(name for names in fields.values() for name in names),
-            *found.indices.values(),
-            *found.payload.values(),
+            *mapping.indices.values(),
+            *mapping.payload.values(),
         ]
         types = frozenset(name.removeprefix(OBJECT) for name in used if name.startswith(OBJECT))
         notion = Notion(words.get("case_type"), words.get("case_qualifier"), types)
-        return self._with_text(replace(found, notion=notion), words)
+        return self._with_text(replace(mapping, notion=notion), words)
 
-    def _with_text(self, found: LogMapping, words: Mapping[str, str]) -> LogMapping:
+    def _with_text(self, mapping: LogMapping, words: Mapping[str, str]) -> LogMapping:
         """Return the mapping with what is said of how the log writes texts and times."""
         if "encoding" in words:
             if is_encoding(words["encoding"]):
-                found = replace(found, encoding=words["encoding"])
+                mapping = replace(mapping, encoding=words["encoding"])
             else:
                 self._report(words["encoding"], f"There is no encoding `{words['encoding']}`")
         if "time_zone" in words:
             try:
-                found = replace(found, zone=zone(words["time_zone"]))
+                mapping = replace(mapping, zone=zone(words["time_zone"]))
             except ValueError as problem:
                 text = f"{problem}; zones are called `Europe/Berlin` or `UTC`"
                 self._report(words["time_zone"], text[0].upper() + text[1:])
         if "time_format" in words:
             form = words["time_format"]
             if "%" not in form and form != "iso" and form not in UNITS:
-                known = ("iso", *UNITS)
-                notes = did_you_mean(form, known) or (Note("or one with fields such as `%d.%m.%Y %H:%M`"),)
-                text = f"A time format is one of {', '.join(f'`{one}`' for one in known)}, not `{form}`"
+                formats = ("iso", *UNITS)
+                notes = did_you_mean(form, formats) or (Note("or one with fields such as `%d.%m.%Y %H:%M`"),)
+                text = f"A time format is one of {', '.join(f'`{one}`' for one in formats)}, not `{form}`"
                 self._report(form, text, *notes)
             else:
-                found = replace(found, time_format=form)
-        return found
+                mapping = replace(mapping, time_format=form)
+        return mapping
 
     def _dialect(self, words: Mapping[str, str]) -> Dialect:
         for word in ("delimiter", "quote"):
@@ -139,19 +139,19 @@ class _Reading:
 
     def _participants(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         vocabulary = self.vocabulary
-        known = vocabulary.roles | vocabulary.participants if vocabulary else None
+        role_names = vocabulary.roles | vocabulary.participants if vocabulary else None
         for called, role in self._texts(table, "participants"):
-            if self._is_word(role, known, "role", "participants"):
+            if self._is_word(role, role_names, "role", "participants"):
                 yield called, role
 
-    def _is_word(self, word: str, known: frozenset[str] | None, kind: str, table: str) -> bool:
+    def _is_word(self, word: str, words: frozenset[str] | None, kind: str, table: str) -> bool:
         """Tell whether the protocol has this word; what is filled in from fields can only be known with the log."""
-        if known is None or word in known or (family_of(word) in known and "{" in word):
+        if words is None or word in words or (family_of(word) in words and "{" in word):
             return True
-        if family_of(word) in known:
+        if family_of(word) in words:
             self._report(word, f"The {kind} `{family_of(word)}` has no `{word}`", table=table)
             return False
-        families = sorted({family_of(name) for name in known})
+        families = sorted({family_of(name) for name in words})
         notes = did_you_mean(word, families) or (Note("there are " + ", ".join(f"`{name}`" for name in families[:20])),)
         self._report(word, f"The protocol has no {kind} `{word}`", *notes, table=table)
         return False
@@ -181,17 +181,17 @@ class _Reading:
             if kind in _KINDS:
                 yield called, cast(Kind, kind)
             else:
-                known = ", ".join(f"`{one}`" for one in _KINDS)
+                kinds = ", ".join(f"`{one}`" for one in _KINDS)
                 self._report(
-                    kind, f"A kind is one of {known}, not `{kind}`", *did_you_mean(kind, _KINDS), table="kinds"
+                    kind, f"A kind is one of {kinds}, not `{kind}`", *did_you_mean(kind, _KINDS), table="kinds"
                 )
 
     # --- forms
 
     def _table(self, document: Mapping[str, object], key: str) -> dict[str, object]:
-        found = document.get(key, {})
-        if isinstance(found, dict):
-            return found
+        value = document.get(key, {})
+        if isinstance(value, dict):
+            return value
         self._report(key, f"`{key}` is a table: write `[{key}]` and what belongs to it below")
         return {}
 
@@ -203,17 +203,17 @@ class _Reading:
                 notes = (Note(f'write a name with points in quotes: `"{called}.…"`'),) if isinstance(text, dict) else ()
                 self._report(called, f"`{called}` is a name in quotes", *notes, table=key)
 
-    def _names(self, found: object, key: str) -> tuple[str, ...]:
-        names = [found] if isinstance(found, str) and found else found
+    def _names(self, value: object, key: str) -> tuple[str, ...]:
+        names = [value] if isinstance(value, str) and value else value
         if isinstance(names, list) and all(isinstance(name, str) and name for name in names):
             return tuple(cast(Iterable[str], names))
         self._report(key, f"`{key}` is a name in quotes, or a list of such")
         return ()
 
     def _word(self, document: Mapping[str, object], key: str) -> str | None:
-        found = document.get(key)
-        if found is None or (isinstance(found, str) and found):
-            return found
+        value = document.get(key)
+        if value is None or (isinstance(value, str) and value):
+            return value
         self._report(key, f"`{key}` is a text in quotes")
         return None
 
@@ -228,5 +228,5 @@ class _Reading:
             re.search(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\]", self.source.text, re.MULTILINE) if table else None
         )
         pattern = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE)
-        found = pattern.search(self.source.text, begin.end() if begin else 0)
-        return Span(self.source, found.start(1), found.end(1)) if found else Span(self.source, 0, 0)
+        match = pattern.search(self.source.text, begin.end() if begin else 0)
+        return Span(self.source, match.start(1), match.end(1)) if match else Span(self.source, 0, 0)

@@ -84,10 +84,10 @@ def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_ty
     columns = {name: column for name, column in columns.items() if column.is_usable}
     for column in columns.values():
         column.times = dict(_times(column))
-    found = _aspects(columns, vocabulary)
+    field_of_aspect = _aspects(columns, vocabulary)
     lines = ["# What the log seems to say. Correct what is wrong; lines that begin with # say nothing."]
     lines += [f"case_type = {_quoted(case_type)}"] if case_type is not None else []
-    lines += _lines(columns, found, vocabulary)
+    lines += _lines(columns, field_of_aspect, vocabulary)
     return Proposal("".join(f"{line}\n" for line in lines), count, unread, bool(columns), problem)
 
 
@@ -108,48 +108,54 @@ def _is_read(reads: Clock, value: str) -> bool:
 
 def _aspects(columns: dict[str, _Column], vocabulary: Vocabulary) -> dict[Aspect, str]:
     """Return the field that seems to say each thing: one of the usual names, or what its values look like."""
-    found: dict[Aspect, str] = {}
+    field_of_aspect: dict[Aspect, str] = {}
     for aspect, names in FIELDS.items():
         if (usual := next((name for name in names if name in columns and columns[name].records), None)) is not None:
-            found[aspect] = usual
-    free = {name: column for name, column in columns.items() if name not in found.values() and column.records}
+            field_of_aspect[aspect] = usual
+    free = {name: column for name, column in columns.items() if name not in field_of_aspect.values() and column.records}
     times = {name: max(column.times.values()) for name, column in free.items() if len(column.values) > 1}
     best = max(times, key=lambda name: times[name], default="")
-    if "time" not in found and best and times[best] >= min(_MOST_READ, len(free[best].values)):
-        found["time"] = best
+    if "time" not in field_of_aspect and best and times[best] >= min(_MOST_READ, len(free[best].values)):
+        field_of_aspect["time"] = best
         del free[best]
     named: tuple[tuple[Aspect, tuple[str, ...]], ...]
     named = (("message", vocabulary.families), ("sender", tuple(sorted(vocabulary.roles))))
-    for aspect, known in named:
-        if aspect not in found and free:
-            scores = {name: _likeness(column, known) for name, column in free.items()}
+    for aspect, words in named:
+        if aspect not in field_of_aspect and free:
+            scores = {name: _likeness(column, words) for name, column in free.items()}
             best = max(scores, key=lambda name: scores[name])
             if scores[best] > 0.0:
-                found[aspect] = best
+                field_of_aspect[aspect] = best
                 del free[best]
-    if "case" not in found:
+    if "case" not in field_of_aspect:
         several = [name for name, column in free.items() if len(column.values) > 1 and _CASE.search(name)]
         if several:
-            found["case"] = max(several, key=lambda name: len(columns[name].values))
-    return found
+            field_of_aspect["case"] = max(several, key=lambda name: len(columns[name].values))
+    return field_of_aspect
 
 
-def _likeness(column: _Column, known: Iterable[str]) -> float:
+def _likeness(column: _Column, words: Iterable[str]) -> float:
     """Return how much of what the field says is like one of these words."""
     if len(column.values) >= _MOST_LISTED:
         return 0.0
-    return sum(count for value, count in column.values.items() if _closest(value, known)) / column.records
+    return sum(count for value, count in column.values.items() if _closest(value, words)) / column.records
 
 
-def _closest(value: str, known: Iterable[str]) -> str | None:
+def _closest(value: str, words: Iterable[str]) -> str | None:
     """Return the word that is most like what a log says, if one is like it."""
-    said = _plain(value)
+    plain_value = _plain(value)
     best, score = None, _ALIKE
-    for word in known:
+    for word in words:
         plain = _plain(word)
-        parts = set(said.split())
-        like = 1.0 if said == plain else 0.9 if plain in parts or any(_begins(part, plain) for part in parts) else 0.0
-        like = like or SequenceMatcher(None, said, plain).ratio()
+        parts = set(plain_value.split())
+        like = (
+            1.0
+            if plain_value == plain
+            else 0.9
+            if plain in parts or any(_begins(part, plain) for part in parts)
+            else 0.0
+        )
+        like = like or SequenceMatcher(None, plain_value, plain).ratio()
         if like > score:
             best, score = word, like
     return best
@@ -165,30 +171,30 @@ def _plain(text: str) -> str:
     return _PLAIN.sub(" ", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()).strip()
 
 
-def _lines(columns: dict[str, _Column], found: dict[Aspect, str], vocabulary: Vocabulary) -> Iterator[str]:
+def _lines(columns: dict[str, _Column], field_of_aspect: dict[Aspect, str], vocabulary: Vocabulary) -> Iterator[str]:
     for aspect in FIELDS:
-        if aspect in found:
-            yield f"{aspect} = {_quoted(found[aspect])}"
+        if aspect in field_of_aspect:
+            yield f"{aspect} = {_quoted(field_of_aspect[aspect])}"
         elif aspect in ("case", "message"):
-            others = ", ".join(_quoted(name) for name in list(columns)[:_MOST_LISTED])
-            yield f"# {aspect} = ?   one of {others or 'nothing'}"
-    if "time" in found:
-        times = columns[found["time"]].times
+            candidates = ", ".join(_quoted(name) for name in list(columns)[:_MOST_LISTED])
+            yield f"# {aspect} = ?   one of {candidates or 'nothing'}"
+    if "time" in field_of_aspect:
+        times = columns[field_of_aspect["time"]].times
         form = max(times, key=lambda one: times[one])
         if form is not None:
             yield f"time_format = {_quoted(form)}"
             if "%z" not in form:
                 yield '# time_zone = "Europe/Berlin"'
-    for table, aspect, known, members in (
+    for table, aspect, words, members in (
         ("messages", "message", vocabulary.families, vocabulary.messages),
         ("participants", "sender", tuple(sorted({family_of(role) for role in vocabulary.roles})), vocabulary.roles),
     ):
-        name = found.get(aspect)
+        name = field_of_aspect.get(aspect)
         if name is not None and columns[name].values.keys() - members:
             yield ""
             yield f"[{table}]"
-            yield from _words(columns[name], known, members)
-    unused = [name for name in columns if name not in found.values() and columns[name].records]
+            yield from _words(columns[name], words, members)
+    unused = [name for name in columns if name not in field_of_aspect.values() and columns[name].records]
     if unused:
         yield ""
         yield "# not used: " + ", ".join(_quoted(name) for name in unused[:_MOST_LISTED])
@@ -200,21 +206,21 @@ def _lines(columns: dict[str, _Column], found: dict[Aspect, str], vocabulary: Vo
             yield f"# {name} = {_quoted(like) if like else '?'}"
 
 
-def _words(column: _Column, known: Iterable[str], members: frozenset[str]) -> Iterator[str]:
+def _words(column: _Column, words: Iterable[str], members: frozenset[str]) -> Iterator[str]:
     """Yield what the log calls things, the most frequent first, with what it seems to be."""
-    said = [(value, count) for value, count in column.values.most_common() if value not in members]
-    for value, count in said[:_MOST_LISTED]:
-        close = _closest(value, known)
+    unknown_values = [(value, count) for value, count in column.values.most_common() if value not in members]
+    for value, count in unknown_values[:_MOST_LISTED]:
+        close = _closest(value, words)
         line = f"{_quoted(value)} = {_quoted(close)}" if close else f"# {_quoted(value)} = ?"
         yield f"{line}   # {count:,} record{'' if count == 1 else 's'}"
-    if len(said) > _MOST_LISTED:
-        yield f"# and {len(said) - _MOST_LISTED:,} more"
+    if len(unknown_values) > _MOST_LISTED:
+        yield f"# and {len(unknown_values) - _MOST_LISTED:,} more"
 
 
 def _quoted(text: str) -> str:
     """Return a text as TOML has it."""
-    found = "".join(
+    escaped = "".join(
         f"\\u{ord(char):04x}" if ord(char) < 32 or ord(char) == 127 else "\\" + char if char in '"\\' else char
         for char in text
     )
-    return f'"{found}"'
+    return f'"{escaped}"'

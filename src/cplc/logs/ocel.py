@@ -48,20 +48,24 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
     types = frozenset[str]()
     of: dict[str, str] = {}
     held = 0
-    found: list[str] = []
+    declared_types: list[str] = []
     if notion.qualifier is None or notion.types:
-        found, problem = _types(opening, name)
+        declared_types, problem = _types(opening, name)
         if problem is not None:
             yield problem
             return
         kind = notion.type
         if kind is None and notion.qualifier is None:
-            kind = found[0] if len(found) == 1 else next((one for one in found if one.lower() == "case"), None)
+            kind = (
+                declared_types[0]
+                if len(declared_types) == 1
+                else next((one for one in declared_types if one.lower() == "case"), None)
+            )
             if kind is None:
-                yield Garbage(name, _which(found))
+                yield Garbage(name, _which(declared_types))
                 return
-        if kind is not None and kind not in found:
-            yield Garbage(name, f"there are no objects of type `{kind}`; {_which(found)}")
+        if kind is not None and kind not in declared_types:
+            yield Garbage(name, f"there are no objects of type `{kind}`; {_which(declared_types)}")
             return
         types = notion.types | ({kind} if kind is not None else frozenset())
         for one in items(opening(), "objects.item", name):
@@ -89,7 +93,7 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
     if not number and not _has_array(opening(), "events"):
         yield Garbage(name, "this is no OCEL 2.0: it has no list of `events`")
     if number and not is_about_cases:
-        yield Garbage(name, f"no event is about {_case_of(notion)}; {_which(found)}")
+        yield Garbage(name, f"no event is about {_case_of(notion)}; {_which(declared_types)}")
 
 
 def _case_of(notion: Notion) -> str:
@@ -99,16 +103,16 @@ def _case_of(notion: Notion) -> str:
 
 def _has_array(stream: Stream, name: str) -> bool:
     """Tell whether the document has an array of this name: one without elements is a log in which nothing happened."""
-    seen: list[tuple[str, str, object]] = ijson.sendable_list()
-    reader = ijson.parse_coro(seen)
+    parse_events: list[tuple[str, str, object]] = ijson.sendable_list()
+    reader = ijson.parse_coro(parse_events)
     while chunk := stream.read(CHUNK):
         try:
             reader.send(chunk)
         except (ijson.JSONError, ValueError, ArithmeticError, RecursionError, StopIteration):
             return False
-        if any((prefix, event) == (name, "start_array") for prefix, event, _ in seen):
+        if any((prefix, event) == (name, "start_array") for prefix, event, _ in parse_events):
             return True
-        seen.clear()
+        parse_events.clear()
     return False
 
 
@@ -145,34 +149,36 @@ def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str,
         yield Record(place, offset + number, {**fields, "case": case})
 
 
-def _name(found: object) -> str:
-    return str(found) if isinstance(found, str | int) else ""
+def _name(value: object) -> str:
+    return str(value) if isinstance(value, str | int) else ""
 
 
-def _dicts(found: object) -> Iterable[dict[str, Any]]:
-    return (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+def _dicts(value: object) -> Iterable[dict[str, Any]]:
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
 
 
 def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
     """Return the types of objects that the log declares, or why it is no such log."""
-    found: list[str] = []
+    declared_types: list[str] = []
     for one in items(opening(), "objectTypes.item", name):
         if isinstance(one, Garbage):
-            return found, None if found else one
+            return declared_types, None if declared_types else one
         if isinstance(one, dict) and isinstance(one.get("name"), str):
-            found.append(one["name"])
-            if len(found) > _MAX_TYPES:
-                return found, Garbage(
+            declared_types.append(one["name"])
+            if len(declared_types) > _MAX_TYPES:
+                return declared_types, Garbage(
                     name, f"it declares more than {_MAX_TYPES:,} types of objects", exceeds_limit=True
                 )
-    if found:
-        return found, None
+    if declared_types:
+        return declared_types, None
     first = opening().read(CHUNK)
     if b'"ocel:' in first:
-        return found, Garbage(name, "this is OCEL 1.0; convert it to 2.0, for example with PM4Py")
-    return found, Garbage(name, "this is no OCEL 2.0: it declares no types of objects")
+        return declared_types, Garbage(name, "this is OCEL 1.0; convert it to 2.0, for example with PM4Py")
+    return declared_types, Garbage(name, "this is no OCEL 2.0: it declares no types of objects")
 
 
-def _which(found: list[str]) -> str:
-    named = ", ".join(f"`{one}`" for one in found[:_MOST_TYPES]) + (" …" if len(found) > _MOST_TYPES else "")
+def _which(declared_types: list[str]) -> str:
+    named = ", ".join(f"`{one}`" for one in declared_types[:_MOST_TYPES]) + (
+        " …" if len(declared_types) > _MOST_TYPES else ""
+    )
     return f"`case_type` in a mapping says objects of which type are the cases: {named}"

@@ -45,17 +45,17 @@ def family_of(name: str) -> str:
 
 def vocabulary_of(system: System, participants: frozenset[str] = frozenset()) -> Vocabulary:
     """Return the words of the protocol that a system was made from."""
-    found: dict[str, dict[str, dict[Value, None]]] = {}
+    payloads: dict[str, dict[str, dict[Value, None]]] = {}
     for step in system.steps:
         if step.kind in ("send", "exchange"):
-            payload = found.setdefault(family_of(step.event), {})
+            payload = payloads.setdefault(family_of(step.event), {})
             for name, value in step.payload:
                 payload.setdefault(name, {})[value] = None
     messages = {message.name for message in system.messages}
     roles = {agent.name for agent in system.agents}
     return Vocabulary(
         frozenset(messages | {family_of(name) for name in messages}),
-        {family: {name: tuple(values) for name, values in payload.items()} for family, payload in found.items()},
+        {family: {name: tuple(values) for name, values in payload.items()} for family, payload in payloads.items()},
         frozenset(roles | {family_of(name) for name in roles}),
         participants,
     )

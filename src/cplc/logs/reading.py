@@ -137,28 +137,28 @@ def _records(
         else:
             file = _Copied(source)
         stream, first = opened(file)
-        found = form or format_of(called, first)
-        content.begin(called, found, first, partial(_trial, source, first, mapping), is_packed=bool(unpacked))
-        if found != "ocel":
+        log_format = form or format_of(called, first)
+        content.begin(called, log_format, first, partial(_trial, source, first, mapping), is_packed=bool(unpacked))
+        if log_format != "ocel":
             if isinstance(file, _Copied):
                 file.forget()
-            yield from _in_order(stream, first, found, called, mapping, start, more, content)
+            yield from _in_order(stream, first, log_format, called, mapping, start, more, content)
         elif isinstance(source, Path):
             again = partial(_reopened, stack, source, opened)
             yield from ocel_records(again, called, mapping.notion, start)
         else:
-            kept = stack.enter_context(tempfile.TemporaryFile(prefix="cplc-log-"))
+            copy = stack.enter_context(tempfile.TemporaryFile(prefix="cplc-log-"))
             try:
                 if isinstance(file, _Copied):
-                    kept.write(file.copy)
+                    copy.write(file.copy)
                     file.forget()
                 while chunk := file.read(CHUNK):
-                    kept.write(chunk)
-                kept.flush()
+                    copy.write(chunk)
+                copy.flush()
             except OSError as problem:
                 yield Garbage(called, f"it has to be copied first, and that failed: {problem.strerror}")
                 return
-            yield from ocel_records(partial(_rewound, kept, opened), called, mapping.notion, start)
+            yield from ocel_records(partial(_rewound, copy, opened), called, mapping.notion, start)
         yield from (Garbage(called, one) for one in dict.fromkeys(each.problem for each in unpacked) if one)
 
 
@@ -255,13 +255,13 @@ def format_of(name: str, first: bytes) -> Format:
 
 def _beginning(stream: Stream, more: More, is_enough: Callable[[bytes], bool]) -> bytes:
     """Return the first bytes of a log: as many as decide on its format. A log that grows may have no more of them."""
-    found = b""
-    while len(found) < CHUNK and not is_enough(found):
+    data = b""
+    while len(data) < CHUNK and not is_enough(data):
         chunk = stream.read(CHUNK)
         if not chunk and not more():
             break
-        found += chunk
-    return found
+        data += chunk
+    return data
 
 
 def _decides(form: Format | None, first: bytes) -> bool:
@@ -331,20 +331,20 @@ class _Unpacked:
                     self._rest = b""
                     continue
             try:
-                found = self._unpacker.decompress(data, size)
+                unpacked = self._unpacker.decompress(data, size)
             except zlib.error as error:
                 self.problem = f"the packed log is damaged: {error}"
                 return b""
             self._rest = self._unpacker.unconsumed_tail or self._unpacker.unused_data
-            self._size += len(found)
+            self._size += len(unpacked)
             if self._size > MIN_BOMB and self._size > MAX_RATIO * self._size_packed:
                 self.problem = (
                     f"it unpacks to more than {MIN_BOMB >> 20} MiB and {MAX_RATIO} times its size, as no log does; "
                     "what follows is not read"
                 )
                 return b""
-            if found:
-                return found
+            if unpacked:
+                return unpacked
         return b""
 
 

@@ -55,12 +55,12 @@ def _counted(value: object, factor: int) -> int:
         raise ValueError("it is no number")
     whole, _, part = text.partition(".")
     sign = -1 if whole.startswith("-") else 1
-    found = int(whole) * factor
+    nanoseconds = int(whole) * factor
     if part:
-        found += sign * (int(part) * factor // 10 ** len(part))
-    if abs(found) >= _LATEST:
+        nanoseconds += sign * (int(part) * factor // 10 ** len(part))
+    if abs(nanoseconds) >= _LATEST:
         raise ValueError("it is too far away")
-    return found
+    return nanoseconds
 
 
 def _written(value: object, local: tzinfo, *, may_count: bool) -> int:

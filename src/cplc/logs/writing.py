@@ -28,16 +28,16 @@ def log_text(events: Iterator[Event], form: Format, vocabulary: Vocabulary) -> I
 
 def _fields(event: Event) -> dict[str, object]:
     """Return what is known of an event, by the names that logs without a mapping have."""
-    found: dict[str, object] = {"case": event.case, "message": event.message}
+    fields: dict[str, object] = {"case": event.case, "message": event.message}
     if event.sender is not None:
-        found["sender"] = event.sender
+        fields["sender"] = event.sender
     if event.recipients:
-        found["recipients"] = list(event.recipients)
+        fields["recipients"] = list(event.recipients)
     if event.time is not None:
-        found["time"] = shown(event.time)
+        fields["time"] = shown(event.time)
     if event.kind != "message":
-        found["kind"] = event.kind
-    return found
+        fields["kind"] = event.kind
+    return fields
 
 
 def _jsonl(events: Iterator[Event], _: Vocabulary) -> Iterator[str]:

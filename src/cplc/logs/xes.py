@@ -176,8 +176,8 @@ def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[R
             exceeds_limit = isinstance(refused, _TooLarge)
         except expat.ExpatError as error:
             line = error.lineno
-            said = expat.ErrorString(error.code)
-            problem = "the log ends in the middle" if not chunk else f"this is not XML: {said}"
+            message = expat.ErrorString(error.code)
+            problem = "the log ends in the middle" if not chunk else f"this is not XML: {message}"
         except (ValueError, LookupError) as error:
             problem = f"this is not XML: {error}"
         fed += len(chunk)

@@ -9,11 +9,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Final
 
 from cplc.decision.binomial import interval
-from cplc.mining.observed_choices import Choices, Sends
+from cplc.mining.observed_choices import ObservedChoices, Sends
 from cplc.records import dataclass
 from cplc.system.model import Agent, Step, System
 
-_MOST_EVENTS: Final = 12
+_MAX_EVENTS: Final = 12
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _DIGITS: Final = Decimal("0.0001")
 _UNIT: Final = 10_000
@@ -21,7 +21,7 @@ VARIABLE: Final = "i"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class EventEstimate:
     """How probable one event of a belief is."""
 
     event: str
@@ -44,30 +44,30 @@ class EstimatedBelief:
     """The values of `i`; empty where there is none."""
     over: str | None
     """The family whose members these are, if they are all of them."""
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[EventEstimate, ...]
     count: int
     """How many situations that is counted over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
+class BeliefEstimates:
     beliefs: tuple[EstimatedBelief, ...]
     left_out: tuple[EstimatedBelief, ...]
     """Those that overlap with ones that are counted over more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ChoiceShape:
     """A choice but for the instance: what is the same in those that are counted together."""
 
     role: str
     events: tuple[str, ...]
 
 
-def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> Estimates:
+def estimate_beliefs(choices: ObservedChoices, believer: frozenset[str], confidence: float) -> BeliefEstimates:
     """Return what the believer, who plays these roles, may believe of the others."""
     system = choices.tracker.system
-    counts_by_shape: dict[Shape, tuple[Counter[str], set[int]]] = {}
+    counts_by_shape: dict[ChoiceShape, tuple[Counter[str], set[int]]] = {}
     for sends, outcomes in choices.decided.items():
         if system.steps[min(sends)].actor in believer:
             continue
@@ -85,7 +85,7 @@ def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> 
     for one in beliefs:
         (overlapping if any(_overlap(one, other) for other in retained) else retained).append(one)
     retained.sort(key=lambda one: (one.role, one.estimates[0].event))
-    return Estimates(tuple(retained), tuple(overlapping))
+    return BeliefEstimates(tuple(retained), tuple(overlapping))
 
 
 def _overlap(one: EstimatedBelief, other: EstimatedBelief) -> bool:
@@ -102,10 +102,10 @@ def _messages(belief: EstimatedBelief) -> frozenset[str]:
 
 def named_choices(
     system: System, sends: Sends, outcomes: Mapping[Sends, int]
-) -> Iterator[tuple[Shape, int | None, Counter[str]]]:
+) -> Iterator[tuple[ChoiceShape, int | None, Counter[str]]]:
     """Yield the choice as it is counted: by payloads, or by messages where those are not known, or too many."""
     steps = [system.steps[send] for send in sorted(sends)]
-    by_payload = len(sends) <= _MOST_EVENTS and all(len(chosen) == 1 for chosen in outcomes)
+    by_payload = len(sends) <= _MAX_EVENTS and all(len(chosen) == 1 for chosen in outcomes)
     carries = {step.event for step in steps if sum(other.event == step.event for other in steps) > 1}
     named = {
         send: _event(system.steps[send], by_payload and system.steps[send].event in carries) for send in sorted(sends)
@@ -124,9 +124,9 @@ def named_choices(
     if len(indices) == 1 and len(index) == 1 and (not mine or mine == list(index)):
         role = _general(agent.name) if mine else agent.name
         counts = Counter({_general(name): count for name, count in counts.items()})
-        yield Shape(role, tuple(counts)), int(index[0]), counts
+        yield ChoiceShape(role, tuple(counts)), int(index[0]), counts
     else:
-        yield Shape(agent.name, tuple(counts)), None, counts
+        yield ChoiceShape(agent.name, tuple(counts)), None, counts
 
 
 def _event(step: Step, with_payload: bool) -> str:
@@ -146,14 +146,14 @@ def _general(name: str) -> str:
 
 
 def _belief(
-    system: System, shape: Shape, counts: Counter[str], members: tuple[int, ...], confidence: float
+    system: System, shape: ChoiceShape, counts: Counter[str], members: tuple[int, ...], confidence: float
 ) -> EstimatedBelief:
     total = sum(counts.values())
     several = len(shape.events) if len(shape.events) > 2 else 1
     each = 1 - (1 - confidence) / several
     shares = _shares([counts[event] for event in shape.events], total)
     estimates = tuple(
-        Estimate(event, counts[event], *_bounds(counts[event], total, each), share)
+        EventEstimate(event, counts[event], *_bounds(counts[event], total, each), share)
         for event, share in zip(shape.events, shares, strict=True)
     )
     return EstimatedBelief(shape.role, members, _family(system, shape, members), estimates, total)
@@ -180,7 +180,7 @@ def _shares(counts: Sequence[int], total: int) -> list[Decimal]:
     return [Decimal(part) / _UNIT for part in parts]
 
 
-def _family(system: System, shape: Shape, members: tuple[int, ...]) -> str | None:
+def _family(system: System, shape: ChoiceShape, members: tuple[int, ...]) -> str | None:
     """Return the one family whose members are just these, for a `for` over it."""
     if not members:
         return None

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from cplc.logs.protocol_vocabulary import family_of
 from cplc.mining.belief_estimation import named_choices
-from cplc.mining.observed_choices import Choices
+from cplc.mining.observed_choices import ObservedChoices
 from cplc.records import dataclass
 from cplc.system.model import Claim, Commitment
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MessageCoverage:
     """Something of a protocol, all members of a family together, and how often it was seen."""
 
     name: str
@@ -25,7 +25,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ChoiceCoverage:
     """A choice of one agent, and how often it went which way."""
 
     role: str
@@ -37,7 +37,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Promised:
+class PromiseCoverage:
     """A commitment or claim, all members of a family together, and how often it came into each state."""
 
     name: str
@@ -47,9 +47,9 @@ class Promised:
 
 @dataclass(frozen=True, slots=True)
 class LogCoverage:
-    messages: tuple[Seen, ...]
-    choices: tuple[Decided, ...]
-    promises: tuple[Promised, ...]
+    messages: tuple[MessageCoverage, ...]
+    choices: tuple[ChoiceCoverage, ...]
+    promises: tuple[PromiseCoverage, ...]
 
     @property
     def all(self) -> int:
@@ -67,7 +67,7 @@ class LogCoverage:
         return 100 * self.seen / self.all if self.all else 100.0
 
 
-def log_coverage(choices: Choices, states: Counter[tuple[str, str]]) -> LogCoverage:
+def log_coverage(choices: ObservedChoices, states: Counter[tuple[str, str]]) -> LogCoverage:
     """Return what the logs show that were watched; ``states`` counts which promise came into which state."""
     system = choices.tracker.system
     families: dict[str, list[str]] = {}
@@ -90,12 +90,12 @@ def log_coverage(choices: Choices, states: Counter[tuple[str, str]]) -> LogCover
                 counter[state] += count
     return LogCoverage(
         messages,
-        tuple(Decided(role, dict(counter)) for (role, _), counter in ways.items()),
-        tuple(Promised(name, dict(counter), is_claim) for name, (counter, is_claim) in promises.items()),
+        tuple(ChoiceCoverage(role, dict(counter)) for (role, _), counter in ways.items()),
+        tuple(PromiseCoverage(name, dict(counter), is_claim) for name, (counter, is_claim) in promises.items()),
     )
 
 
-def _seen(name: str, members: list[str], choices: Choices) -> Seen:
+def _seen(name: str, members: list[str], choices: ObservedChoices) -> MessageCoverage:
     count = sum(choices.sent[member] for member in members) + choices.unclear[name]
     missing = () if choices.unclear[name] else tuple(member for member in members if not choices.sent[member])
-    return Seen(name, count, len(members), missing)
+    return MessageCoverage(name, count, len(members), missing)

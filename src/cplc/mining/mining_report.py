@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from cplc.control_characters import printable
-from cplc.mining.belief_estimation import VARIABLE, EstimatedBelief, Estimates
-from cplc.mining.log_coverage import LogCoverage, Promised, Seen
+from cplc.mining.belief_estimation import VARIABLE, BeliefEstimates, EstimatedBelief
+from cplc.mining.log_coverage import LogCoverage, MessageCoverage, PromiseCoverage
 from cplc.report.json_data import Data
 from cplc.report.text import Style, plain
 
 
-def beliefs_text(estimates: Estimates, *, points: bool) -> Iterator[str]:
+def beliefs_text(estimates: BeliefEstimates, *, points: bool) -> Iterator[str]:
     """Yield the lines that say it in the language; what can only be said in words is a comment."""
     for belief in estimates.beliefs:
         yield f"// {_counted(belief)}"
@@ -59,7 +59,7 @@ def _decimal(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def beliefs_data(estimates: Estimates) -> Data:
+def beliefs_data(estimates: BeliefEstimates) -> Data:
     return {
         "beliefs": [_data(belief) for belief in estimates.beliefs],
         "left_out": [_data(belief) for belief in estimates.left_out],
@@ -86,8 +86,8 @@ def _data(belief: EstimatedBelief) -> Data:
 
 # --- coverage
 
-_MOST_NAMED = 12
-_OF_INTEREST = ("fulfilled", "violated")
+_MAX_NAMED_MEMBERS = 12
+_REPORTED_STATES = ("fulfilled", "violated")
 
 
 def coverage_text(coverage: LogCoverage, style: Style = plain) -> Iterator[str]:
@@ -108,16 +108,16 @@ def coverage_text(coverage: LogCoverage, style: Style = plain) -> Iterator[str]:
     yield f"{coverage.seen:,} of {coverage.all:,} seen ({coverage.percent:.0f} %): {_counts(coverage)}"
 
 
-def _unseen(message: Seen) -> str:
+def _unseen(message: MessageCoverage) -> str:
     if message.members == 1 or len(message.missing) == message.members:
         return message.name if message.missing else ""
-    named = ", ".join(message.missing[:_MOST_NAMED])
-    more = len(message.missing) - _MOST_NAMED
+    named = ", ".join(message.missing[:_MAX_NAMED_MEMBERS])
+    more = len(message.missing) - _MAX_NAMED_MEMBERS
     return f"{named} and {more:,} more" if more > 0 else named
 
 
-def _never(promise: Promised) -> str:
-    return " or ".join(state for state in _OF_INTEREST if not promise.states.get(state))
+def _never(promise: PromiseCoverage) -> str:
+    return " or ".join(state for state in _REPORTED_STATES if not promise.states.get(state))
 
 
 def _counts(coverage: LogCoverage) -> str:

@@ -14,7 +14,7 @@ Sends = frozenset[int]
 
 
 @dataclass
-class Choices:
+class ObservedChoices:
     """Counts what was sent, and what was chosen where one agent could have sent this or that.
 
     Sends of one agent are alternatives where both are enabled, and the one, once it has arrived, leaves the other
@@ -60,13 +60,13 @@ class Choices:
         waiting = [send]
         while waiting:
             one = waiting.pop()
-            for other in self._rivals(one):
+            for other in self._conflicting_sends(one):
                 if other not in alternatives and self._excludes(state, one, other):
                     alternatives.add(other)
                     waiting.append(other)
         return frozenset(alternatives)
 
-    def _rivals(self, send: int) -> tuple[int, ...]:
+    def _conflicting_sends(self, send: int) -> tuple[int, ...]:
         """Return the sends of the same agent that this one may disable, or that may disable it."""
         if send not in self._candidates:
             steps = self.tracker.system.steps

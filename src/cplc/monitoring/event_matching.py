@@ -68,21 +68,21 @@ class EventResolver:
     def resolve(self, event: Event) -> ResolvedEvent | UnresolvedEvent:
         """Return the steps that the event may be; most logs say the same again and again."""
         try:
-            asked = (
+            key = (
                 event.message, event.kind, event.sender, event.recipients,
                 tuple(event.bindings.items()),
                 tuple((name, type(value), value) for name, value in event.values.items()),
             )  # fmt: skip
-            found = self._known.get(asked)
+            resolution = self._known.get(key)
         except TypeError:  # a payload that no protocol has
             return self._resolved(event)
-        if found is None:
-            found = self._resolved(event)
+        if resolution is None:
+            resolution = self._resolved(event)
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             if _length(event) <= _MAX_REMEMBERED:
-                self._known[asked] = found
-        return found
+                self._known[key] = resolution
+        return resolution
 
     def _resolved(self, event: Event) -> ResolvedEvent | UnresolvedEvent:
         family = self._families.get(event.message)
@@ -91,8 +91,8 @@ class EventResolver:
             return UnresolvedEvent(UnknownMessage, event.message, (f"did you mean `{close[0]}`?",) if close else ())
         named = _with_indices(family, tuple(event.bindings.values())) if event.bindings else family
         if not named:
-            said = ", ".join(f"{name} = {value}" for name, value in event.bindings.items())
-            return UnresolvedEvent(UnknownMessage, event.message, (f"there is none with {said}",))
+            bindings = ", ".join(f"{name} = {value}" for name, value in event.bindings.items())
+            return UnresolvedEvent(UnknownMessage, event.message, (f"there is none with {bindings}",))
         sent = [one for one in named if self._is(event.sender, one.sender)]
         if not sent:
             senders = tuple(dict.fromkeys(one.sender for one in named))
@@ -127,12 +127,12 @@ class EventResolver:
         values: dict[str, Value] = {}
         wrong: list[str] = []
         for name in message.parameters:
-            if (said := given.get(name)) is None:
+            if (logged := given.get(name)) is None:
                 continue
             domain = self.tracker.system.variable[field_variable(message.name, name, message.sender)].domain
-            value = _written(said, domain)
+            value = _written(logged, domain)
             if value is None:
-                wrong.append(f"`{name}` is {str(said)[:80]}, not {_among(domain)}")
+                wrong.append(f"`{name}` is {str(logged)[:80]}, not {_among(domain)}")
             else:
                 values[name] = value
         return values, tuple(wrong)
@@ -157,9 +157,9 @@ def _length(event: Event) -> int:
 
 def _with_indices(family: Sequence[Message], indices: tuple[int, ...]) -> list[Message]:
     """Return those of these indices; in another order, if the order in which they are named does not fit."""
-    known = [(one, _indices(one.name)) for one in family]
-    exactly = [one for one, found in known if found == indices]
-    return exactly or [one for one, found in known if sorted(found) == sorted(indices)]
+    indexed = [(one, _indices(one.name)) for one in family]
+    exactly = [one for one, own_indices in indexed if own_indices == indices]
+    return exactly or [one for one, own_indices in indexed if sorted(own_indices) == sorted(indices)]
 
 
 def _indices(name: str) -> tuple[int, ...]:
@@ -171,13 +171,13 @@ def _carries(step: Step, values: Mapping[str, Value]) -> bool:
     return all(name not in values or values[name] == sent for name, sent in step.payload)
 
 
-def _written(said: object, domain: Sequence[Value]) -> Value | None:
+def _written(logged: object, domain: Sequence[Value]) -> Value | None:
     """Return the value of the domain that is meant; logs often say everything in words."""
     for value in domain:
-        if isinstance(said, bool) == isinstance(value, bool) and said == value:
+        if isinstance(logged, bool) == isinstance(value, bool) and logged == value:
             return value
-    if isinstance(said, str):
-        text = said.strip()
+    if isinstance(logged, str):
+        text = logged.strip()
         for value in domain:
             if text == str(value) or (isinstance(value, bool) and text.lower() == str(value).lower()):
                 return value

@@ -17,10 +17,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def moment(time: int) -> str:
     """Return a time as people write it: no finer than a microsecond."""
     try:
-        found = _EPOCH + timedelta(microseconds=time // 1000)
+        instant = _EPOCH + timedelta(microseconds=time // 1000)
     except OverflowError:
         return f"{time} ns"
-    return found.isoformat(timespec="microseconds" if found.microsecond else "seconds").replace("+00:00", "Z")
+    return instant.isoformat(timespec="microseconds" if instant.microsecond else "seconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Finding:
     @property
     def data(self) -> dict[str, object]:
         """What JSON says of it."""
-        found = asdict(self)
-        time = found.pop("time")
-        said: dict[str, object] = {"kind": self.kind, "severity": self.severity, **found}
-        said["time"] = None if time is None else moment(time)
+        fields = asdict(self)
+        time = fields.pop("time")
+        entries: dict[str, object] = {"kind": self.kind, "severity": self.severity, **fields}
+        entries["time"] = None if time is None else moment(time)
         for name in ("since", "due"):
-            if isinstance(given := said.get(name), int):
-                said[name] = moment(given)
-        return said | {"text": self.text}
+            if isinstance(given := entries.get(name), int):
+                entries[name] = moment(given)
+        return entries | {"text": self.text}
 
 
 # --- messages that are not allowed

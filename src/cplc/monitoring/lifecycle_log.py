@@ -30,23 +30,23 @@ class LifecycleLog:
         """Let the case go on, and tell what became of its commitments and claims; time alone is no message."""
         before_it, case.states = case.states, outcome.states
         on_course = {at for at in case.statuses if self._tracker.is_on_course(at, before_it)}
-        told: list[Finding] = []
+        findings: list[Finding] = []
         statuses = dict(case.statuses)
         for position, state, is_new in outcome.effects:
-            told += self._entered(name, case, position, state, is_new, message, place, time, on_course)
+            findings += self._entered(name, case, position, state, is_new, message, place, time, on_course)
         for position, state in outcome.known:
             status = case.statuses.get(position)
             before = "null" if status is None else status.state
             if before != state:
                 is_new = before not in _OPEN and state in _OPEN
-                told += self._entered(name, case, position, state, is_new, message, place, time, on_course)
-        told += self._moved(name, case, before_it, statuses, message, place, time)
+                findings += self._entered(name, case, position, state, is_new, message, place, time, on_course)
+        findings += self._moved(name, case, before_it, statuses, message, place, time)
         if message is not None:
             for position in outcome.late:
                 one = self._tracker.system.commitments[position]
                 state = case.statuses[position].state if position in case.statuses else "violated"
-                told.append(KeptTooLate(place, name, time, message, one.name, one.debtor, one.creditor, state))
-        return told
+                findings.append(KeptTooLate(place, name, time, message, one.name, one.debtor, one.creditor, state))
+        return findings
 
     def _moved(
         self, name: str, case: Case, before_it: States, statuses: Mapping[int, CommitmentStatus],

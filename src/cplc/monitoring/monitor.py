@@ -113,10 +113,10 @@ class Monitor:
         """Return a monitor of the protocol in a file; raise `Invalid` if there is something wrong with it."""
         from cplc.compilation import Compilation, load
 
-        found = load(str(path), dict(parameters), channels)
-        if not isinstance(found, Compilation):
-            raise Invalid(found.concise())
-        return cls(found, tick=tick, skew=skew, deliveries=deliveries, most=most)
+        compilation = load(str(path), dict(parameters), channels)
+        if not isinstance(compilation, Compilation):
+            raise Invalid(compilation.concise())
+        return cls(compilation, tick=tick, skew=skew, deliveries=deliveries, most=most)
 
     # --- being told
 
@@ -131,49 +131,49 @@ class Monitor:
 
     def advance(self, time: int) -> list[Finding]:
         """Let it be that late (in nanoseconds since 1970, UTC) in every case, so that deadlines run out."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for name in list(self._waiting):
             for event in self._due(name, time - self._skew):
-                found += self._judged(event)
+                findings += self._judged(event)
         if self._clock.tick:
             for name in list(self._cases):
-                found += self._until(name, time - self._skew)
-        return self._told(found)
+                findings += self._until(name, time - self._skew)
+        return self._told(findings)
 
     def pass_ticks(self, case: str, count: int = 1) -> list[Finding]:
         """Let ticks pass in one case: for protocols with deadlines where no times are known."""
         if self._clock.tick:
             raise ValueError("ticks pass by the times of events")
-        known = self._cases.get(case)
-        if known is None or known.states == _LOST:
+        open_case = self._cases.get(case)
+        if open_case is None or open_case.states == _LOST:
             return []
         try:
-            found = list(self._ticks(case, known, count))
+            findings = list(self._ticks(case, open_case, count))
         except ResourceExhausted:
-            return self._told([self._lose(case, known, "tick", known.place, None)])
-        return self._told([*found, *self._closed_if_over(case, known)])
+            return self._told([self._lose(case, open_case, "tick", open_case.place, None)])
+        return self._told([*findings, *self._closed_if_over(case, open_case)])
 
     def finish(self, time: int | None = None) -> list[Finding]:
         """Say what is left at the end: let it be as late as the newest event, or this time; name what is open.
 
         What is under way arrives, where receipts are inferred. To go on with a log, take a snapshot before.
         """
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for name in list(self._waiting):
             for event in self._due(name, None):
-                found += self._judged(event)
+                findings += self._judged(event)
         end = self._newest if time is None else time
         if self._clock.tick and end is not None:
             for name in list(self._cases):
-                found += self._until(name, end)
+                findings += self._until(name, end)
         for name, case in self._cases.items():
-            found += self._arrived(name, case)
+            findings += self._arrived(name, case)
             for one in self.commitments(name):
                 if one.state == "active" and not one.is_claim:
                     who = (one.name, one.debtor, one.creditor)
                     kind = f.OnCourse if one.on_course else f.Open
-                    found.append(kind(case.place, name, end, *who, one.state, one.since, one.due))
-        return self._told(found)
+                    findings.append(kind(case.place, name, end, *who, one.state, one.since, one.due))
+        return self._told(findings)
 
     def subscribe(self, callback: Callable[[Finding], object]) -> Callable[[], None]:
         """Have every finding told to somebody, as it is found; what is returned ends that."""
@@ -185,14 +185,14 @@ class Monitor:
 
         return unsubscribe
 
-    def _told(self, found: list[Finding]) -> list[Finding]:
-        for finding in found:
+    def _told(self, findings: list[Finding]) -> list[Finding]:
+        for finding in findings:
             self.totals.found[finding.kind] += 1
         if self._listeners:
-            for finding in found:
+            for finding in findings:
                 for callback in list(self._listeners.values()):
                     callback(finding)
-        return found
+        return findings
 
     # --- being asked
 
@@ -230,26 +230,26 @@ class Monitor:
 
     def commitments(self, case: str) -> tuple[CommitmentReport, ...]:
         """Return how every commitment and claim of a case stands."""
-        known = self._cases.get(case) or Case(self._tracker.initial)
-        return commitment_reports(self._tracker, known, self._inferring, self._clock, self._asks)
+        open_case = self._cases.get(case) or Case(self._tracker.initial)
+        return commitment_reports(self._tracker, open_case, self._inferring, self._clock, self._asks)
 
     def allowed(self, agent: str, case: str) -> Allowed:
         """Return what a role, or a participant, may send now in a case, and what it owes there."""
         roles = self._resolver.roles(agent)
         if not roles:
             raise KeyError(f"`{agent}` is neither a role nor a participant of {self.system.name}")
-        known = self._cases.get(case)
-        states = self._tracker.initial if known is None else known.states
+        open_case = self._cases.get(case)
+        states = self._tracker.initial if open_case is None else open_case.states
         if self.case_closed(case):
             states = _LOST
         return allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
 
     def close(self, case: str) -> None:
         """Forget a case but for what it has come to: somebody else knows that it is over."""
-        known = self._cases.pop(case, None)
+        open_case = self._cases.pop(case, None)
         self._waiting.pop(case, None)
-        if known is not None:
-            self._lifecycle_log.close(known)
+        if open_case is not None:
+            self._lifecycle_log.close(open_case)
             self._end(case, "over")
 
     # --- one event
@@ -260,12 +260,12 @@ class Monitor:
         inferring = self._inferring and not (is_receipt and self._deliveries == "auto")
         resolved = self._resolver.resolve(event)
         name = event.case
-        known = self._cases.get(name)
-        if known is not None and known.states == _LOST:
+        open_case = self._cases.get(name)
+        if open_case is not None and open_case.states == _LOST:
             return []
         if isinstance(resolved, UnresolvedEvent):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
-        ended = self._ended.get(name) if known is None else None
+        ended = self._ended.get(name) if open_case is None else None
         if (
             ended
             and is_receipt
@@ -274,14 +274,14 @@ class Monitor:
             return []  # it was inferred, and with it the end
         if ended == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
-        case = known or Case(self._tracker.initial)
-        found: list[Finding] = []
+        case = open_case or Case(self._tracker.initial)
+        findings: list[Finding] = []
         time = event.time
         if time is None:
             time = case.time
         elif case.time is not None and time < case.time:
             late = (case.time - time) / 1e9
-            found.append(f.BackInTime(event.place, name, event.time, resolved.message, late))
+            findings.append(f.BackInTime(event.place, name, event.time, resolved.message, late))
             time = case.time
         try:
             now = case
@@ -290,28 +290,28 @@ class Monitor:
                 self._expire_deadlines(name, now, time, LifecycleLog(self._tracker, self._clock))
             states = now.states
             if is_receipt and self._model.sync and self._has_arrived(resolved, states):
-                return found
+                return findings
             outcome = self._tracker.after(states, resolved.ways, inferring) if resolved.ways else None
             if outcome is None:
                 if is_receipt and inferring and self._has_arrived(resolved, states):
-                    return found
-                return [*found, self._refused(event, resolved, states, inferring)]
+                    return findings
+                return [*findings, self._refused(event, resolved, states, inferring)]
         except ResourceExhausted:
-            return [*found, self._lose(name, case, resolved.message, event.place, event.time)]
+            return [*findings, self._lose(name, case, resolved.message, event.place, event.time)]
         self._inferring = inferring
-        if known is None:
+        if open_case is None:
             self.totals.cases += name not in self._ended
             self._ended.pop(name, None)
             self._cases[name] = case
-        found += self._expire_deadlines(name, case, time, self._lifecycle_log)
+        findings += self._expire_deadlines(name, case, time, self._lifecycle_log)
         case.time, case.place = time, event.place
         if event.time is not None and (self._newest is None or event.time > self._newest):
             self._newest = event.time
         self.totals.accepted += 1
         if self.watching is not None:
             self.watching(states, resolved, self._inferring)
-        found += self._lifecycle_log.go_on(name, case, outcome, resolved.message, event.place, time)
-        return [*found, *self._closed_if_over(name, case)]
+        findings += self._lifecycle_log.go_on(name, case, outcome, resolved.message, event.place, time)
+        return [*findings, *self._closed_if_over(name, case)]
 
     def _has_arrived(self, resolved: ResolvedEvent, states: States) -> bool:
         """Whether a message is there already, so that to be told of its receipt is no news."""
@@ -349,15 +349,15 @@ class Monitor:
 
     def _expire_deadlines(self, name: str, case: Case, time: int | None, log: LifecycleLog) -> list[Finding]:
         """Let the deadlines of a case run out that do so before that time."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         while (following := self._clock.next(case, time)) is not None:
             due, position = following
             status = case.statuses[position]
             outcome = self._tracker.expire_deadline(case.states, position, status.state, self._inferring)
-            found += log.go_on(name, case, outcome, None, case.place, due)
+            findings += log.go_on(name, case, outcome, None, case.place, due)
             if case.statuses.get(position) == status:
                 case.statuses[position] = status._replace(is_over=True)
-        return found
+        return findings
 
     def _until(self, name: str, time: int) -> list[Finding]:
         """Let a case be that late."""
@@ -365,10 +365,10 @@ class Monitor:
         if case.states == _LOST or self._clock.next(case, time) is None:
             return []
         try:
-            found = self._expire_deadlines(name, case, time, self._lifecycle_log)
+            findings = self._expire_deadlines(name, case, time, self._lifecycle_log)
         except ResourceExhausted:
             return [self._lose(name, case, "tick", case.place, time)]
-        return [*found, *self._closed_if_over(name, case)]
+        return [*findings, *self._closed_if_over(name, case)]
 
     # --- the end of a case
 
@@ -433,10 +433,10 @@ class Monitor:
         """Go on where the snapshot was taken; raise `Unrestorable` if it is of another protocol, or damaged."""
         check(snapshot, self._identity)
         try:
-            found = restored(snapshot, self._tracker)
+            state = restored(snapshot, self._tracker)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise Unrestorable(f"it is damaged: {str(problem)[:200]}") from None
-        self._cases, self._ended, self._waiting, totals, self._inferring, self._newest = found
+        self._cases, self._ended, self._waiting, totals, self._inferring, self._newest = state
         self._lifecycle_log.totals = totals
 
     @property

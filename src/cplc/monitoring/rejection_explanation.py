@@ -49,14 +49,14 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
 
 def expected(tracker: StateTracker, states: States, inferring: bool, roles: frozenset[str]) -> tuple[str, ...]:
     """Return what these roles may send now or, if that is nothing, who may send what."""
-    found: dict[str, dict[str, None]] = {}
+    messages_by_role: dict[str, dict[str, None]] = {}
     for step in tracker.visible_steps:
         taken = tracker.system.steps[step]
-        if taken.event not in found.get(taken.actor, ()) and tracker.is_possible(states, step, inferring):
-            found.setdefault(taken.actor, {})[taken.event] = None
-    own = [message for role in found if role in roles for message in found[role]]
-    told = own or [f"{message} by {role}" for role, messages in found.items() for message in messages]
-    return (*told[:_MOST], *([f"{len(told) - _MOST} more"] if len(told) > _MOST else []))
+        if taken.event not in messages_by_role.get(taken.actor, ()) and tracker.is_possible(states, step, inferring):
+            messages_by_role.setdefault(taken.actor, {})[taken.event] = None
+    own = [message for role in messages_by_role if role in roles for message in messages_by_role[role]]
+    listed = own or [f"{message} by {role}" for role, messages in messages_by_role.items() for message in messages]
+    return (*listed[:_MOST], *([f"{len(listed) - _MOST} more"] if len(listed) > _MOST else []))
 
 
 def _failing(tracker: StateTracker, step: int, state: int) -> list[Expr]:
@@ -109,8 +109,8 @@ def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
             variable = system.variable[name]
             if variable.kind in ("view", "commitment", "claim", "standing"):
                 now = tracker.packing.value(name, state)
-                wanted = "" if isinstance(condition, e.Not) else f", not {value}"
-                return f"`{variable.about}` is {now}{wanted}"
+                required = "" if isinstance(condition, e.Not) else f", not {value}"
+                return f"`{variable.about}` is {now}{required}"
         case e.Or(operands) if operands and all(_is_short(one) for one in operands):
             return " and ".join(dict.fromkeys(_words(tracker, one, state) for one in operands))
         case _:

@@ -154,8 +154,8 @@ def _restored_totals(data: Any, tracker: StateTracker) -> MonitorTotals:
     counts = [_number(data[key]) for key in ("cases", "over", "events", "accepted")]
     if counts[3] > counts[2]:
         raise ValueError("more events were accepted than there were")
-    found = Counter({_text(kind): _number(count) for kind, count in data["found"].items()})
-    return MonitorTotals(counts[0], counts[1], counts[2], counts[3], found, endings, violations)
+    findings = Counter({_text(kind): _number(count) for kind, count in data["found"].items()})
+    return MonitorTotals(counts[0], counts[1], counts[2], counts[3], findings, endings, violations)
 
 
 def _event(data: Any) -> Event:
@@ -212,7 +212,7 @@ def _number_or_none(value: Any) -> int | None:
     return None if value is None else _whole(value)
 
 
-def _one_of(value: Any, known: Container[Any]) -> Any:
-    if value not in known:
+def _one_of(value: Any, allowed: Container[Any]) -> Any:
+    if value not in allowed:
         raise ValueError("something has a value that does not exist")
     return value

@@ -118,13 +118,13 @@ class StateTracker:
 
     def _interfering_unseen(self, way: StepSequence, inferring: bool) -> tuple[int, ...]:
         """Return the unseen steps that may make a difference to these."""
-        found = self._relevant.get((way, inferring))
-        if found is None:
+        steps = self._relevant.get((way, inferring))
+        if steps is None:
             touches = writes = 0
             for step in way:
                 touches, writes = touches | self._footprints[step], writes | self._writes[step]
-            found = self._relevant[way, inferring] = self._interfering(touches, writes, inferring)
-        return found
+            steps = self._relevant[way, inferring] = self._interfering(touches, writes, inferring)
+        return steps
 
     def _interfering(self, touches: int, writes: int, inferring: bool) -> tuple[int, ...]:
         """Return the unseen steps that may make a difference where these bits are read or written.
@@ -155,29 +155,29 @@ class StateTracker:
 
     def _closure(self, state: int, steps: Sequence[int]) -> dict[int, tuple[Effect, ...]]:
         """Return the states that these steps lead to, the state itself first, each with what happens on the way."""
-        found: dict[int, tuple[Effect, ...]] = {state: ()}
+        reached: dict[int, tuple[Effect, ...]] = {state: ()}
         if steps:
             waiting = [state]
             while waiting:
                 before = waiting.pop()
                 for step in steps:
                     for target in self.stepper.taken(before, step):
-                        if target not in found:
-                            found[target] = found[before] + self._effects_of_step(before, step)
+                        if target not in reached:
+                            reached[target] = reached[before] + self._effects_of_step(before, step)
                             waiting.append(target)
-                            self._check_count(found)
-        return found
+                            self._check_count(reached)
+        return reached
 
     def reached(self, states: Iterable[int], inferring: bool) -> tuple[int, ...]:
         """Return every state that the case may be in by now."""
-        found: dict[int, None] = {}
+        reached: dict[int, None] = {}
         for state in states:
-            found.update(dict.fromkeys(self._closure(state, self.unseen(inferring))))
-            self._check_count(found)
-        return tuple(found)
+            reached.update(dict.fromkeys(self._closure(state, self.unseen(inferring))))
+            self._check_count(reached)
+        return tuple(reached)
 
-    def _check_count(self, found: dict[int, tuple[Effect, ...]] | dict[int, None]) -> None:
-        if len(found) > self.most:
+    def _check_count(self, states: dict[int, tuple[Effect, ...]] | dict[int, None]) -> None:
+        if len(states) > self.most:
             raise ResourceExhausted(f"more than {self.most:,} states are possible")
 
     def _effects_of_step(self, before: int, step: int) -> tuple[Effect, ...]:
@@ -191,16 +191,16 @@ class StateTracker:
 
         Raise `ResourceExhausted` where too many states are possible then.
         """
-        asked = states, ways, inferring
-        if asked in self._known:
-            return self._known[asked]
-        return self._remember(asked, self._after(states, ways, inferring))
+        key = states, ways, inferring
+        if key in self._known:
+            return self._known[key]
+        return self._remember(key, self._after(states, ways, inferring))
 
-    def _remember(self, asked: tuple[States, object, bool], found: MaybeOutcome) -> MaybeOutcome:
+    def _remember(self, key: tuple[States, object, bool], outcome: MaybeOutcome) -> MaybeOutcome:
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
-        self._known[asked] = found
-        return found
+        self._known[key] = outcome
+        return outcome
 
     def _after(self, states: States, ways: tuple[StepSequence, ...], inferring: bool) -> Outcome | None:
         paths: dict[int, tuple[Effect, ...]] = {}
@@ -210,23 +210,23 @@ class StateTracker:
             for state in states:
                 for before, unseen in self._closure(state, steps).items():
                     for target, effects in self._targets_of(before, way):
-                        told = unseen + effects
-                        different |= paths.setdefault(target, told) != told
+                        path_effects = unseen + effects
+                        different |= paths.setdefault(target, path_effects) != path_effects
                         self._check_count(paths)
         if not paths:
             return None
         targets = self._without_unseen_successors(tuple(sorted(paths)), inferring)
         histories = list(paths.values())
         is_one = not different and all(history == histories[0] for history in histories)
-        known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
-        return Outcome(targets, histories[0] if is_one else (), known, self._fulfilled_late(states, targets))
+        agreed = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
+        return Outcome(targets, histories[0] if is_one else (), agreed, self._fulfilled_late(states, targets))
 
     def expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         """Return what becomes of a case when the deadline of a commitment runs out, where it is in that state."""
         assert self.tick is not None, "there are deadlines"
-        asked = states, ((-1 - position,), state), inferring
-        found = self._known.get(asked)
-        return found or self._remember(asked, self._expire_deadline(states, position, state, inferring))
+        key = states, ((-1 - position,), state), inferring
+        outcome = self._known.get(key)
+        return outcome or self._remember(key, self._expire_deadline(states, position, state, inferring))
 
     def _expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         tick = (self.tick or 0,)
@@ -246,15 +246,15 @@ class StateTracker:
                     self._check_count(paths)
         targets = self._without_unseen_successors(tuple(sorted(paths)), inferring)
         is_one = len(histories) == 1
-        known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
-        return Outcome(targets, next(iter(histories)) if is_one else (), known)
+        agreed = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
+        return Outcome(targets, next(iter(histories)) if is_one else (), agreed)
 
     def _targets_of(self, before: int, way: StepSequence) -> list[tuple[int, tuple[Effect, ...]]]:
         ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
         for step in way:
             ends = [
-                (target, told + self._effects_of_step(state, step))
-                for state, told in ends
+                (target, effects + self._effects_of_step(state, step))
+                for state, effects in ends
                 for target in self.stepper.taken(state, step)
             ]
         return ends
@@ -263,23 +263,23 @@ class StateTracker:
         """Leave out states that others lead to unseen: they are possible anyway."""
         if len(states) == 1:
             return states
-        kept = dict.fromkeys(states)
+        minimal = dict.fromkeys(states)
         with suppress(ResourceExhausted):
             for state in states:
-                if state in kept:
+                if state in minimal:
                     for target in self._closure(state, self.unseen(inferring)):
                         if target != state:
-                            kept.pop(target, None)
-        return tuple(kept)
+                            minimal.pop(target, None)
+        return tuple(minimal)
 
     def agreed(self, states: States) -> tuple[tuple[int, str], ...]:
         """Return the commitments and claims that are the same in all of these states, with what they are."""
-        found = []
+        agreed = []
         for position, one in enumerate(self.tracked):
             values = {self.packing.value(one.variable, state) for state in states}
             if len(values) == 1:
-                found.append((position, str(values.pop())))
-        return tuple(found)
+                agreed.append((position, str(values.pop())))
+        return tuple(agreed)
 
     def is_on_course(self, position: int, states: States) -> bool:
         """Whether a commitment is kept if nothing more happens, in every one of these states."""
@@ -295,19 +295,19 @@ class StateTracker:
         if not names or not states:
             return "" if states else None
         looks = ({one: self.packing.value(one, state) for one in names} for state in states)
-        found = {standing_text(self.system, name, look) for look in looks}
-        return found.pop() if len(found) == 1 else None
+        texts = {standing_text(self.system, name, look) for look in looks}
+        return texts.pop() if len(texts) == 1 else None
 
     def _fulfilled_late(self, before: States, after: States) -> tuple[int, ...]:
         """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""
-        found = []
+        fulfilled = []
         for position, (mask, condition) in self._late:
             one = self.tracked[position]
             if all(self.packing.value(one.variable, state) in _RUN_OUT for state in (*before, *after)):
                 holds = self.packing.condition(condition)
                 if all(holds(state & mask) for state in after) and not any(holds(state & mask) for state in before):
-                    found.append(position)
-        return tuple(found)
+                    fulfilled.append(position)
+        return tuple(fulfilled)
 
     def states_before(self, states: States, way: StepSequence, inferring: bool) -> list[int]:
         """Return the states in which a case may have been when this way was gone: `cplc.mining` asks what else could.
@@ -321,7 +321,7 @@ class StateTracker:
         variable = self.tracked[position].variable
         steps = self._interfering(self.packing.mask([variable]), 0, inferring)
         try:
-            reached = [found for state in states for found in self._closure(state, steps)]
+            reached = [successor for state in states for successor in self._closure(state, steps)]
         except ResourceExhausted:
             return tuple(map(str, self.system.variable[variable].domain))
         return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in reached))
@@ -342,12 +342,12 @@ class StateTracker:
 
         Neither can be told from what the case was: so that much is enough to remember of it.
         """
-        asked = states, inferring
-        if asked not in self._over:
+        key = states, inferring
+        if key not in self._over:
             if len(self._over) >= _REMEMBERED:
                 self._over.clear()
-            self._over[asked] = self._ending(states, inferring)
-        return self._over[asked]
+            self._over[key] = self._ending(states, inferring)
+        return self._over[key]
 
     def _ending(self, states: States, inferring: bool) -> Ending | None:
         watched = self.visible_steps if inferring else (*self.visible_steps, *self._receipts)

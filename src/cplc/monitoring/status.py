@@ -67,11 +67,11 @@ def commitment_reports(
     tracker: StateTracker, case: Case, inferring: bool, clock: Clock, asks: Mapping[str, str]
 ) -> tuple[CommitmentReport, ...]:
     """Return how every commitment and claim of a case stands; what each asks for is given."""
-    found = []
+    reports = []
     for position, one in enumerate(tracker.reported):
         status = case.statuses.get(position)
         sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-        found.append(
+        reports.append(
             CommitmentReport(
                 one.name,
                 *sides,
@@ -86,7 +86,7 @@ def commitment_reports(
                 tracker.standing(one.variable, case.states) or "",
             )
         )
-    return tuple(found)
+    return tuple(reports)
 
 
 def allowed(
@@ -95,20 +95,20 @@ def allowed(
     roles: frozenset[str],
     states: States,
     inferring: bool,
-    known: Sequence[CommitmentReport],
+    reports: Sequence[CommitmentReport],
 ) -> Allowed:
     """Return what these roles may send in one of these states, and what they owe."""
-    found: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
+    payloads_by_message: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
     for step in tracker.visible_steps:
         taken = tracker.system.steps[step]
         if taken.actor in roles and tracker.is_possible(states, step, inferring):
-            found.setdefault(taken.event, {})[taken.payload] = None
+            payloads_by_message.setdefault(taken.event, {})[taken.payload] = None
     messages = tracker.system.message
     sendings = (
         Sending(name, messages[name].sender, messages[name].receiver, tuple(payloads))
-        for name, payloads in found.items()
+        for name, payloads in payloads_by_message.items()
     )
-    active = [one for one in known if not one.is_claim and "active" in (one.state, *one.possible)]
+    active = [one for one in reports if not one.is_claim and "active" in (one.state, *one.possible)]
     return Allowed(
         agent,
         tuple(sendings),

@@ -73,33 +73,33 @@ def summary(monitor: Monitor) -> Summary:
         totals.found["unreadable"],
         {kind: totals.found[kind] for kind in kinds if totals.found[kind]},
         {kind: count for kind, count in sorted(totals.found.items()) if count},
-        {name: {state: found[state] for state in _ORDER if found[state]} for name, found in endings.items()},
-        {debtor: dict(sorted(found.items())) for debtor, found in sorted(violations.items())},
+        {name: {state: counts[state] for state in _ORDER if counts[state]} for name, counts in endings.items()},
+        {debtor: dict(sorted(counts.items())) for debtor, counts in sorted(violations.items())},
     )
 
 
-def summary_text(found: Summary) -> Iterator[str]:
+def summary_text(totals: Summary) -> Iterator[str]:
     """Yield the lines of a table."""
     yield (
-        f"{_count(found.events, 'event')} of {_count(found.cases, 'case')} ({found.open:,} open), "
-        f"{found.accepted:,} as the protocol allows"
+        f"{_count(totals.events, 'event')} of {_count(totals.cases, 'case')} ({totals.open:,} open), "
+        f"{totals.accepted:,} as the protocol allows"
     )
-    told = [f"{count:,} {kind}" for kind, count in found.rejected.items()]
-    told += [f"{found.unreadable:,} unreadable"] if found.unreadable else []
-    told += [f"{count:,} {kind}" for kind in ("back-in-time", "lost-track") if (count := found.found.get(kind))]
-    if told:
-        yield f"  {', '.join(told)}"
-    states = [state for state in _ORDER if any(state in row for row in found.commitments.values())]
+    problems = [f"{count:,} {kind}" for kind, count in totals.rejected.items()]
+    problems += [f"{totals.unreadable:,} unreadable"] if totals.unreadable else []
+    problems += [f"{count:,} {kind}" for kind in ("back-in-time", "lost-track") if (count := totals.found.get(kind))]
+    if problems:
+        yield f"  {', '.join(problems)}"
+    states = [state for state in _ORDER if any(state in row for row in totals.commitments.values())]
     if states:
-        width = max(map(len, found.commitments))
+        width = max(map(len, totals.commitments))
         yield ""
         yield f"  {'':{width}}  {'  '.join(states)}"
-        for name, row in found.commitments.items():
+        for name, row in totals.commitments.items():
             cells = (
                 f"{row.get(state, 0):>{len(state)},}" if state in row else f"{'.':>{len(state)}}" for state in states
             )
             yield f"  {name:{width}}  {'  '.join(cells)}"
-    for debtor, row in found.violations.items():
+    for debtor, row in totals.violations.items():
         yield f"  {debtor} violated {', '.join(f'{name} {_times(count)}' for name, count in row.items())}"
 
 

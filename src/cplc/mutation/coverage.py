@@ -39,23 +39,23 @@ def coverage(
     model: CheckedModel, asking: Asking, engine: EngineName = "auto", among: range | None = None
 ) -> Iterator[Outcome]:
     """Yield what becomes of each mutant, or of those at these positions, in the order of the text."""
-    original, asked = asking(model)
+    original, questions = asking(model)
     explored = Verifier(replace(original, fairness=()), engine)  # what is reachable at all, fair or not
-    expected = _Answers(asked, engine)
+    expected = _Answers(questions, engine)
     order = list(range(len(expected.asked)))
     for mutant in mutants(model) if among is None else islice(mutants(model), among.start, among.stop):
-        changed, asked = asking(mutant.model)
+        changed, questions = asking(mutant.model)
         different = difference(original, changed)
         if different is not None and not _happens(explored, different):
             yield Outcome(mutant, "no effect")
             continue
-        found = _Answers(asked, engine)
-        noticing = next((number for number in order if _differ(expected[number], found[number])), None)
+        answers = _Answers(questions, engine)
+        noticing = next((number for number in order if _differ(expected[number], answers[number])), None)
         if noticing is not None:
             order.remove(noticing)
             order.insert(0, noticing)  # what notices one change often notices the next
-            yield Outcome(mutant, "noticed", found.asked[noticing][0].name)
-        elif any("unknown" in (expected[number], found[number]) for number in order):
+            yield Outcome(mutant, "noticed", answers.asked[noticing][0].name)
+        elif any("unknown" in (expected[number], answers[number]) for number in order):
             yield Outcome(mutant, "unknown")
         else:
             yield Outcome(mutant, "unnoticed")
@@ -64,8 +64,8 @@ def coverage(
 class _Answers:
     """The answers to what is asked of one protocol, each found when it is needed."""
 
-    def __init__(self, asked: Sequence[tuple[Question, System]], engine: EngineName) -> None:
-        self.asked = asked
+    def __init__(self, questions: Sequence[tuple[Question, System]], engine: EngineName) -> None:
+        self.asked = questions
         self._engine = engine
         self._verifiers: dict[int, Verifier] = {}
         self._known: dict[int, Answer] = {}

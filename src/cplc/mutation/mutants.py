@@ -38,8 +38,8 @@ class Mutant:
 
 def mutants(model: CheckedModel) -> Iterator[Mutant]:
     """Yield every mutant, in the order of the text."""
-    found = [*_of_messages(model), *_of_commitments(model), *_of_claims(model)]
-    return iter(sorted(found, key=lambda mutant: (mutant.span.source.name, mutant.span.start)))
+    all_mutants = [*_of_messages(model), *_of_commitments(model), *_of_claims(model)]
+    return iter(sorted(all_mutants, key=lambda mutant: (mutant.span.source.name, mutant.span.start)))
 
 
 # --- messages

@@ -39,25 +39,25 @@ def cutoff(sizes: Sizes, question: Question) -> Proof | NotUniform:
     size = max(2, least, members)
     if size + 1 > greatest:
         return NotUniform(f"`{sizes.parameter}` ends at {greatest}", sizes.place)
-    asked, more = sizes.asked(question, size), sizes.asked(question, size + 1)
-    if isinstance(asked, NotUniform):
-        return asked
+    smaller, more = sizes.asked(question, size), sizes.asked(question, size + 1)
+    if isinstance(smaller, NotUniform):
+        return smaller
     if isinstance(more, NotUniform):
         return more
     later = _parts(more)
-    if all(part in later for part in _parts(asked)):
+    if all(part in later for part in _parts(smaller)):
         return Proof(size, "a cutoff: further members change nothing that it depends on")
     return NotUniform("what it depends on grows with every member", question.span or sizes.place)
 
 
-def _parts(asked: BoundQuestion) -> list[_Part]:
+def _parts(question: BoundQuestion) -> list[_Part]:
     """Return what the question comes down to."""
-    slices = IndependentComponents(asked.question.system or asked.system)
+    slices = IndependentComponents(question.question.system or question.system)
 
     def part(formula: Formula) -> _Part:
         system = slices.slice(slices.components_of(formula))
         acting = {justice.role for justice in system.justice}
         agents = tuple(agent for agent in system.agents if agent.local)
-        return formula, replace(system, header=(), agents=agents), asked.question.assuming & acting
+        return formula, replace(system, header=(), agents=agents), question.question.assuming & acting
 
-    return [part(formula) for formula in conjuncts_of(asked.question.formula)]
+    return [part(formula) for formula in conjuncts_of(question.question.formula)]

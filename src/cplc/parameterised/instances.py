@@ -20,9 +20,9 @@ from cplc.source import Span
 class NotCounting(LookupError):
     """The parameter counts nobody, or none was named and there is not just one; ``known`` are those that do."""
 
-    def __init__(self, known: Sequence[str]) -> None:
+    def __init__(self, counting: Sequence[str]) -> None:
         super().__init__()
-        self.known = tuple(known)
+        self.known = tuple(counting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Sizes:
     @cached_property
     def parameter(self) -> str:
         names = [name for name, _ in self.compilation.model.parameters]
-        known = [name for name in names if self._of(name).families and self._bounds_of(name)]
-        if self.given not in known and (self.given or len(known) != 1):
-            raise NotCounting(known)
-        return self.given or known[0]
+        counting = [name for name in names if self._of(name).families and self._bounds_of(name)]
+        if self.given not in counting and (self.given or len(counting) != 1):
+            raise NotCounting(counting)
+        return self.given or counting[0]
 
     def _of(self, name: str) -> UniformityCheck:
         return self.compilation.uniformity(name)
@@ -111,9 +111,9 @@ class Sizes:
         compilation = self._charged(size)
         if compilation.ok:
             with suppress(UnknownQuestion):
-                (asked,) = compilation.questions((question.name,))
-                same = replace(asked.question, advisory=question.advisory, is_usual=question.is_usual)
-                return replace(asked, question=same)
+                (bound,) = compilation.questions((question.name,))
+                same = replace(bound.question, advisory=question.advisory, is_usual=question.is_usual)
+                return replace(bound, question=same)
             return NotUniform(f"it is not asked for {self.parameter} = {size}", self.place)
         error = next(one for one in compilation.diagnostics if one.is_error)
         return NotUniform(error.message, self.place)

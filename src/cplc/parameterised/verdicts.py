@@ -83,7 +83,7 @@ class EverySize:
         """The name of the parameter. Raise `NotCounting` if there is none."""
         return self.sizes.parameter
 
-    def of_any_size(self, asked: Sequence[BoundQuestion]) -> tuple[BoundQuestion, ...]:
+    def of_any_size(self, questions_of_file: Sequence[BoundQuestion]) -> tuple[BoundQuestion, ...]:
         """Return what the file asks at some declared size, given what it asks at the size of this compilation.
 
         Where declarations are uniform, each size with more members than a declaration speaks of asks the same: if one
@@ -93,9 +93,9 @@ class EverySize:
         uniformity = replace(self.sizes.uniformity, may_quantify_over_all=True)
         if uniformity.obstacle is None:
             greatest = min(greatest, max(least, uniformity.simultaneous_members + 2))
-        questions = {one.question.name: one for one in asked}
+        questions = {one.question.name: one for one in questions_of_file}
         try:
-            with use_budget(self.allowance(len(asked) + 1)):
+            with use_budget(self.allowance(len(questions_of_file) + 1)):
                 for size in range(least, greatest + 1):
                     for one in self.sizes.questions(size):
                         if one.question.kind == "model" or not self.compilation.model.thresholds:
@@ -104,12 +104,12 @@ class EverySize:
             questions.setdefault(IN_RANGE, BoundQuestion(range_question(), self.compilation.system))
         return tuple(sorted(questions.values(), key=lambda one: one.question.kind != "model"))
 
-    def verify(self, asked: Sequence[BoundQuestion], engine: EngineName = "auto") -> Iterator[Result]:
+    def verify(self, questions: Sequence[BoundQuestion], engine: EngineName = "auto") -> Iterator[Result]:
         """Yield the verdict of each question, for every size."""
-        for position, one in enumerate(asked):
+        for position, one in enumerate(questions):
 
-            def allowance(left: int = len(asked) - position) -> Budget:
-                return self.allowance(left)
+            def allowance(remaining: int = len(questions) - position) -> Budget:
+                return self.allowance(remaining)
 
             began = time.perf_counter()
             result = _Verification(self, self._induction, one, engine, allowance).result()
@@ -123,15 +123,15 @@ class _Verification:
         self,
         every: EverySize,
         induction: Induction,
-        asked: BoundQuestion,
+        bound: BoundQuestion,
         engine: EngineName,
         allowance: Callable[[], Budget],
     ) -> None:
         self._every = every
         self._sizes = every.sizes
         self._induction = induction
-        self._asked = asked
-        self._question = asked.question
+        self._asked = bound
+        self._question = bound.question
         self._engine: EngineName = engine
         self._allowance = allowance
         self._budget = allowance()
@@ -179,28 +179,28 @@ class _Verification:
         coverage = self._coverage
         try:
             with use_budget(self._budget):
-                asked = self._sizes.asked(self._question, size)
+                bound = self._sizes.asked(self._question, size)
         except ResourceExhausted as limit:
             return "unknown", self._limit(size, str(limit))
-        if isinstance(asked, NotUniform):
+        if isinstance(bound, NotUniform):
             if self._sizes.of_size(size).ok:
                 self._coverage = replace(coverage, not_asked=(*coverage.not_asked, size))
             else:
-                self._coverage = replace(coverage, undefined=(*coverage.undefined, (size, asked.message)))
+                self._coverage = replace(coverage, undefined=(*coverage.undefined, (size, bound.message)))
             return "holds", None
-        verifier = Verifier(asked.system, self._engine)
+        verifier = Verifier(bound.system, self._engine)
         with use_budget(self._budget):
-            answer = verifier.decide(asked.question)
+            answer = verifier.decide(bound.question)
             reason = None
             if answer == "unknown" and not self._budget.is_exhausted:
-                result = verifier.answer(asked.question)
+                result = verifier.answer(bound.question)
                 answer, reason = result.answer, result.reason
         if answer == "unknown":
             return answer, self._limit(size, reason)
-        self._last = verifier, asked.question
+        self._last = verifier, bound.question
         if not self._excluding:
             with use_budget(self._budget):
-                remarks = verifier.excluding(asked.question)
+                remarks = verifier.excluding(bound.question)
             where = f"for {self._sizes.parameter} = {size}, "
             self._excluding = tuple(replace(one, message=where + one.message) for one in remarks)
         if answer != "fails":
@@ -220,8 +220,8 @@ class _Verification:
     @property
     def _may_be_proved(self) -> bool:
         """Whether all sizes so far were verified, but for the first ones if they do not have the question."""
-        verified, others = self._coverage.verified, [size for size, _ in self._coverage.undefined]
-        return bool(verified) and all(size < verified[0] for size in (*others, *self._coverage.not_asked))
+        verified, undefined = self._coverage.verified, [size for size, _ in self._coverage.undefined]
+        return bool(verified) and all(size < verified[0] for size in (*undefined, *self._coverage.not_asked))
 
     def _cutoff(self) -> Proof | NotUniform:
         try:
@@ -263,8 +263,8 @@ class _Verification:
             result = verifier.answer(question, vacuity=self._every.vacuity)
         if result.answer == "unknown":
             return self._unknown(result.reason)
-        others = (remark for remark in result.remarks if remark.excluded is None)
-        return replace(result, sizes=self._coverage, remarks=(*others, *self._excluding))
+        other_remarks = (remark for remark in result.remarks if remark.excluded is None)
+        return replace(result, sizes=self._coverage, remarks=(*other_remarks, *self._excluding))
 
     def _unknown(self, reason: str | None) -> Result:
         return Result(self._question, "unknown", "", 0.0, self._asked.system, reason=reason, sizes=self._coverage)

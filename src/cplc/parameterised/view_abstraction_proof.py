@@ -76,8 +76,8 @@ class _Asked:
     def without(self, formula: Formula, count: int) -> Iterator[Formula]:
         """Yield the formula in all ways in which so many members can be the last ones."""
         for chosen in combinations(self.kin.indices, count):
-            kept = (member for member in self.kin.indices if member not in chosen)
-            order = dict(zip((*kept, *chosen), self.kin.indices, strict=True))
+            remaining = (member for member in self.kin.indices if member not in chosen)
+            order = dict(zip((*remaining, *chosen), self.kin.indices, strict=True))
             yield renamed_formula(formula, self.kin.renaming(order))
 
     def key(self, formula: Formula, left_out: int = 0) -> Hashable:
@@ -113,19 +113,19 @@ class Induction:
 
     def _why(self, question: Question, looked_at: int) -> str | None:
         """Return why the size does not matter, if looking at so many members shows it."""
-        found = [self._asked(question, size) for size in range(looked_at, looked_at + 3)]
-        asked = [one for one in found if one is not None]
-        if len(asked) < len(found):
+        candidates = [self._asked(question, size) for size in range(looked_at, looked_at + 3)]
+        instances = [one for one in candidates if one is not None]
+        if len(instances) < len(candidates):
             return None
-        least, one, two = asked
+        least, one, two = instances
         reasons = []
         if any(map(is_possibility, least.formulas)):
             if not (_can_be_idle(least, one) and _can_be_idle(one, two)):
                 return None
             reasons.append("monotonicity: further members can stay idle")
         if not all(map(is_possibility, least.formulas)):
-            few = self._few(one, two, looked_at)
-            if few is None or not few.show(one, two):
+            invariant = self._few(one, two, looked_at)
+            if invariant is None or not invariant.show(one, two):
                 return None
             views = f"any {looked_at - 1} members" if looked_at > _FEWEST else "each member"
             reasons.append(f"view abstraction: an invariant of {views} implies it")
@@ -133,18 +133,18 @@ class Induction:
 
     def _asked(self, question: Question, size: int) -> _Asked | None:
         """Return what is asked at one size, if nothing tells members apart there."""
-        asked = self._sizes.asked(question, size)
-        if isinstance(asked, NotUniform):
+        bound = self._sizes.asked(question, size)
+        if isinstance(bound, NotUniform):
             return None
-        system = asked.question.system or asked.system
+        system = bound.question.system or bound.system
         families = {role.name for role in self._sizes.uniformity.families}
         kin = next((kin for kin in Symmetry(system).kin if kin.families == families), None)
         if kin is None or system.conditions:
             return None
-        assuming = asked.question.assuming
+        assuming = bound.question.assuming
         if any({f"{family}[{member}]" in assuming for member in kin.indices} == {True, False} for family in families):
             return None
-        formulas = (part for formula in conjuncts_of(asked.question.formula) for part in _apart(formula))
+        formulas = (part for formula in conjuncts_of(bound.question.formula) for part in _apart(formula))
         return _Asked(system, kin, tuple(formulas), assuming)
 
     def _few(self, one: _Asked, two: _Asked, looked_at: int) -> _Few | None:
@@ -167,8 +167,8 @@ def _apart(formula: Formula) -> tuple[Formula, ...]:
             return (formula,)
 
 
-def _others(asked: _Asked) -> Iterator[Formula]:
-    return (formula for formula in asked.formulas if not is_possibility(formula))
+def _others(instance: _Asked) -> Iterator[Formula]:
+    return (formula for formula in instance.formulas if not is_possibility(formula))
 
 
 def _operand(formula: Formula) -> Formula | None:
@@ -195,9 +195,12 @@ class _Few:
         shown: set[_Key] = set()
         try:
             for formula in _others(one):
-                seen = dict(self._seen(one, formula, 1))
-                if shown.isdisjoint(seen):
-                    key = next((key for key, said in seen.items() if self._is_so(key, said, one.assuming)), None)
+                implied_by = dict(self._seen(one, formula, 1))
+                if shown.isdisjoint(implied_by):
+                    key = next(
+                        (key for key, condition in implied_by.items() if self._is_so(key, condition, one.assuming)),
+                        None,
+                    )
                     if key is None:
                         return False
                     shown.add(key)
@@ -205,18 +208,18 @@ class _Few:
             return False
         return all(any(key in shown for key, _ in self._seen(two, formula, 2)) for formula in _others(two))
 
-    def _is_so(self, key: _Key, said: Formula, assuming: frozenset[str]) -> bool:
+    def _is_so(self, key: _Key, condition: Formula, assuming: frozenset[str]) -> bool:
         is_always, _ = key
-        return (self.companions.always if is_always else self.companions.initially)(said, assuming)
+        return (self.companions.always if is_always else self.companions.initially)(condition, assuming)
 
-    def _seen(self, asked: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
+    def _seen(self, instance: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
         """Yield what is known to imply the formula, or its operand, once members are left out, whichever these are."""
-        hidden = variables_of(asked.system, asked.kin, asked.last(left_out))
-        for renamed in asked.without(formula, left_out):
+        hidden = variables_of(instance.system, instance.kin, instance.last(left_out))
+        for renamed in instance.without(formula, left_out):
             always = _operand(renamed)
-            said = under_approximate(renamed if always is None else always, self.projection.system, hidden)
-            if said is not None:
-                yield (always is not None, asked.key(said, left_out)), said
+            condition = under_approximate(renamed if always is None else always, self.projection.system, hidden)
+            if condition is not None:
+                yield (always is not None, instance.key(condition, left_out)), condition
 
 
 def _few(one: _Asked, two: _Asked) -> _Few | None:
@@ -224,18 +227,18 @@ def _few(one: _Asked, two: _Asked) -> _Few | None:
     if one.kin.places != two.kin.places:
         return None
     try:
-        found = project(one.system, one.kin, one.last(1))
-        if _told(found) != _told(project(two.system, two.kin, two.last(2))):
+        projected = project(one.system, one.kin, one.last(1))
+        if _told(projected) != _told(project(two.system, two.kin, two.last(2))):
             return None
     except NotSeparable:
         return None
-    members = [variables_of(found.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
-    return _Few(found, ViewAbstraction(found, members))
+    members = [variables_of(projected.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
+    return _Few(projected, ViewAbstraction(projected, members))
 
 
-def _told(found: Projection) -> Hashable:
-    steps = zip(found.system.steps, found.certain, strict=True)
-    return canonical_description(found.system), frozenset((step.name, expr_key(certain)) for step, certain in steps)
+def _told(projected: Projection) -> Hashable:
+    steps = zip(projected.system.steps, projected.certain, strict=True)
+    return canonical_description(projected.system), frozenset((step.name, expr_key(certain)) for step, certain in steps)
 
 
 # --- what can come about
@@ -249,10 +252,12 @@ def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
         replace(fewer.system, justice=())
     ):
         return False
-    known = set(map(fewer.key, fewer.formulas))
+    keys = set(map(fewer.key, fewer.formulas))
 
     def is_known(formula: Formula) -> bool:
-        said = (formula_specialised_to_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1))
-        return any(more.key(one, 1) in known for one in said)
+        idle_formulas = (
+            formula_specialised_to_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1)
+        )
+        return any(more.key(one, 1) in keys for one in idle_formulas)
 
     return all(map(is_known, filter(is_possibility, more.formulas)))

@@ -7,7 +7,7 @@ from math import inf, isinf
 
 from cplc.checking.interpreter import holds
 from cplc.control_characters import printable
-from cplc.decision.results import Advice, Analysis, Bounds, Figure, Gain, Remark, Verdict
+from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, Verdict
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
@@ -94,7 +94,7 @@ def _expectation(verdict: Verdict, expected: bool) -> str:
     return " (as expected)" if verdict == "fails" else " (expected to fail)"
 
 
-def _gain_lines(gain: Gain) -> Iterator[str]:
+def _gain_lines(gain: TotalReward) -> Iterator[str]:
     least, most = gain.guaranteed, gain.best
     if least.low == -inf and least.high == inf:
         yield f"expected value is not known: {gain.unknown}"
@@ -107,9 +107,11 @@ def _gain_lines(gain: Gain) -> Iterator[str]:
         yield "  (runs may go round as often as they like in a circle that adds to the sum each time)"
     level = number_text(LEVEL * 100)
     if gain.distribution is not None:
-        risk, mean = gain.distribution.at_risk(LEVEL), gain.distribution.shortfall(LEVEL)
+        risk, mean = gain.distribution.value_at_risk(LEVEL), gain.distribution.conditional_value_at_risk(LEVEL)
         yield f"in the worst {level}% of cases {number_text(risk)} or less, {number_text(mean)} on average"
-    elif (sure := gain.assured(1 - LEVEL)) is not None and (best := gain.assured(1 - LEVEL, at_best=True)) is not None:
+    elif (sure := gain.guaranteed_quantile(1 - LEVEL)) is not None and (
+        best := gain.guaranteed_quantile(1 - LEVEL, at_best=True)
+    ) is not None:
         cases = f"in {number_text(100 - LEVEL * 100)}% of cases"
         more = "" if best == sure else f" is guaranteed, {number_text(best)} or more at best"
         yield f"{cases} {number_text(sure)} or more{more}"
@@ -184,7 +186,7 @@ def _is_set(copy: e.Expr, state: State) -> bool:
     return isinstance(copy, e.Read) and state.get(copy.variable) is True
 
 
-def _remark_text(participant: Participant, remark: Remark) -> str:
+def _remark_text(participant: Participant, remark: AnalysisRemark) -> str:
     beliefs = [participant.beliefs[index].text for index in remark.beliefs]
     unsaid = [f"`{printable(text)}`" for text in beliefs if text not in remark.text]
     return printable(remark.text) + (f" ({'; '.join(unsaid)})" if unsaid else "")
@@ -274,23 +276,23 @@ def _figure_data(figure: Figure, judged: Sequence[Judged]) -> Data:
             if threshold.aspect == figure.aspect
         ],
         "endings": [
-            {"state": ending.state, "wanted": ending.wanted, "because": ending.because or None}
+            {"state": ending.state, "wanted": ending.wanted, "because": ending.reason or None}
             for ending in figure.endings
         ],
         "advice": None if figure.advice is None else _advice_data(figure.advice),
     }
 
 
-def _advice_data(advice: Advice) -> Data:
+def _advice_data(advice: OptimalStrategy) -> Data:
     return {
-        "by_what_it_sees": advice.by_sight,
+        "by_what_it_sees": advice.is_observation_based,
         "situations": [
-            {"sees": dict(situation.sees), "steps": list(situation.steps)} for situation in advice.situations
+            {"sees": dict(situation.observation), "steps": list(situation.steps)} for situation in advice.situations
         ],
     }
 
 
-def _gain_data(gain: Gain) -> Data:
+def _gain_data(gain: TotalReward) -> Data:
     distribution = gain.distribution
     return {
         "expected": {"guaranteed": _bounds_data(gain.guaranteed), "best": _bounds_data(gain.best)},
@@ -298,8 +300,8 @@ def _gain_data(gain: Gain) -> Data:
         "distribution": None
         if distribution is None
         else [{"value": number_data(value), "probability": number_data(p)} for value, p in distribution.chances],
-        "value_at_risk": None if distribution is None else number_data(distribution.at_risk(LEVEL)),
-        "shortfall": None if distribution is None else number_data(distribution.shortfall(LEVEL)),
+        "value_at_risk": None if distribution is None else number_data(distribution.value_at_risk(LEVEL)),
+        "shortfall": None if distribution is None else number_data(distribution.conditional_value_at_risk(LEVEL)),
         "level": float(LEVEL),
         "at_least": [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from cplc.decision.results import Analysis, Distribution, Gain
+from cplc.decision.results import Analysis, Distribution, TotalReward
 from cplc.decision.statistical import Estimate
 from cplc.report.bar_charts import Bar, histogram, staircase, tornado
 from cplc.report.decision_text import Hinge, hinges
@@ -47,10 +47,10 @@ def _bars(every: Sequence[Hinge], aspect: Aspect | Literal["value"]) -> list[Bar
     ]
 
 
-def _levels(title: str, gain: Gain) -> str:
+def _levels(title: str, gain: TotalReward) -> str:
     each = [(one.value, one.guaranteed.middle, one.best.middle) for one in gain.levels]
     cases = f"in {number_text(100 - LEVEL * 100)} % of cases"
-    sure, best = gain.assured(1 - LEVEL), gain.assured(1 - LEVEL, at_best=True)
+    sure, best = gain.guaranteed_quantile(1 - LEVEL), gain.guaranteed_quantile(1 - LEVEL, at_best=True)
     marks = [] if sure is None else [(f"{cases} {number_text(sure)} or more", float(sure))]
     if best is not None and best != sure:
         marks.append((f"at best {number_text(best)} or more", float(best)))
@@ -66,7 +66,7 @@ def estimate_drawings(participant: Participant, estimate: Estimate) -> Iterator[
 
 def _values(title: str, distribution: Distribution) -> str:
     expected = float(distribution.expected())
-    worst = float(distribution.at_risk(LEVEL))
+    worst = float(distribution.value_at_risk(LEVEL))
     marks = [
         (f"expected {expected:.6g}", expected),
         (f"worst {number_text(LEVEL * 100)} %: {worst:.6g} or less", worst),

@@ -63,7 +63,7 @@ def _aspect(aspect: Aspect, best: bool) -> Callable[[Analysis], Bounds | None]:
 def _worst(analysis: Analysis) -> Bounds | None:
     if analysis.gain is None or analysis.gain.distribution is None:
         return None
-    mean = analysis.gain.distribution.shortfall(LEVEL)
+    mean = analysis.gain.distribution.conditional_value_at_risk(LEVEL)
     return Bounds(mean, mean)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from cplc.control_characters import printable
-from cplc.decision.results import Advice, Figure, Sensitivity, Situation
+from cplc.decision.results import Figure, OptimalStrategy, Sensitivity, Situation
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
 from cplc.report.number_text import MOST, number_text, wrapped
@@ -85,27 +85,27 @@ def _flips(alike: Sequence[Hinge]) -> str:
 
 def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
     """Yield what is best in which situation, once for all aspects for which the same is."""
-    same: dict[Advice, list[Aspect]] = {}
+    same: dict[OptimalStrategy, list[Aspect]] = {}
     for figure in figures:
         if figure.advice is not None:
             same.setdefault(figure.advice, []).append(figure.aspect)
     for advice, aspects in same.items():
         best = f"  best for {' and '.join(aspects)}"
         if not advice.situations:
-            told = "can" if advice.by_sight else "cannot"
+            told = "can" if advice.is_observation_based else "cannot"
             yield f"{best} is what {told} be told by what it sees; alike agents were counted, so it is not listed"
             continue
         yield f"{best}:"
         left = len(advice.situations)
         for rule in rules_of(system, advice.situations):
             left -= rule.times
-            sees = ", ".join(_seen(system, name, value) for name, value in rule.sees)
+            sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
             steps = " or ".join(f"`{step.partition(' ')[2]}`" for step in rule.steps)
             what = steps or "something, but what is best depends on what it does not see"
             yield from wrapped(f"{what} {sees}".rstrip(), "    ")
         if left:
             yield f"    and more in {left} other situations"
-        if not advice.by_sight:
+        if not advice.is_observation_based:
             yield "    what is best depends on what it does not see, so it may attain less than is guaranteed"
 
 
@@ -113,7 +113,7 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
 class Rule:
     """What is best in several situations, and what tells them from all in which something else is."""
 
-    sees: tuple[tuple[str, Value], ...]
+    observation: tuple[tuple[str, Value], ...]
     steps: tuple[str, ...]
     times: int
 
@@ -127,14 +127,14 @@ def rules_of(system: System, situations: Sequence[Situation]) -> Iterator[Rule]:
     for _ in range(MOST):
         if not left:
             return
-        first = min(left, key=lambda one: len(one.steps) or len(one.sees) + 2)
+        first = min(left, key=lambda one: len(one.steps) or len(one.observation) + 2)
         own = {step.partition(" ")[2].partition("(")[0] for step in first.steps}
-        telling = [pair for pair in first.sees if system.variable[pair[0]].about not in own]
-        others = [set(one.sees) for one in situations if not _covers(first, one)]
+        telling = [pair for pair in first.observation if system.variable[pair[0]].about not in own]
+        others = [set(one.observation) for one in situations if not _covers(first, one)]
         sees = _telling(telling, others)
         if sees is None:
-            sees = _telling(first.sees, others) or first.sees
-        covered = [one for one in left if _covers(first, one) and set(sees) <= set(one.sees)]
+            sees = _telling(first.observation, others) or first.observation
+        covered = [one for one in left if _covers(first, one) and set(sees) <= set(one.observation)]
         left = [one for one in left if one not in covered]
         yield Rule(sees, first.steps, len(covered))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cplc.decision.results import judged
-from cplc.decision.statistical import CANDIDATE_SCHEDULERS, Estimate, Estimated
+from cplc.decision.statistical import CANDIDATE_SCHEDULERS, AspectEstimate, Estimate
 from cplc.report.number_text import number_data, number_text, wrapped
 from cplc.report.text import Style, plain
 from cplc.system.participant import Participant, Threshold
@@ -28,7 +28,7 @@ def scheduler_text(estimate: Estimate) -> str:
     return f"{_SCHEDULERS[sampling.scheduler]} ({sampling.scheduler})" + (own if estimate.decides else "")
 
 
-def side(figure: Estimated, threshold: Threshold) -> str:
+def side(figure: AspectEstimate, threshold: Threshold) -> str:
     """Return on which side of the threshold the probability is, under this scheduler and with this confidence."""
     return {"holds": "above", "fails": "not above", "unknown": "too near to tell"}[judged(figure.bounds, threshold)]
 
@@ -64,7 +64,7 @@ def _lines(participant: Participant, estimate: Estimate, asked: Sequence[Asking]
         yield f"  {'  '.join((*cells, row[4]))}"
     if estimate.values is not None:
         yield f"  the runs for the benefit are worth {float(estimate.values.expected()):.6g} on average"
-    given_up = max(figure.given_up for figure in estimate.figures)
+    given_up = max(figure.unfinished for figure in estimate.figures)
     if given_up:
         yield f"  up to {given_up:,} of the runs had no end after {sampling.longest:,} steps: they count as either"
     yield style(f"  {estimate.steps:,} steps", "faint")
@@ -85,7 +85,7 @@ def estimate_concise(participant: Participant, estimate: Estimate, asked: Sequen
     return "\n".join(lines)
 
 
-def sentence(figure: Estimated, estimate: Estimate) -> str:
+def sentence(figure: AspectEstimate, estimate: Estimate) -> str:
     """Return the estimate of one figure in a sentence."""
     sampling = estimate.sampling
     between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f} ({100 * sampling.confidence:.6g} % sure)"
@@ -106,7 +106,7 @@ def estimate_data(participant: Participant, estimate: Estimate, asked: Sequence[
             {
                 "aspect": figure.aspect,
                 "wanted": figure.wanted,
-                "given_up": figure.given_up,
+                "given_up": figure.unfinished,
                 "low": figure.bounds.low,
                 "high": figure.bounds.high,
                 "asked": [

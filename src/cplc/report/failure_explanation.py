@@ -113,7 +113,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
     for role in blamed.stopped:
         owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
         debts = joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
-        stopped = f"{role} stopped: it could send {joined(able.get(role, ()), 'or')} for ever and never did"
+        stopped = f"{role} stopped: it could send {joined(able.get(role, ()), 'or')} forever and never did"
         yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
     if blamed.avoidance is not None and result.evidence is not None and with_run:
         yield from _avoidance_sentences(result, blamed.avoidance, result.evidence)
@@ -140,8 +140,8 @@ def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence)
     where = f"step {run.loop + 1}" if run.loop + 1 == len(run.moves) else f"steps {run.loop + 1}-{len(run.moves)}"
     loop = (system.steps[move.step] for move in run.moves[run.loop :] if move.step is not None)
     sends = dict.fromkeys(s.event for s in loop if s.kind in ("send", "exchange") and s.actor in avoided.acting)
-    who, go = joined(avoided.acting, "and"), "goes" if len(avoided.acting) == 1 else "go"
-    yield f"{who} {go} round, and {goal} fails: {where} repeat{'s' if '-' not in where else ''} ({', '.join(sends)})."
+    who, repeat = joined(avoided.acting, "and"), "repeats" if len(avoided.acting) == 1 else "repeat"
+    yield f"{who} {repeat} {where} ({', '.join(sends)}) forever, and {goal} fails."
     for way in avoided.ways_out[:_MAX_WAYS_OUT]:
         could = f"{way.role} could send {way.message} after step {way.after} and never does"
         yield f"{could}; after that send, {goal} would hold if all roles kept going." if way.ensures else f"{could}."

@@ -44,7 +44,7 @@ class Chart:
     agents: tuple[tuple[str, int], ...]
     strokes: tuple[Stroke, ...]
     loop: tuple[int, int] | None
-    """From where to where the part goes that repeats for ever."""
+    """From where to where the part goes that repeats forever."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def run_text(system: System, run: Run, style: Style = plain, *, length: int = 0)
         yield f"  and {length - len(run.moves):,} more steps"
     lives = lives_of(system, Story(run, (), (), None))
     if lives:
-        yield "  " + style("what becomes of commitments, with the step after which they are so:", "faint")
+        yield "  " + style("what becomes of commitments, with the step after which each state begins:", "faint")
     names = [f"{life.name} ({life.parties})" for life in lives]
     for line in life_lines(names, [[(value, at) for value, at, _ in life.spans] for life in lives]):
         yield f"  {line}"

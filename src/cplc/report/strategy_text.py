@@ -46,7 +46,7 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
     elif evidence.scope == "undecided":
         yield "whether a single strategy wins from all initial states was left open"
     if evidence.exhaustive:
-        yield "this is how it begins; that it succeeds was found by exploring everything, and not by playing it"
+        yield "this is how it begins; that it succeeds was decided by exploring all states, not by replaying it"
 
 
 def _where_from(system: System, evidence: Evidence) -> str:

@@ -130,7 +130,7 @@ def _nothing_helps(result: Result) -> Iterator[str]:
     if decided and all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
         yield f"  {', '.join(said(part, holds) for part, holds in decided)}"
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
-        yield "  everything that can happen was explored, and nothing that they can do makes sure of it"
+        yield "  everything that can happen was explored, and no strategy of the group guarantees it"
     else:
         yield "  everything that can happen was explored, and nothing makes it true"
 
@@ -225,7 +225,7 @@ def _evidence(
             for line in _evidence(system, part, style, depth + 1, named=part.formula):
                 yield f"  {line}" if line else ""
         if len(told.asides) > _MOST_ASIDES:
-            yield f"and {len(told.asides) - _MOST_ASIDES} more that the run rests on"
+            yield f"and {len(told.asides) - _MOST_ASIDES} more that the run depends on"
 
 
 def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
@@ -255,7 +255,7 @@ def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style:
             label = f"{number + 1}" if last == number else f"{number + 1}-{last + 1}"
             yield from _step(label, rows[number], widths, digits, style)
     if run.loop is not None:
-        yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
+        yield between(f"{_repeating(run.loop + 1, len(rows))} forever")
     elif idle := stopped(system, run.states[-1]):
         yield between(f"here all stop: {joined(idle, 'and')} can do nothing")
 
@@ -271,11 +271,11 @@ def _rest(system: System, run: Run) -> str | None:
     if any(state != states[0] for state in states):
         return None
     if all(move.actions for move in moves):
-        return "from here on nothing changes, for ever"
+        return "from here on nothing changes, forever"
     if all(move.step is None for move in moves):
-        return "from here on nothing happens for ever"
+        return "from here on nothing happens forever"
     if all(move.step is None or system.steps[move.step].kind == "tick" for move in moves):
-        return "from here on only time passes, for ever"
+        return "from here on only time passes, forever"
     return None
 
 
@@ -350,7 +350,7 @@ def _courses(system: System, lives: Sequence[Commitment | Claim], told: Story, s
             entered.append(life)
     if names:
         kind = "claims" if isinstance(lives[0], Claim) else "commitments"
-        yield style(f"{kind}, with the step after which they are so:", "faint")
+        yield style(f"{kind}, with the step after which each state begins:", "faint")
         yield from life_lines(names, entered)
 
 

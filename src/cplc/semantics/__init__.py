@@ -1,1 +1,1 @@
-"""What a file means: from its syntax tree to a model with every family unrolled and every name resolved."""
+"""Semantic analysis: from a syntax tree to a checked model with all families instantiated and all names resolved."""

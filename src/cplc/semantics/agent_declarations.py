@@ -1,4 +1,4 @@
-"""What participants want and believe: the names in it resolved and its types checked, once for a whole family."""
+"""Name resolution and type checking of participants (`agent`, `analyze`), once for a whole family."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AgentChecker:
         self._expression_checker = expression_checker
 
     def agent(self, symbol: resolved.AgentSymbol, scope: Scope) -> Iterator[statements.Agent]:
-        """Yield the agent, unless something is wrong with it."""
+        """Yield the agent, unless it has errors."""
         before = self._problems.errors
         role_trees = [self._expression_checker.names.roles(ref, scope) for ref in symbol.node.roles]
         roles = tuple(role for role in role_trees if role is not None)
@@ -105,7 +105,7 @@ class AgentChecker:
             self._problems.report(rules.VALUE_OUT_OF_RANGE, number.span, message)
 
     def analyze(self, node: ast.Analyze, scope: Scope) -> Iterator[statements.Analyze]:
-        """Yield what is asked of an agent, unless something is wrong with it."""
+        """Yield the analysis of an agent, unless it has errors."""
         before = self._problems.errors
         agent = self._expression_checker.names.agent(node.agent, scope)
         for threshold in node.thresholds:
@@ -121,7 +121,7 @@ class AgentChecker:
             yield statements.Analyze(node, agent)
 
     def _deciding(self, threshold: ast.Threshold, agent: resolved.Instance) -> None:
-        """Warn of a threshold that is met, or missed, whatever happens."""
+        """Warn of a threshold that is always or never met."""
         assert isinstance(agent.symbol, resolved.AgentSymbol)
         body, name = tuple(_inside(agent.symbol.node.body)), agent.symbol.name
         limit = threshold.value.value

@@ -1,4 +1,4 @@
-"""From a file to its checked model, with everything that is wrong with it and with what it imports."""
+"""Semantic analysis of a file and its imports: the checked model and the diagnostics."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ Channels = Literal["sync", "async"]
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The meaning of a file; ``model`` is None where an error makes it meaningless."""
+    """The result of the analysis; ``model`` is None if an error prevents it."""
 
     model: CheckedModel | None
     diagnostics: tuple[Diagnostic, ...]
     index: Index
-    """What the file and its imports declare, and where that is used."""
+    """The declarations of the file and its imports, and their uses."""
     _instances: _Instances | None = field(default=None, repr=False, compare=False)
 
     def resolve_formula(self, expr: ast.Expr) -> ResolvedFormula:
-        """Return what a formula says in the scope of the protocol."""
+        """Resolve a formula in the scope of the protocol."""
         if self._instances is None:
             return ResolvedFormula(None)
         return self._instances.formula(expr)
 
     def uniformity(self, parameter: str) -> UniformityCheck | None:
-        """Return how the protocol speaks of the families whose size is this parameter; None if it means nothing."""
+        """Return the uniformity check for the families whose size is this parameter; None without a model."""
         if self._instances is None:
             return None
         return UniformityCheck(self._instances.protocol_instance.template, parameter, self._instances.templates)
@@ -79,19 +79,19 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFormula:
-    """A formula that does not stand in the file; ``term`` is None if something is wrong with it."""
+    """A formula from outside the file; ``term`` is None if it has errors."""
 
     term: Term | None
     diagnostics: tuple[Diagnostic, ...] = ()
     vacuous_quantifiers: tuple[str, ...] = ()
-    """Its quantifiers that say nothing."""
+    """Its vacuous quantifiers."""
     constant_implications: tuple[str, ...] = ()
-    """What there is to say of its implications that a constant makes true."""
+    """Explanations of its implications that a constant makes true."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Instances:
-    """What is needed to understand one more formula."""
+    """The context in which further formulas are resolved."""
 
     table: InstanceTable
     protocol_instance: ProtocolInstance
@@ -179,7 +179,7 @@ def analyse(
 def _chosen(
     file: ast.File, signatures: Sequence[resolved.Signature], name: str | None, problems: DiagnosticSink
 ) -> resolved.Signature | None:
-    """Return the protocol to unroll: the last one, or the one asked for."""
+    """Return the requested protocol, or the last one."""
     if name is None:
         if not file.protocols and not file.defines:
             problems.report(rules.NO_PROTOCOL, file.span, "This file declares no protocol")
@@ -201,7 +201,7 @@ def _instantiated(
     *,
     most: int,
 ) -> tuple[CheckedModel, InstanceTable, ProtocolInstance] | None:
-    """Return the checked model of one protocol; None if it means nothing, which is reported."""
+    """Return the checked model of one protocol; None after a reported error."""
     problems = table.problems
     instantiator = Instantiator(table, templates)
     values = parameter_values(instantiator, templates[signature], given, problems)

@@ -1,4 +1,4 @@
-"""The words that the language itself gives a meaning to."""
+"""Predefined names: lifecycle states, operations, moves, checks and operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATES: Final[dict[str, frozenset[str]]] = {
     "open": OPEN_STATES,
     "closed": CLOSED_STATES,
 }
-"""What may be asked of a commitment, and the lifecycle states it stands for."""
+"""State predicates of commitments, each with its lifecycle states."""
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
@@ -24,7 +24,7 @@ CLAIM_STATES: Final[dict[str, frozenset[str]]] = {
     **{state: frozenset({state}) for state in ("null", "open", *CLAIM_CLOSED)},
     "closed": frozenset(CLAIM_CLOSED),
 }
-"""What may be asked of a claim, and the lifecycle states it stands for."""
+"""State predicates of claims, each with its lifecycle states."""
 
 CLAIM_VERBS: Final[tuple[ClaimVerb, ...]] = get_args(ClaimVerb)
 
@@ -32,27 +32,27 @@ MOVES: Final = {
     "accept": "accepted", "refuse": "refused", "challenge": "challenged",
     "justify": "justified", "defend": "defended", "attack": "attacked",
 }  # fmt: skip
-"""The moves of a dialogue on a commitment or claim, each with the standing it leads to."""
+"""Dialogue moves on a commitment or claim, each with the standing that it sets."""
 
 STANDINGS: Final[dict[str, frozenset[str]]] = {name: frozenset({name}) for name in ("unanswered", *MOVES.values())}
-"""What may be asked of the standing of an open commitment or claim."""
+"""The possible standings of an open commitment or claim."""
 
 BY_MAKER: Final = frozenset({"create", "withdraw", "justify", "defend"})
 BY_ADDRESSEE: Final = frozenset({"accept", "refuse", "challenge", "attack"})
 
 JOINED: Final = {"delegate": "to", "assign": "to", "justify": "with", "attack": "with", "defend": "with"}
-"""The operations that need a second commitment or claim, and the word before it."""
+"""Operations with a second commitment or claim, each with the preposition before it."""
 
 DONE: Final = {
     "fulfill": "fulfilled", "violate": "violated", "withdraw": "withdrawn", "release": "released", "expire": "expired",
     "delegate": "delegated", "assign": "assigned", "compensate": "compensated", "satisfy": "satisfied", **MOVES,
 }  # fmt: skip
-"""The state or standing in which a change leaves what it is made on."""
+"""Each change with the state or standing that it leads to."""
 
 CHANGES: Final[tuple[str, ...]] = VERBS
-"""What `does(...)` may ask of a commitment: some of it also comes about without a message."""
+"""Changes of a commitment for `does(...)`; some also happen without a message."""
 CLAIM_CHANGES: Final[tuple[str, ...]] = (*CLAIM_VERBS, "satisfy", "violate")
-"""The same for claims: a claim's content satisfies or violates it."""
+"""Changes of a claim for `does(...)`; its content satisfies or violates it."""
 
 BY_DEBTOR: Final = BY_MAKER | {"fulfill", "violate", "expire", "delegate", "compensate"}
 BY_CREDITOR: Final = BY_ADDRESSEE | {"release", "expire", "assign", "suspend", "reactivate"}
@@ -63,14 +63,14 @@ CHECKS: Final = (
 )  # fmt: skip
 
 USUAL_CHECKS: Final = ("live", "deadlock_free", "no_debt_forgotten", "sound")
-"""The checks that every protocol is asked, unless its file switches them off."""
+"""Checks that are on by default."""
 NO_USUAL_CHECKS: Final = "none"
-"""What stands for all of them in `check none`."""
+"""The word in `check none` that switches off all usual checks."""
 OWN_STEPS: Final = ("tick", "idle")
-"""Steps that no role takes: time passes, or nothing happens."""
+"""Steps without a role: the tick and the idle step."""
 
 AGE: Final = "age"
-"""Asks in a guard how many ticks ago a commitment or claim was created."""
+"""The function for the ticks since the creation of a commitment or claim."""
 
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 

@@ -1,4 +1,4 @@
-"""The debtor and creditor that conditional commitments are between: two roles, or those of one commitment."""
+"""The parties of conditional-commitment modalities: two roles, or those of one commitment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from cplc.semantics.instantiate_terms import Resolver
 
 MAX_LISTED_COMMITMENTS = 6
-"""How many commitments a message lists."""
+"""Commitments that a diagnostic lists."""
 MAX_OFFERS = 6
-"""Commitments of one pair of roles that may be offered at once: conditional commitments consider each set of them."""
+"""Commitments offered at once by one role to another; the semantics considers every subset."""
 
 
 class ConditionalParties:
-    """Reads the parties of a modality of conditional commitment, for one instance of a declaration."""
+    """Resolves the parties of conditional-commitment modalities in one instance of a declaration."""
 
     def __init__(self, resolver: Resolver, notes: tuple[Note, ...]) -> None:
         self._resolver = resolver
@@ -30,7 +30,7 @@ class ConditionalParties:
         self._notes = notes
 
     def conditional(self, tree: resolved.Conditional, antecedent: Term, consequent: Term) -> Term:
-        """Return the modality between instances of roles or commitments; what is wrong is reported."""
+        """Return the modality between instances of roles or commitments, and report errors."""
         between = self._between(tree.between, tree.span)
         if between is None:
             return FALSE
@@ -76,7 +76,7 @@ class ConditionalParties:
         return t.Between(debtor, creditor)
 
     def _handed_over(self, tree: resolved.Conditional, between: t.Between) -> t.Between | None:
-        """Return the channel that a delegation or assignment hands over to."""
+        """Return the channel of the successor of a delegation or assignment."""
         delegated = tree.modality == "DeS"
         remaining_party = between.creditor if delegated else between.debtor
         if isinstance(tree.other, resolved.Instance):
@@ -105,7 +105,7 @@ class ConditionalParties:
         return self._pair(*pair, tree.span)
 
     def nothing_promised(self, debtor: str, creditor: str, span: Span, *, counts_claims: bool = False) -> None:
-        """Report that no commitment is declared from the one to the other, and name those that there are."""
+        """Report that the channel has no commitments, and list the channels that do."""
         no_claim = ", and no claim between them," if counts_claims else ""
         message = f"No commitment from `{debtor}` to `{creditor}`{no_claim} is declared"
         names = [*self._table.commitments, *(self._table.claims if counts_claims else ())]

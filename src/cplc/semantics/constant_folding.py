@@ -1,4 +1,4 @@
-"""Terms put together, with what is known before the protocol runs worked out."""
+"""Constant folding: constructors of terms that evaluate constant operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def negated(term: Term) -> Term:
 
 
 def combined(op: t.Op, operands: Iterator[Term]) -> Term:
-    """Return the conjunction or disjunction; operands after one that decides it are not asked for."""
+    """Return the conjunction or disjunction; operands after a decisive one are not evaluated."""
     remaining: list[Term] = []
     for operand in operands:
         if is_constant(operand, op == "|"):

@@ -1,4 +1,4 @@
-"""Checks of contents about runs: promises that nothing decides, and promises that do not say what they seem to say."""
+"""Checks of contents about runs: monitorability and size of the monitor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cplc.source import Span
 
 
 def check_contents(table: InstanceTable, checked: model.CheckedModel) -> None:
-    """Report contents about runs that no monitor can watch."""
+    """Report contents about runs without a usable monitor."""
     for commitment in checked.commitments:
         if commitment.name in checked.about_runs:
             _monitored(table, commitment.name, commitment.consequent, commitment.span, checked)
@@ -36,7 +36,7 @@ def check_contents(table: InstanceTable, checked: model.CheckedModel) -> None:
 
 
 def _is_decided_when_made(content: Content) -> bool:
-    """Return whether the state after the step that makes the claim satisfies or violates it, whichever that is."""
+    """Return whether the state in which the claim is made always decides it."""
     monitor = content.monitor
     if monitor.decided[0] is not None:
         return True
@@ -44,7 +44,7 @@ def _is_decided_when_made(content: Content) -> bool:
 
 
 def _too_many_states(name: str, content: Term, checked: model.CheckedModel) -> tuple[str, Note]:
-    """Return what is wrong with a content whose monitor is given up, and what fits in its place."""
+    """Return the message for a content whose monitor is too large, with the largest bound that fits."""
     longest = longest_tick_bound(content)
     fitting = largest_that_fits(content, checked) if longest else None
     if fitting is None:
@@ -57,7 +57,7 @@ def _too_many_states(name: str, content: Term, checked: model.CheckedModel) -> t
 
 
 def _monitored(table: InstanceTable, name: str, term: Term, span: Span, checked: model.CheckedModel) -> Content | None:
-    """Return the content with its monitor; report one that is too large, or that nothing ever decides."""
+    """Return the content with its monitor; report a monitor that is too large or never decides."""
     try:
         content = compiled(term, checked)
     except TooManyLetters:

@@ -1,7 +1,7 @@
-"""Promises that do not say what they seem to say, as far as their text and the guards of messages show it.
+"""Lints of commitments and claims: contents that mean something else than they seem to.
 
-A warning is given once, where all instances of a declaration deserve it. Only what is surely so counts: facts are seen
-through, and what variables may decide otherwise is left alone.
+The lints use the terms and the guards of messages only, and are sound: facts are expanded, and conditions that depend
+on variables are not reported. A warning is given once, if it holds for all instances of a declaration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Finding = tuple[Rule, str, Note]
 
 
 class ContentLints:
-    """Looks at the commitments of one model, and at what its claims say of runs."""
+    """Checks the commitments of a model, and the contents about runs of its claims."""
 
     def __init__(self, checked: model.CheckedModel) -> None:
         self._model = checked
@@ -100,7 +100,7 @@ class ContentLints:
             yield rules.TRIVIAL_CONTENT, message, Note("`G p` promises that p holds forever, as in `G !leak`")
 
     def _foreign(self, commitment: model.Commitment) -> Iterator[Finding]:
-        """A consequent that some message of others has to make true, and none of the debtor."""
+        """Report a consequent that only messages of other roles can make true."""
         if commitment.name in self._handed_over or self._plain(commitment.antecedent) == self._plain(
             commitment.consequent
         ):
@@ -127,7 +127,7 @@ class ContentLints:
         )
 
     def _unseen(self, commitment: model.Commitment) -> Iterator[Finding]:
-        """An antecedent that comes true without the debtor, and of which no message ever tells it."""
+        """Report an antecedent that the debtor neither makes true nor observes."""
         if commitment.name in self._handed_over:
             return
         received = {
@@ -147,7 +147,7 @@ class ContentLints:
     # --- contents about runs
 
     def _stale(self, commitment: model.Commitment) -> Iterator[Finding]:
-        """A message that breaks it by having been received, and may have been before it is active."""
+        """Report a message that violates the content by having been received, possibly before the activation."""
         starts = set(self._activating(commitment))
         for name in self._breaking(commitment):
             if starts.isdisjoint(self._predecessors(name) - {name}):
@@ -157,7 +157,7 @@ class ContentLints:
                 return
 
     def _activating(self, commitment: model.Commitment) -> Iterator[str]:
-        """Yield the messages after each of which alone it may become active, at the earliest."""
+        """Yield the messages that alone may activate it."""
         for atom, helps in self._atoms(commitment.antecedent):
             if helps:
                 yield from _messages(atom)
@@ -165,7 +165,7 @@ class ContentLints:
             yield from self._creating.get(commitment.name, ())
 
     def _breaking(self, commitment: model.Commitment) -> Iterator[str]:
-        """Yield the messages that have been received where the state alone decides the content false."""
+        """Yield the messages whose receipt violates the content as a state condition."""
         for atom, helps in self._atoms(commitment.consequent):
             if not helps and isinstance(atom, t.Happened):
                 yield atom.message
@@ -191,7 +191,7 @@ class ContentLints:
                     return
 
     def _seemingly_broken(self, name: str, viewer: str, content: Term) -> Iterator[Finding]:
-        """A message that keeps it and that the viewer does not see, where the content can be decided false."""
+        """Report a message that satisfies a violable content but is not observable to the viewer."""
         for atom, helps in self._atoms(content):
             for message in _messages(atom):
                 declared = self._model.message[message]
@@ -205,7 +205,7 @@ class ContentLints:
                     return
 
     def _is_breakable(self, content: Term) -> bool:
-        """Return whether the content is about runs, and something that happens may decide it false."""
+        """Return whether the content is about runs and its monitor can reach the verdict false."""
         from cplc.semantics.run_contents import compiled
 
         return is_about_runs(content) and False in compiled(content, self._model).monitor.decided
@@ -216,7 +216,7 @@ class ContentLints:
         return self._plain(self._model.fact[term.fact].meaning) if isinstance(term, t.FactRef) else term
 
     def _atoms(self, term: Term, helps: bool = True) -> Iterator[tuple[Term, bool]]:
-        """Yield the atoms, each with whether it helps to make the term true; both where it may do either."""
+        """Yield the atoms with their polarity, both polarities where either is possible."""
         match term:
             case t.FactRef(fact):
                 yield from self._atoms(self._model.fact[fact].meaning, helps)
@@ -244,7 +244,7 @@ class ContentLints:
                 yield term, helps
 
     def _initial_value(self, term: Term) -> bool | None:
-        """Return the value of a condition before anything has happened; None if it is not known."""
+        """Return the value of a condition in the initial states; None if unknown."""
         match term:
             case t.Const(bool() as value):
                 return value
@@ -269,7 +269,7 @@ class ContentLints:
                 return None
 
     def _predecessors(self, name: str) -> frozenset[str]:
-        """Return the messages that have come before a message for sure, itself among them."""
+        """Return the message and the messages that its guard requires before it, transitively."""
         if name not in self._needed:
             predecessors, pending = {name}, [name]
             while pending:

@@ -1,4 +1,4 @@
-"""Circles in graphs of names, without recursion."""
+"""Strongly connected components and cycles of directed graphs (Tarjan 1972), without recursion."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 
 def cycles(graph: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the strongly connected components, those reached before those that reach them, each with a circle in it.
+    """Yield the strongly connected components in reverse topological order, each with a cycle in it.
 
-    The circle is empty where there is none, and starts with the name that comes first in the graph.
+    The cycle is empty for a trivial component. It starts with the name that comes first in the graph.
     """
     order = {name: position for position, name in enumerate(graph)}
     index: dict[str, int] = {}
@@ -56,7 +56,7 @@ def _enter(
 
 
 def circle_from(start: str, within: set[str], graph: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a shortest way from a name back to itself; nothing if there is none."""
+    """Return a shortest cycle through a name, empty if there is none."""
     before: dict[str, str] = {}
     queue = [start]
     for name in queue:

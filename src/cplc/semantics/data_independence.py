@@ -1,10 +1,9 @@
-"""True if the members of a family get along without numbers: then what a protocol says is the same for every size.
+"""Data independence of family members: without arithmetic on indices, a protocol means the same for every size.
 
 A parameter counts members if it is the size of families and is read nowhere else. The declarations are *uniform* in
 these families if each stands in at most one loop over them, names members by the variable of that loop alone, asks
-nothing of all members, and never takes a member for a number. Then every member has the same copy of what is declared
-for it, and whatever connects two copies is a variable of neither: it is connected to every copy, however many there
-are.
+nothing about all members, and never uses a member as a number. Then all members have isomorphic copies
+of the declarations, and a variable that connects two copies is connected to every copy, for every size.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from cplc.source import Span
 
 @dataclass(frozen=True, slots=True)
 class NotUniform:
-    """What keeps one size from standing for all."""
+    """A violation of uniformity: one size does not represent all."""
 
     message: str
     span: Span
@@ -30,12 +29,12 @@ class NotUniform:
 
 @dataclass(frozen=True)
 class UniformityCheck:
-    """How a protocol speaks of the families that a parameter counts the members of."""
+    """Checks that a protocol is uniform in the families whose size is a parameter."""
 
     template: statements.Template
     parameter: str
     templates: Mapping[resolved.Signature, statements.Template]
-    """Those of parts too."""
+    """The templates of all signatures, those of parts included."""
 
     @cached_property
     def families(self) -> frozenset[RoleSymbol]:
@@ -57,7 +56,7 @@ class UniformityCheck:
 
     @cached_property
     def simultaneous_members(self) -> int:
-        """Of how many members, each of which may be any, a declaration speaks at most."""
+        """The largest number of arbitrary members that one declaration relates."""
         asking = (statements.Property, statements.Check, statements.Agent, statements.Analyze)
         declared = (body for body in _all(self.template.body) if not isinstance(body, asking))
         return max(map(self._quantified, declared), default=0)
@@ -72,7 +71,7 @@ class UniformityCheck:
         return reader.quantified
 
     def _of_signature(self) -> Iterator[NotUniform]:
-        """Yield what is wrong with ranges, sizes and values: each may hide a number of members."""
+        """Yield violations in ranges, sizes and values, which may depend on the number of members."""
         signature = self.template.signature
         for parameter in signature.parameters.values():
             if parameter.name != self.parameter:
@@ -87,7 +86,7 @@ class UniformityCheck:
                 yield from self._reader(symbol.span).obstacles(*symbol.parameters.values())
 
     def of_property(self, name: str) -> NotUniform | int:
-        """Return how many members a property speaks of at most, each by a variable or by its number; or why not."""
+        """Return the largest number of members that a property names, or the violation of uniformity."""
         for body in self.template.body:
             if isinstance(body, statements.Property) and body.node.name.text == name:
                 span = body.node.name.span
@@ -137,7 +136,7 @@ class UniformityCheck:
             yield from self._of_declarations(inner, binder)
 
     def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
-        """Return whether a part, or a part of it, asks which member one of its roles is."""
+        """Return whether a part, or a part of it, depends on the index of one of its roles."""
         template = self.templates[part.signature]
         parts = [body.symbol for body in _all(template.body) if isinstance(body, statements.Part)]
         return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, _nodes(template.body)))
@@ -161,9 +160,9 @@ class _Reader:
     numbers: bool
     """True if it may name members by number, as formulas do."""
     quantified: int = 0
-    """How many quantifiers over members it has."""
+    """The number of its quantifiers over members."""
     highest: int = 0
-    """The highest number that it names a member by."""
+    """The largest index that it names a member by."""
 
     def obstacles(self, *nodes: object) -> Iterator[NotUniform]:
         for node in nodes:
@@ -202,7 +201,7 @@ class _Reader:
                 yield from self.obstacles(*_children(node))
 
     def _named(self, index: resolved.Tree | None) -> Iterator[NotUniform]:
-        """Yield what is wrong with how a member is named."""
+        """Yield violations in the index that names a member."""
         match index:
             case None | resolved.LoopValue() | resolved.IndexOf(resolved.LoopValue()):
                 pass
@@ -237,7 +236,7 @@ _SYMBOLS = (
 
 
 def _children(node: object) -> Iterator[object]:
-    """Yield what a declaration or tree is made of; symbols stand for themselves."""
+    """Yield the children of a declaration or tree; symbols are leaves."""
     if is_dataclass(node) and not isinstance(node, (*_SYMBOLS, Span, type)):
         yield from (getattr(node, one.name) for one in fields(node) if one.name != "node")
 

@@ -1,4 +1,4 @@
-"""All declarations of all files, and what makes them meaningless: recursion, errors in their clauses."""
+"""Processing of the declarations of all files: symbols, recursion, macros, and declarations with errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cplc.syntax import ast
 
 
 def declare(library: Library, expression_checker: ExpressionChecker) -> None:
-    """Fill the library: macros, then what protocols declare, then what refers to other protocols."""
+    """Fill the library: macros, symbols of protocols, then references to other protocols."""
     declarer = SymbolCollector(library, expression_checker)
     for position, unit in enumerate(library.program):
         library.macros[position] = tuple(declarer.macros(unit.file.defines, None, position))
@@ -35,7 +35,7 @@ def declare(library: Library, expression_checker: ExpressionChecker) -> None:
 
 
 def forbid_recursion(library: Library) -> None:
-    """Report protocols that use themselves, or others too many levels deep; these parts are not unrolled."""
+    """Report recursive or too deeply nested uses of protocols; these parts are not instantiated."""
     signatures = {f"{position}": signature for position, signature in enumerate(library.every_signature())}
     keys = {signature: key for key, signature in signatures.items()}
     uses = {key: [keys[part.signature] for part in _parts(signature)] for key, signature in signatures.items()}
@@ -60,7 +60,7 @@ def forbid_recursion(library: Library) -> None:
 
 
 def check_macros(library: Library, expression_checker: ExpressionChecker) -> None:
-    """Check every macro by itself, those first that stand in others; what cannot be expanded is left alone."""
+    """Check every macro by itself, inner macros first; macros that cannot be expanded are skipped."""
     macros = {f"{position}": macro for position, macro in enumerate(library.every_macro())}
     numbers = {macro: key for key, macro in macros.items()}
     calls = {key: [numbers[m] for m in _called(macro, library) if m in numbers] for key, macro in macros.items()}
@@ -82,7 +82,7 @@ def _parts(signature: resolved.Signature) -> Iterator[resolved.PartSymbol]:
 
 
 def _called(macro: resolved.MacroSymbol, library: Library) -> Iterator[resolved.MacroSymbol]:
-    """Yield the macros that stand in a macro's body."""
+    """Yield the macros that a macro's body calls."""
     scope = Scope(macro.unit, macro.home)
     stack: list[ast.Expr] = [macro.node.body]
     while stack:
@@ -119,7 +119,7 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
 
 
 def broken_symbols(templates: Mapping[resolved.Signature, statements.Template], loops: set[object]) -> set[object]:
-    """Return what is declared and, for an error in it, cannot be unrolled."""
+    """Return the symbols whose declarations have errors and cannot be instantiated."""
     broken: set[object] = set()
     for signature, template in templates.items():
         sound = set(_declared(template.body))

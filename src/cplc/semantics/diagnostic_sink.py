@@ -1,4 +1,4 @@
-"""Where the checks put what they find."""
+"""The collection of the diagnostics of all checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DiagnosticSink:
     def __init__(self) -> None:
         self._diagnostics: dict[tuple[str, Span], Diagnostic] = {}
         self.is_incomplete = False
-        """Something could not be read, so what seems to be in vain may be needed after all."""
+        """True if part of the text was unreadable, so that warnings of unused names are unreliable."""
         self.unread: frozenset[str] | None = frozenset()
         """Words that stand in what could not be read, and may be declared there; None if it could be any word."""
         self._is_local = False
@@ -36,7 +36,7 @@ class DiagnosticSink:
 
     @contextmanager
     def local(self) -> Iterator[None]:
-        """Errors found inside concern one property or check and leave the rest with its meaning."""
+        """Errors in this context concern one property or check and do not invalidate the model."""
         before, self._is_local = self._is_local, True
         yield
         self._is_local = before
@@ -51,7 +51,7 @@ class DiagnosticSink:
 
     @property
     def fatal(self) -> int:
-        """How many errors leave the model without meaning."""
+        """The number of errors that invalidate the model."""
         return self._errors - self._harmless
 
     def sorted(self) -> tuple[Diagnostic, ...]:
@@ -63,7 +63,7 @@ class DiagnosticSink:
         return tuple(sorted(reliable, key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end)))
 
     def _is_of_absence(self, diagnostic: Diagnostic) -> bool:
-        """Return whether what could not be read may be just what the diagnostic misses."""
+        """Return whether the diagnostic reports something as missing that unread text may contain."""
         if diagnostic.code == rules.UNKNOWN_NAME.code:
             return self.unread is None or not self.unread.isdisjoint(re.findall(r"\w+", diagnostic.span.text))
         return diagnostic.code == rules.NO_PROTOCOL.code or not diagnostic.is_error

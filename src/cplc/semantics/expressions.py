@@ -1,4 +1,4 @@
-"""Expressions and formulas: names resolved, macros expanded, types checked; once for a whole family."""
+"""Checking of expressions and formulas: name resolution, macro expansion and types, once for a whole family."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
 
 MAX_NODES = 100_000
-"""How large one expression may become when its macros are expanded."""
+"""Nodes of one expression after macro expansion."""
 MAX_EXPANSION_DEPTH = 120
-"""How deep it may be nested then; what comes after recurses."""
+"""Nesting of an expression after macro expansion; later stages recurse over it."""
 
 Typed = tuple[resolved.Tree, Type]
 _WRONG: Typed = (resolved.FALSE, UNKNOWN)
@@ -32,22 +32,22 @@ _TRUST: Final = {
     "Tp": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
     "Tc": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
 }
-"""The modalities of trust of MCMAS+, and what to ask instead."""
+"""The trust modalities of MCMAS+, each with its replacement."""
 
 
 class Purpose(Enum):
-    """What an expression is for decides what it may say."""
+    """The context of an expression, which decides the operators it may contain."""
 
     CONSTANT = auto()
     LOCAL = auto()
     STATE = auto()
     CONTENT = auto()
-    """What a commitment promises: a condition, or a formula of LTL."""
+    """The content of a commitment: a condition, or an LTL formula."""
     FORMULA = auto()
 
 
 class ExpressionChecker:
-    """Turns syntax into trees; what is wrong is reported and replaced by ``false``."""
+    """Translates syntax trees to resolved trees. Errors are reported and replaced by ``false``."""
 
     def __init__(
         self, problems: DiagnosticSink, macro: Callable[[str, Scope, Span | None], resolved.MacroSymbol | None]
@@ -71,7 +71,7 @@ class ExpressionChecker:
         return self._condition(expr, scope, purpose)
 
     def content(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
-        """Return what is promised: a condition, or a formula about the run from activation on."""
+        """Return the content: a condition, or a formula about the run from activation on."""
         self._nodes = 0
         return self.path_formula(expr, scope, Purpose.CONTENT)[0]
 
@@ -132,7 +132,7 @@ class ExpressionChecker:
             case types.Unknown():
                 return tree
             case types.Path():
-                message = f"`{path_word(tree) or 'does'}` speaks of a run, and here a state decides"
+                message = f"Expected a state formula, found `{path_word(tree) or 'does'}`, which is about a run"
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
                 self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a condition, found {described(type_)}")
@@ -143,12 +143,12 @@ class ExpressionChecker:
         return self._condition(expr, scope, Purpose.FORMULA)
 
     def path_formula(self, expr: ast.Expr, scope: Scope, purpose: Purpose = Purpose.FORMULA) -> Typed:
-        """Return a condition or, where a formula may stand, what it says of runs."""
+        """Return a condition or, where a formula is allowed, a path formula."""
         tree, type_ = self._expr(expr, scope, purpose, None)
         return (tree, PATH) if isinstance(type_, types.Path) else (self._as_condition(expr, tree, type_), BOOL)
 
     def _joined(self, op: Op, parts: Sequence[ast.Expr], whole: ast.Expr, scope: Scope, purpose: Purpose) -> Typed:
-        """Return a Boolean combination, which speaks of runs if a part of it does."""
+        """Return a Boolean combination, which is a path formula if an operand is one."""
         operands = [self.path_formula(part, scope, purpose) for part in parts]
         type_ = PATH if any(isinstance(one, types.Path) for _, one in operands) else BOOL
         return resolved.Apply(op, tuple(tree for tree, _ in operands), whole.span), type_
@@ -311,7 +311,7 @@ class ExpressionChecker:
         return result
 
     def _is_other_notation(self, call: ast.Call, scope: Scope) -> bool:
-        """Report a call of what nobody defines, if a paper or another tool writes so for something."""
+        """Report a call of an undefined name that is a notation of a paper or another tool."""
         text = call.span.text
         edits = translations(text, words=False, file=call.span.source.text)
         if self._macro(call.name.text, scope, None) is not None or len(edits) != 1:
@@ -322,7 +322,7 @@ class ExpressionChecker:
         return True
 
     def macro_alone(self, macro: resolved.MacroSymbol) -> bool:
-        """Check a macro's body for what is wrong whatever its arguments are; whether it can be expanded."""
+        """Check a macro's body independently of its arguments, and return whether it can be expanded."""
         self._nodes = 0
         self._is_too_deep = False
         anything = {parameter.text: AnyArgument(parameter.span) for parameter in macro.node.parameters}
@@ -336,7 +336,7 @@ class ExpressionChecker:
         return None
 
     def _named(self, argument: ast.Expr, scope: Scope) -> tuple[ast.Expr, Scope]:
-        """Return what a macro's parameter stands for, if the argument is one."""
+        """Return the argument of a macro's parameter, if this is one."""
         while (
             isinstance(argument, ast.Ref)
             and len(argument.segments) == 1
@@ -369,7 +369,7 @@ class ExpressionChecker:
         return resolved.Lifecycle(*subject, view, argument.span), BOOL
 
     def _age(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
-        """Return how long ago a commitment or claim was created; only guards may ask."""
+        """Return the age of a commitment or claim, which only guards may use."""
         if purpose is not Purpose.LOCAL:
             hint = Note("in formulas, use `F<=k ticks p`, or a deadline of the commitment")
             message = "`age` can be used only in guards, on what the sender sees"
@@ -416,7 +416,7 @@ class ExpressionChecker:
                 return self._not_here(expr.span, purpose)
 
     def _bound(self, expr: ast.Unary | ast.Binary, scope: Scope, purpose: Purpose) -> resolved.Tree | None:
-        """Return the bound of a temporal operator; report what no content, or no other formula, may say."""
+        """Return the bound of a temporal operator, and report a unit that is not allowed here."""
         if purpose is Purpose.CONTENT and (wrong := no_content(expr)):
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
         elif purpose is Purpose.FORMULA and expr.in_ticks:
@@ -476,7 +476,7 @@ class ExpressionChecker:
             self._error(rules.TYPE_MISMATCH, expr.span, message)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not what is said of runs")
+            self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not formulas about runs")
             return _WRONG
         if isinstance(left_type, types.Bool) and not (resolved.is_value(left) and resolved.is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")
@@ -507,7 +507,7 @@ def _bare_name(expr: ast.Expr) -> str | None:
 
 
 def _flattened(expr: ast.Junction) -> list[ast.Expr]:
-    """Return the operands in the order written, those of operands of the same kind among them."""
+    """Return the operands in the order written, with nested operands of the same kind flattened."""
     operands: list[ast.Expr] = []
     stack: list[ast.Expr] = [expr]
     while stack:

@@ -7,7 +7,7 @@ from cplc.semantics.terms import Term
 
 
 def allows_idling(action: Term) -> bool:
-    """Return whether a combination of `does(…)` is true of the idle step."""
+    """Return whether the idle step satisfies a combination of `does(…)`."""
     match action:
         case t.Const(value):
             return value is True
@@ -28,7 +28,7 @@ def allows_idling(action: Term) -> bool:
 
 
 def names_idle_step(action: Term) -> bool:
-    """Return whether a combination of `does(…)` has `does(idle)` in it."""
+    """Return whether a combination of `does(…)` contains `does(idle)`."""
     match action:
         case t.Apply(_, operands):
             return any(map(names_idle_step, operands))

@@ -1,4 +1,4 @@
-"""Imports: resolve what a file imports, below the root of its project, and read each file once."""
+"""Import resolution below the root of the project; each file is read once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Parse = Callable[[Source], tuple[ast.File, tuple[Diagnostic, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file that was read; ``diagnostics`` are those of its syntax."""
+    """A file that was read, with its syntax diagnostics."""
 
     source: Source
     file: ast.File
@@ -31,7 +31,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class NotLoaded:
-    """Why a file could not be read, as a sentence."""
+    """The reason why a file could not be read."""
 
     reason: str
     notes: tuple[Note, ...] = ()
@@ -39,14 +39,14 @@ class NotLoaded:
 
 
 class Load(Protocol):
-    """How imports are read. Two imports of one file give sources of one name."""
+    """A function that reads an import. Two imports of one file give sources of one name."""
 
     def __call__(self, importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One file and what its imports are, as positions in the program; None where one could not be read."""
+    """One file and the positions of its imports in the program; None for an unreadable one."""
 
     source: Source
     file: ast.File
@@ -142,7 +142,7 @@ def _in_library(target: str) -> Path | NotLoaded:
 
 
 def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Loaded | NotLoaded:
-    """Read a file; ``place`` is where the name leads to, and no link is followed there any more."""
+    """Read a file; ``place`` is its path with links resolved, and no further link is followed."""
     path = Path(name) if place is None else place
     try:
         if path.suffix.lower() != _SUFFIX and path.is_file():
@@ -166,7 +166,7 @@ def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Lo
 
 
 def load_program(source: Source, file: ast.File, load: Load, problems: DiagnosticSink) -> Program:
-    """Return the file with all that it imports, directly or not."""
+    """Return the file with its direct and indirect imports."""
     files = [(source, file)]
     positions = {os.path.normpath(source.name): 0}
     units: list[Unit] = []
@@ -198,7 +198,7 @@ def _sentence(reason: str) -> str:
 
 
 def _report_cycles(units: list[Unit], problems: DiagnosticSink) -> None:
-    """Report each import that leads back to a file on the way to it."""
+    """Report each import that closes a cycle."""
     done: set[int] = set()
     for start in range(len(units)):
         path: list[int] = []

@@ -1,4 +1,4 @@
-"""All instances of a protocol and of the parts it uses, by name; what stands in their clauses comes later."""
+"""The instances of a protocol and of the parts it uses, by name, before their clauses are instantiated."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cplc.source import Span
 T = TypeVar("T")
 
 MAX_FAMILY_SIZE = 10_000
-"""How many instances one family, or values one type, may have."""
+"""Instances of one family, or values of one type."""
 MAX_INSTANCES = 200_000
-"""How many declarations there may be in all after unrolling."""
+"""Instances of declarations in a protocol."""
 MAX_INSTANCES_OF_OTHER_PROTOCOLS = 2_000
-"""How many a protocol may have that is not the one asked for: larger ones are checked as families only."""
+"""Instances in a protocol that was not requested: larger ones are checked as families only."""
 MAX_NODES = 500_000
-"""How many parts all their expressions may have after unrolling."""
+"""Nodes of all expressions after instantiation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ Values = dict[resolved.Binder, int | RoleValue]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProtocolInstance:
-    """One protocol in use: the main one, or one instance of a part."""
+    """One instance of a protocol: the main one or a part."""
 
     template: statements.Template
     path: tuple[str, ...]
     outer: tuple[int, ...]
-    """The indices of the loops in which the part and those around it are used."""
+    """The indices of the loops around the `use` of the part and of enclosing parts."""
     parameters: Mapping[str, Value]
     roles: Mapping[resolved.RoleSymbol, tuple[model.Role, ...]]
     scope: str
     start_condition: tuple[StartCondition, ...] = ()
     role_binding: RoleBinding | None = None
-    """Of a part: how its roles are bound."""
+    """The role arguments of a part."""
 
     def name_of(self, *names: str, indices: tuple[int, ...]) -> str:
         """Return the full name of something declared here."""
@@ -60,13 +60,13 @@ class ProtocolInstance:
 
     @property
     def prefix(self) -> str:
-        """What stands between a role and the variables that the part gives it."""
+        """The name prefix of variables that the part gives to a role."""
         return f"{self.name_of(indices=())}." if self.path else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleBinding:
-    """The role arguments of a `use`, as they are written in the protocol around it."""
+    """The role arguments of a `use`, in terms of the enclosing protocol."""
 
     roles: Mapping[resolved.RoleSymbol, tuple[resolved.RoleTree | resolved.AllOf, Span]]
     protocol_instance: ProtocolInstance
@@ -75,7 +75,7 @@ class RoleBinding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartCondition:
-    """What a part waits for before it begins, as it is written in the protocol that uses the part."""
+    """The start condition of a part, in terms of the protocol that uses it."""
 
     conditions: tuple[resolved.Tree, ...]
     protocol_instance: ProtocolInstance
@@ -84,7 +84,7 @@ class StartCondition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingInstance(Generic[T]):
-    """One instance of a declaration, still to be worked out."""
+    """One instance of a declaration whose clauses are not instantiated yet."""
 
     name: str
     body: T
@@ -95,7 +95,7 @@ class PendingInstance(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """The two roles of what passes between two: sender and receiver, debtor and creditor, maker and addressee."""
+    """An ordered pair of roles: sender and receiver, debtor and creditor, or maker and addressee."""
 
     first: str
     second: str
@@ -106,7 +106,7 @@ class Parties:
 
 @dataclass(slots=True)
 class InstanceTable:
-    """Filled while unrolling, read afterwards."""
+    """The instances of a protocol: filled by instantiation, then only read."""
 
     problems: DiagnosticSink
     roles: list[model.Role] = field(default_factory=list)
@@ -129,33 +129,33 @@ class InstanceTable:
         ]
     ] = field(default_factory=list)
     parties: dict[str, Parties] = field(default_factory=dict)
-    """Of every message, commitment and claim."""
+    """The roles of every message, commitment and claim."""
     left_out: set[str] = field(default_factory=set)
-    """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
+    """Instances of messages, commitments and claims that do not exist because their two roles are the same."""
     broken: set[object] = field(default_factory=set)
-    """Symbols whose declarations are wrong: nothing more is said of them."""
+    """Symbols whose declarations have errors: no further diagnostics are reported about them."""
     fact_atoms: dict[str, frozenset[Term]] = field(default_factory=dict)
-    """The atoms that each fact looks at, those of facts in it included."""
+    """The atoms of each fact, those of nested facts included."""
     fact_vacuity: dict[str, VacuityRecorder] = field(default_factory=dict)
-    """What the quantifiers of each fact range over."""
+    """The vacuity records of each fact."""
     performed_operations: set[tuple[str, object]] = field(default_factory=set)
-    """Operations that messages mean, by verb and symbol."""
+    """The operations of messages, by verb and symbol."""
     indirect_changes: set[tuple[str, object]] = field(default_factory=set)
-    """Changes that operations of another name bring about: what is handed over to or argued with is created."""
+    """Changes caused by other operations: successors and claims of arguments are created."""
     """Each verb with the symbols of what some message performs it on."""
     reads_age: bool = False
-    """True if some guard asks how old a commitment or claim is."""
+    """True if some guard reads an age."""
     nodes: int = 0
     is_full: bool = False
-    """More parts of expressions than can be handled: reported, and the rest is left out."""
+    """True once `MAX_NODES` is exceeded: it is reported, and the rest is left out."""
 
     def promises(self, debtor: str, creditor: str) -> bool:
-        """Return whether a commitment from the one to the other is declared."""
+        """Return whether the debtor has a commitment to the creditor."""
         return any(self.parties[name] == Parties(debtor, creditor) for name in self.commitments)
 
     @property
     def has_ticks(self) -> bool:
-        """Return whether time passes: something has a deadline, or a content counts ticks."""
+        """Return whether time passes: a deadline, an age or a content counts ticks."""
         bodies = [pending.body for pending in self.commitments.values()]
         timed = any(body.within or body.expires or resolved.counts_ticks(body.consequent) for body in bodies)
         return (
@@ -172,7 +172,7 @@ class InstanceTable:
         self.problems.report(rule, span, message)
 
     def count_node(self, span: Span, rule: Rule) -> bool:
-        """Count one part of an expression; whether there is room for it."""
+        """Count one node of an expression, and return whether it is within the limit."""
         self.nodes += 1
         if self.nodes > MAX_NODES and not self.is_full:
             self.is_full = True

@@ -1,4 +1,4 @@
-"""Families unrolled: every instance gets its name, its loops' values and its scope."""
+"""Instantiation of families: every instance gets its name, the values of its loops and its scope."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cplc.source import Span
 
 
 class Instantiator:
-    """Fills a world with the instances of one protocol."""
+    """Fills an `InstanceTable` with the instances of one protocol."""
 
     def __init__(self, table: InstanceTable, templates: Mapping[resolved.Signature, statements.Template]) -> None:
         self.table = table
@@ -38,9 +38,9 @@ class Instantiator:
     def instantiate(
         self, template: statements.Template, parameters: Mapping[str, Value], *, most: int
     ) -> ProtocolInstance | None:
-        """Add everything; None where there are more instances than ``most``, and then nothing is added.
+        """Add all instances; None without adding any if there are more than ``most``.
 
-        That is reported where they are too many for any protocol.
+        A number above `MAX_INSTANCES` is reported.
         """
         name = template.signature.name
         bare = ProtocolInstance(template, (), (), parameters, {}, name)
@@ -67,7 +67,7 @@ class Instantiator:
     # --- sizes ----------------------------------------------------------------------------------
 
     def _size_is_fit(self, template: statements.Template, protocol_instance: ProtocolInstance) -> bool:
-        """Report families that are too large, or smaller than nothing."""
+        """Report families that are too large or of negative size."""
         total = 0
         for role in template.signature.roles:
             if role.size is None:
@@ -89,7 +89,7 @@ class Instantiator:
     def _count(
         self, bodies: Iterable[statements.Body], protocol_instance: ProtocolInstance, values: Values, room: int
     ) -> int | None:
-        """Return how many instances there are, or a number above ``room``; None if a domain is wrong."""
+        """Return the number of instances, or any number above ``room``; None if a domain has errors."""
         total = 0
         for body in bodies:
             inner: int | None
@@ -111,7 +111,7 @@ class Instantiator:
         return total
 
     def _count_part(self, protocol_instance: ProtocolInstance) -> int | None:
-        """Count once for all uses with the same parameters and families."""
+        """Return the number of instances of a part, cached for equal parameters and families."""
         sizes = tuple(len(agents) for agents in protocol_instance.roles.values())
         key = protocol_instance.template.signature, tuple(protocol_instance.parameters.items()), sizes
         if key not in self._counted:
@@ -176,7 +176,7 @@ class Instantiator:
         self.table.report(rules.VALUE_OUT_OF_RANGE, symbol.span, message)
 
     def domain(self, declared: resolved.Ranged, resolver: Resolver) -> tuple[Value, ...] | None:
-        """Return the values of a type; None if they are wrong, which is reported."""
+        """Return the values of a type; None after a reported error."""
         match declared.type:
             case Bool():
                 return (False, True)
@@ -275,9 +275,9 @@ class Instantiator:
         protocol_instance: ProtocolInstance,
         values: Values,
     ) -> bool:
-        """Return whether the two roles differ. Where they are the same, the instance is left out.
+        """Return whether the two roles differ. An instance between equal roles is left out.
 
-        That is an error unless each depends on a loop variable that the other does not depend on.
+        This is an error unless each role depends on a loop variable that the other does not.
         """
         if parties.first != parties.second:
             return True
@@ -295,7 +295,7 @@ class Instantiator:
         protocol_instance: ProtocolInstance,
         values: Values,
     ) -> None:
-        """Report at the declaration or, where the `use` of a part makes two of its roles one, there."""
+        """Report equal roles at the declaration, or at the `use` of a part that binds two roles to one."""
         message = f"`{name}` is between `{role}` and itself"
         notes = list(where(values))
         is_in_loop = any(binders for one in written if (binders := list(_binders(one, protocol_instance))))
@@ -364,7 +364,7 @@ class Instantiator:
     def _part_frame(
         self, part: statements.Part, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
     ) -> ProtocolInstance | None:
-        """Return the part with its roles and parameters bound; None if that goes wrong, which is reported."""
+        """Return the part with its roles and parameters bound; None after a reported error."""
         before = self.table.problems.errors
         signature = part.symbol.signature
         template = self._templates.get(signature)
@@ -432,7 +432,7 @@ def may_coincide(
 def _argument(
     role: resolved.RoleTree | resolved.AllOf, protocol_instance: ProtocolInstance
 ) -> tuple[resolved.RoleTree | resolved.AllOf, Span] | None:
-    """Return what a role of a part is bound to where the part is used, and where that is written."""
+    """Return the argument of a role of a part, and its place."""
     if protocol_instance.role_binding is None or not isinstance(role, resolved.RoleAt | resolved.AllOf) or role.owner:
         return None
     return protocol_instance.role_binding.roles.get(role.role)
@@ -441,7 +441,7 @@ def _argument(
 def _binders(
     role: resolved.RoleTree | resolved.AllOf, protocol_instance: ProtocolInstance
 ) -> Iterator[resolved.Binder]:
-    """Yield the loop variables that decide which role it is, those around the `use` of a part included."""
+    """Yield the loop variables that a role depends on, those around the `use` of a part included."""
     match role:
         case resolved.LoopValue(binder):
             yield binder

@@ -1,4 +1,4 @@
-"""What stands in the clauses of every instance: from a world of names to the checked model."""
+"""Instantiation of the clauses of every instance: from the `InstanceTable` to the checked model."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cplc.source import Span
 from cplc.syntax import ast
 
 MAX_FACT_DEPTH = 150
-"""How many facts may stand inside each other; what comes after recurses."""
+"""Nesting of facts; later stages recurse over it."""
 
 
 class ClauseInstantiator:
-    """Works out the instances of one world."""
+    """Instantiates the clauses of one `InstanceTable`."""
 
     def __init__(self, table: InstanceTable, instantiator: Instantiator) -> None:
         self._table = table
@@ -95,7 +95,7 @@ class ClauseInstantiator:
         return tuple(facts)
 
     def _close_over_facts(self, direct: dict[str, dict[Term, None]]) -> None:
-        """Fill in what facts look at, inner facts first, and report those that stand in themselves."""
+        """Compute the atoms of facts, inner facts first, and report recursive facts."""
         graph = {name: [atom.fact for atom in atoms if isinstance(atom, t.FactRef)] for name, atoms in direct.items()}
         levels: dict[str, int] = {}
         for component, circle in cycles(graph):
@@ -111,7 +111,7 @@ class ClauseInstantiator:
                     self._table.report(rules.TOO_DEEP, self._table.facts[name].body.symbol.span, message)
 
     def _commitments(self) -> tuple[tuple[model.Commitment, ...], dict[str, list[str]]]:
-        """Return the commitments, and for each those whose state its conditions look at."""
+        """Return the commitments, each with the subjects whose state its conditions read."""
         commitments: list[model.Commitment] = []
         looks_at: dict[str, list[str]] = {}
         for name, pending in self._table.commitments.items():
@@ -140,7 +140,7 @@ class ClauseInstantiator:
         return tuple(commitments), looks_at
 
     def _claims(self) -> tuple[tuple[model.Claim, ...], dict[str, list[str]]]:
-        """Return the claims, and for each the commitments and claims whose state its content looks at."""
+        """Return the claims, each with the subjects whose state its content reads."""
         claims: list[model.Claim] = []
         looks_at: dict[str, list[str]] = {}
         for name, pending in self._table.claims.items():
@@ -155,7 +155,7 @@ class ClauseInstantiator:
         return tuple(claims), looks_at
 
     def _subjects_of(self, name: str, atoms: Iterable[Term], span: Span) -> list[str]:
-        """Return whose state the atoms of a condition are about; report those that it may not have."""
+        """Return the subjects whose state a condition reads, and report atoms that are not allowed."""
         direct_atoms = [inner for atom in atoms for inner in self._atoms_of(atom)]
         self._report_transient_atoms(name, direct_atoms, span)
         return [atom.commitment for atom in direct_atoms if isinstance(atom, t.InState | t.Stands)]
@@ -176,7 +176,7 @@ class ClauseInstantiator:
                 return
 
     def _contents_about_runs(self, commitments: Iterable[model.Commitment]) -> dict[str, list[str]]:
-        """Return for each commitment about runs those whose state its content, not its antecedent, looks at."""
+        """Return for each commitment about runs the subjects whose state its content (not its antecedent) reads."""
         return {
             commitment.name: [
                 atom.commitment
@@ -194,8 +194,8 @@ class ClauseInstantiator:
     ) -> None:
         """Report conditions that depend on themselves.
 
-        A monitor reads states that are settled: those that a claim, or a content about runs, looks at may not depend
-        on it by what a retaining commitment waits for either. Other rules are one fixpoint with that.
+        A monitor reads final states: the subjects of a claim, or of a content about runs, must not depend on it, even
+        not through a retaining commitment. All other rules are part of one fixpoint.
         """
         for _, circle in cycles(looks_at):
             if circle:
@@ -414,7 +414,7 @@ class ClauseInstantiator:
         return roles_
 
     def _check_items(self) -> Iterator[ast.CheckItem]:
-        """Yield what the protocol itself says of checks; what its parts say is for themselves."""
+        """Yield the check items of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
             if isinstance(pending.body, statements.Check) and not pending.protocol_instance.path:
                 yield from pending.body.node.checks
@@ -436,7 +436,7 @@ class ClauseInstantiator:
 
 
 def _collector(collected: dict[Term, None]) -> Watch:
-    """Return a watch that collects atoms."""
+    """Return a callback that collects atoms."""
 
     def watch(atom: Term, _: Span) -> None:
         collected[atom] = None
@@ -445,7 +445,7 @@ def _collector(collected: dict[Term, None]) -> Watch:
 
 
 def atoms(term: Term) -> Iterator[Term]:
-    """Yield the atoms of a condition; facts count as such."""
+    """Yield the atoms of a condition; a fact is an atom."""
     stack = [term]
     while stack:
         part = stack.pop()

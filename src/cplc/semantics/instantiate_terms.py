@@ -1,4 +1,4 @@
-"""Trees to terms, for one instance: indices computed, quantifiers expanded, constants folded."""
+"""Instantiation of trees to terms: indices are computed, quantifiers expanded, constants folded."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.source import Span
 
 MAX_BOUND = 10_000
-"""How far a bounded operator may look ahead."""
+"""Steps in the bound of a temporal operator."""
 
 if TYPE_CHECKING:
     from cplc.semantics.conditional_parties import ConditionalParties
 
 Watch = Callable[[Term, Span], None]
-"""Told of every atom that a term looks at, and of where it is written."""
+"""A callback for every atom of a term and its place."""
 
 
 class Resolver:
-    """Resolves what stands in one instance of a declaration. Wrong things are reported and become ``false``."""
+    """Instantiates the trees of one instance of a declaration. Errors are reported and become ``false``."""
 
     def __init__(
         self, table: InstanceTable, protocol_instance: ProtocolInstance, values: Values, watch: Watch | None = None
@@ -42,7 +42,7 @@ class Resolver:
     # --- numbers and roles ----------------------------------------------------------------------
 
     def number(self, tree: resolved.Tree) -> int | None:
-        """Return a number that is known now; None if it is wrong, which is reported."""
+        """Return a constant number; None after a reported error."""
         match tree:
             case resolved.LiteralTree(value) if not isinstance(value, str):
                 return int(value)
@@ -54,7 +54,7 @@ class Resolver:
                 return term.value if isinstance(term, t.Const) and isinstance(term.value, int) else None
 
     def constant(self, tree: resolved.Tree) -> Value | None:
-        """Return a value that is known now."""
+        """Return a constant value."""
         term = self._operand(tree) if isinstance(tree, resolved.LiteralTree) else self._term(tree)
         return term.value if isinstance(term, t.Const) else None
 
@@ -142,7 +142,7 @@ class Resolver:
         return self._protocol_instance.name_of(*(names if not name else (*names, name)), indices=tuple(numbers))
 
     def instance(self, tree: resolved.Instance) -> str | None:
-        """Return the full name; None if there is no such instance, which is reported."""
+        """Return the full name; None if the instance does not exist, which is reported."""
         symbol = tree.symbol
         if symbol in self._table.broken or any(part in self._table.broken for part in tree.owner):
             return None
@@ -186,7 +186,7 @@ class Resolver:
         return self._term(tree)
 
     def operand(self, tree: resolved.Tree) -> Term | None:
-        """Return a value to assign; None where it cannot be said."""
+        """Return a value to assign; None after an error."""
         match tree:
             case (
                 resolved.LiteralTree() | resolved.ParameterValue() | resolved.LoopValue() | resolved.IndexOf()
@@ -345,7 +345,7 @@ class Resolver:
         self._values.pop(tree.binder, None)
 
     def _operand(self, tree: resolved.Tree) -> Term | None:
-        """Return a value; None where it is never there, or wrong."""
+        """Return a value; None if it never exists or has errors."""
         match tree:
             case resolved.LiteralTree(value):
                 return t.Const(value)
@@ -441,7 +441,7 @@ class Resolver:
         return t.Social(tree.modality, debtor.name, creditor.name, body, None, trigger)
 
     def _can_bind(self, tree: resolved.Social, debtor: str, creditor: str) -> bool:
-        """Return whether anything is declared that the modality counts as a promise from the one to the other."""
+        """Return whether the modality has a possible binding of the debtor to the creditor."""
         if self._table.promises(debtor, creditor):
             return True
         return tree.modality in ("SC", "SCc") and self._table.claims_between(debtor, creditor)
@@ -460,7 +460,7 @@ class Resolver:
         return t.Knowledge(tree.modality, group, body) if group else FALSE
 
     def _group(self, group: tuple[resolved.RoleTree | resolved.AllOf, ...], span: Span) -> tuple[str, ...]:
-        """Return the members, families unrolled; nobody is reported."""
+        """Return the members of a group with families expanded, and report an empty group."""
         members = [(member, self.agents(member)) for member in group]
         if any(not agents and not isinstance(member, resolved.AllOf) for member, agents in members):
             return ()
@@ -518,7 +518,7 @@ class Resolver:
 
 
 def where(values: Values) -> tuple[Note, ...]:
-    """Return a note for which values of the loops around something is wrong; none outside loops."""
+    """Return a note with the values of the enclosing loops; none outside loops."""
     shown = [
         f"{binder.name} = {value.agent.name if isinstance(value, RoleValue) else value}"
         for binder, value in values.items()

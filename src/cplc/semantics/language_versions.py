@@ -1,7 +1,7 @@
 """Language versions: constructs whose meaning changed in version 2, found in files that name no version.
 
-Version 1 had no line `cpl …`. All files are read with the meaning of version 2, so each construct that once meant
-something else is named, once. `docs/versions.md` has the constructs before and after.
+Version 1 had no line `cpl …`. All files have the meaning of version 2, so each construct with another former meaning is
+reported, once. `docs/versions.md` has the constructs before and after.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from cplc.syntax import ast
 from cplc.syntax.reserved_words import VERSION
 
 Edit = tuple[int, int, str]
-"""From where to where something is replaced, and by what."""
+"""A replacement: start, end and new text."""
 
 _RENAMED_CHECKS: Final = {"deadlock_free": "no_dangling"}
-"""Checks of version 1, and the checks of version 2 that ask the same."""
+"""Checks of version 1, each with the equivalent checks of version 2."""
 _STRENGTHENED_CHECKS: Final = frozenset({"consistent", "honourable"})
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One construct of a file whose meaning changed; ``edit`` gives it its former meaning, if anything does."""
+    """One construct of a file whose meaning changed; ``edit`` restores its former meaning, if possible."""
 
     construct: str
     """The construct in words, its code in backquotes."""
@@ -54,7 +54,7 @@ def remarks(file: ast.File) -> tuple[Diagnostic, ...]:
 
 
 def remarks_on_migration(before: ast.File, migrated: ast.File) -> tuple[Diagnostic, ...]:
-    """Return a remark for each construct that a migration left as it was, at its place in the new text."""
+    """Return a remark for each construct that a migration left unchanged, at its place in the new text."""
     former = {change.construct for change in changes_in(before)}
     return tuple(
         MEANING_CHANGED.at(change.span, f"Version {VERSION}: {change.construct} {change.explanation}")
@@ -64,7 +64,7 @@ def remarks_on_migration(before: ast.File, migrated: ast.File) -> tuple[Diagnost
 
 
 def migration(file: ast.File) -> tuple[Edit, ...]:
-    """Return the edits that make version 2 of a file where that is certain; none if it has a version already."""
+    """Return the certain edits that migrate a file to version 2; none if it names a version."""
     changes = list(changes_in(file))
     if file.version is not None or not changes:
         return ()
@@ -149,5 +149,5 @@ def _tests(means: ast.Means, operations: tuple[ast.Operation, ...]) -> Iterator[
 
 
 def _head(span: Span, word: str) -> Span:
-    """Return the place of the word that a declaration begins with."""
+    """Return the place of the first word of a declaration."""
     return Span(span.source, span.start, span.start + len(word))

@@ -1,6 +1,6 @@
-"""Guards that can never hold and resets that may lose a message, as far as the text alone shows it.
+"""Lints of messages: unsatisfiable guards, and resets that may lose a message in flight.
 
-Every warning is of something that cannot happen (or may), whatever else does; the checks of the model find more.
+The lints approximate: they use the text alone, and the checks of the model find more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Polarity = tuple[Term, bool]
 
 
 class GuardLints:
-    """What the guards of a model demand."""
+    """Checks the guards and resets of a model."""
 
     def __init__(self, checked: model.CheckedModel) -> None:
         self._model = checked
@@ -48,7 +48,7 @@ class GuardLints:
     # --- guards ---------------------------------------------------------------------------------
 
     def _literals(self, guard: Term) -> Iterator[Polarity]:
-        """Yield what must hold, and what must not, for the guard to hold."""
+        """Yield the literals that the guard implies."""
         stack = [(guard, True)]
         while stack:
             term, holds = stack.pop()
@@ -83,7 +83,7 @@ class GuardLints:
         return _conflicting_states(demands) or _conflicting_values(demands)
 
     def _sendable(self, contradictions: dict[str, str]) -> set[str]:
-        """Return the messages that may be sent if every negated condition is as they wish."""
+        """Return the messages that may be sent if all negated conditions are assumed to hold."""
         wakes: dict[str, list[str]] = {}
         for message in self._model.messages:
             for name in self._messages_in(message.guard):
@@ -139,7 +139,7 @@ class GuardLints:
                 return True
 
     def _report_circles(self, sendable: set[str], alive: set[Span], problems: DiagnosticSink) -> None:
-        """Report messages that wait for each other; what only waits for them is not reported."""
+        """Report messages that wait for each other in a cycle, without messages that only wait for the cycle."""
         stuck = {
             message.name: [name for name in self._needs[message.name] if name not in sendable]
             for message in self._model.messages
@@ -165,7 +165,7 @@ class GuardLints:
                     problems.report(rules.RESET_IN_FLIGHT, message.span, text)
 
     def _may_be_in_flight(self, lost: model.Message, by: model.Message, resetters: dict[str, set[str]]) -> bool:
-        """Return whether a message may be under way when another one takes effect. Errs on the side of yes."""
+        """Return whether a message may be in flight when another one takes effect (an over-approximation)."""
         if (lost.sender, lost.receiver) == (by.sender, by.receiver):
             return (by.sender, by.receiver) in self._model.unordered
         before = self._received_between(by)
@@ -178,7 +178,7 @@ class GuardLints:
                                   for other in resetters.get(by.name, ())))  # fmt: skip
 
     def _received_between(self, message: model.Message) -> set[str]:
-        """Return what has been received between these two before the message is sent."""
+        """Return the messages between the same two roles that are received before the message is sent."""
         pair = {message.sender, message.receiver}
         received: set[str] = set()
         queue = list(self._needs[message.name])

@@ -1,4 +1,4 @@
-"""What formulas say beyond the present state: of runs and their steps, of commitment, knowledge and strategies."""
+"""Checking of modalities: path quantifiers, steps, commitment, knowledge and strategies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GOALS = ("X", "F", "G", "U")
 
 
 class FormulaChecker(Protocol):
-    """Reads the formulas below a modality."""
+    """Checks the formulas below a modality."""
 
     def path_formula(self, expr: ast.Expr, scope: Scope) -> Typed:
         """Return a formula on states or on runs."""
@@ -31,7 +31,7 @@ class FormulaChecker(Protocol):
 
 
 class ModalityChecker:
-    """Reads path quantifiers, `does(…)`, modalities of agents and strategies."""
+    """Checks path quantifiers, `does(…)`, modalities of agents and strategies."""
 
     def __init__(self, reader: FormulaChecker, names: SymbolLookup, error: Callable[..., None]) -> None:
         self._reader = reader
@@ -45,7 +45,7 @@ class ModalityChecker:
         return resolved.OverPaths(expr.quantifier, path, along, speaks_of_idling), BOOL
 
     def _action(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
-        """Return which steps are allowed; anything but steps is reported."""
+        """Return the action formula, and report anything else."""
         tree, _ = self._reader.path_formula(expr, scope)
         if (wrong := _no_action(tree)) is not None:
             span = getattr(wrong, "span", expr.span)
@@ -67,7 +67,7 @@ class ModalityChecker:
     def _between(
         self, expr: ast.Social, scope: Scope
     ) -> tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance | None:
-        """Return the debtor and the creditor, or the one commitment that the formula is about."""
+        """Return the debtor and the creditor, or the commitment, of the modality."""
         match expr.between:
             case (commitment,) if expr.modality != "SC":
                 return self._names.commitment(commitment, scope)
@@ -159,7 +159,7 @@ class ModalityChecker:
         return resolved.Does(verb, subject, other, expr.by is not None, expr.span), PATH
 
     def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
-        """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
+        """Return a step in a content: a message taking effect, a role acting or a tick."""
         tree, type_ = self.does(expr, scope)
         if isinstance(tree, resolved.Does) and tree.verb == "idle":
             hint = Note("a content is evaluated at receipts, exchanges, ticks and restarts")
@@ -179,7 +179,7 @@ class ModalityChecker:
         return tree, type_
 
     def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: resolved.Instance | None) -> bool:
-        """Return whether the verb is an operation on that, with the right word before what else it names."""
+        """Return whether the verb is an operation on the subject, with the right preposition."""
         if subject is None:
             return False
         is_claim = isinstance(subject.symbol, resolved.ClaimSymbol)
@@ -203,7 +203,7 @@ class ModalityChecker:
 
 
 def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
-    """Return `tick` or `idle` where one of these steps is meant: the protocol may call something so."""
+    """Return `tick` or `idle`, unless the protocol declares that name."""
     (first, *rest) = subject.segments
     name = first.name.text
     is_own = name in OWN_STEPS and not first.indices and not rest and not scope.declares(name)
@@ -224,7 +224,7 @@ def _names_idle_step(action: resolved.Tree) -> bool:
 
 
 def path_word(tree: resolved.Tree) -> str | None:
-    """Return the first word that speaks of a run, below no path quantifier; None where a state decides."""
+    """Return the first temporal operator that is not below a path quantifier; None for a state formula."""
     match tree:
         case resolved.Does():
             return "does"
@@ -239,7 +239,7 @@ def path_word(tree: resolved.Tree) -> str | None:
 
 
 def _no_action(tree: resolved.Tree) -> resolved.Tree | None:
-    """Return a part that is no `does(…)`, nor known before the protocol runs; None if there is no such part."""
+    """Return a part that is neither `does(…)` nor a constant; None if there is none."""
     match tree:
         case (
             resolved.Does() | resolved.LiteralTree() | resolved.ParameterValue() | resolved.LoopValue()
@@ -257,7 +257,7 @@ def _no_action(tree: resolved.Tree) -> resolved.Tree | None:
 
 
 def _no_goal(goal: resolved.Tree) -> str | None:
-    """Return what is asked for instead of a goal that strategies can have; None if it is one."""
+    """Return the text of an unsupported goal; None if strategies can have this goal."""
     match goal:
         case resolved.Apply("X" | "F" | "G" | "U" as op, operands, _, bound):
             if bound is not None:
@@ -270,7 +270,7 @@ def _no_goal(goal: resolved.Tree) -> str | None:
 
 
 def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
-    """Return why an operator cannot stand in what is promised, and what to write; None if it can."""
+    """Return the message and the advice for an operator that a content cannot contain; None if it can."""
     about_states = Note(
         "a content is about received messages: use messages, facts, states, `does(…)` and F, G, U, W, R"
     )
@@ -302,7 +302,7 @@ def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
 
 
 def quantified(expr: ast.Expr) -> Note:
-    """Say how what is said of runs becomes a formula that a state decides."""
+    """Return the advice that turns a path formula into a state formula."""
     text = expr.span.text
     if "\n" in text or len(text) > 50:
         return Note("put `A` before it for every run, or `E` for some run")

@@ -1,4 +1,4 @@
-"""What a checked file means: one protocol with every family unrolled and every name resolved.
+"""The checked model: one protocol with all families instantiated and all names resolved.
 
 Nothing in it refers to syntax but the spans. It is the input of lowering and of every listing.
 All instances stand in the order of declaration. Names of instances: see `cplc.semantics.terms`.
@@ -40,18 +40,18 @@ class Variable:
     domain: tuple[Value, ...]
     initial: Value | None
     scope: str = ""
-    """The used part whose role declares it: it starts anew with that scope; empty for roles of the protocol itself."""
+    """The part whose role declares it, which resets it on restart; empty for roles of the protocol itself."""
     span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a restart takes back: the protocol, one instance of a `for`, or a used part."""
+    """The scope of a restart: the protocol, one instance of a `for`, or a part."""
 
     name: str
     parent: str | None
     roles: tuple[str, ...]
-    """Role instances whose variables the restart resets: those that this very block binds; for the protocol all."""
+    """Role instances whose variables the restart resets: those bound by this block; for the protocol all."""
 
 
 Verb = Literal[
@@ -68,7 +68,7 @@ ClaimVerb = Literal["create", "withdraw", "accept", "refuse", "challenge", "just
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """On a commitment or on a claim; the target takes over, or is the claim of an argument."""
+    """An operation on a commitment or claim; the target is the successor, or the claim of an argument."""
 
     verb: Verb | ClaimVerb
     commitment: str
@@ -97,7 +97,7 @@ class Message:
     receiver: str
     parameters: tuple[Parameter, ...]
     guard: Term
-    """``after`` and ``if`` and not ``unless``, over what the sender sees."""
+    """``after`` and ``if`` and not ``unless``, over the sender's local state."""
     rivals: tuple[str, ...]
     """The other members of its choices."""
     operations: tuple[Operation, ...]
@@ -160,15 +160,15 @@ class Property:
     formula: Term
     expect_holds: bool
     vacuous_quantifiers: tuple[str, ...] = ()
-    """Its quantifiers that have no instance, where it is true for want of one."""
+    """Its vacuous quantifiers: without instances, and decisive."""
     constant_implications: tuple[str, ...] = ()
-    """What there is to say of its implications that a constant makes true."""
+    """Explanations of its implications that a constant makes true."""
     span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One built-in check that the file asks for."""
+    """One built-in check of the file."""
 
     name: str
     expect_holds: bool
@@ -179,12 +179,12 @@ class Check:
 class Goal:
     meaning: Term
     text: str
-    """As it is written; empty in a loop, where that could be any of its instances."""
+    """The text as written; empty in a loop, where it is ambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What it is worth that one of these messages is sent."""
+    """The value of sending one of these messages."""
 
     messages: tuple[str, ...]
     amount: Fraction
@@ -195,7 +195,7 @@ class Worth:
 class Event:
     message: str
     payload: tuple[Value, ...] | None
-    """None for whatever is sent with it."""
+    """None for any payload."""
     low: Fraction
     high: Fraction
     text: str
@@ -220,7 +220,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """An `agent … plays …`: what it wants and believes."""
+    """An `agent … plays …`: its goals, values, beliefs and decisions."""
 
     name: str
     roles: tuple[str, ...]
@@ -237,7 +237,7 @@ Aspect = Literal["conformance", "achievement", "benefit"]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One line of an `analyze`: how probable the aspect is to be at least."""
+    """One line of an `analyze`: a bound on the value of an aspect."""
 
     participant: str
     aspect: Aspect
@@ -253,7 +253,7 @@ class CheckedModel:
     name: str
     title: str | None
     parameters: tuple[tuple[str, Value], ...]
-    """The values the protocol was unrolled with."""
+    """The values of the protocol's parameters."""
     sync: bool
     roles: tuple[Role, ...]
     variables: tuple[Variable, ...]
@@ -268,7 +268,7 @@ class CheckedModel:
     properties: tuple[Property, ...]
     checks: tuple[Check, ...]
     switched_off: tuple[str, ...] = ()
-    """The usual checks that the file does not want to be asked."""
+    """The usual checks that the file switches off."""
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
@@ -300,7 +300,7 @@ class CheckedModel:
 
     @cached_property
     def ages(self) -> dict[tuple[str, str], int]:
-        """Role and what it asks the age of in its guards, to the least number of ticks that it need not tell apart."""
+        """Each role and subject of an age in its guards, with the number of ticks at which counting may stop."""
         limits: dict[tuple[str, str], int] = {}
         for message in self.messages:
             for name, compared in ages_in(message.guard):
@@ -314,7 +314,7 @@ class CheckedModel:
 
     @cached_property
     def commitments_and_claims(self) -> tuple[Commitment | Claim, ...]:
-        """Whatever has a lifecycle state: the commitments, then the claims."""
+        """The subjects with a lifecycle state: the commitments, then the claims."""
         return (*self.commitments, *self.claims)
 
     @cached_property
@@ -325,7 +325,7 @@ class CheckedModel:
 
     @cached_property
     def subjects_of_moves(self) -> frozenset[str]:
-        """The commitments and claims on which some message moves: those that have a standing."""
+        """The commitments and claims with a standing: some message makes a move on them."""
         operations = (operation for message in self.messages for operation in message.operations)
         return frozenset(operation.commitment for operation in operations if operation.verb in _MOVES)
 
@@ -343,9 +343,9 @@ class CheckedModel:
 
 
 def waits_for(operations: Iterable[Operation], commitments: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return for each commitment those it may wait for once it is delegated `retaining`: the target and its successors.
+    """Return for each commitment its possible successors after a delegation `retaining`, transitively.
 
-    Whoever delegates or assigns without `retaining` does not wait, but those who waited for it wait for its successor.
+    After a transfer without `retaining`, commitments that waited for this one wait for its successor.
     """
     delegates: dict[str, dict[str, None]] = {}
     successors: dict[str, list[str]] = {}

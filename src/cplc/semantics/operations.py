@@ -1,4 +1,4 @@
-"""Who may perform which operation on a commitment or claim, and who is told of it."""
+"""Checks of operations: permitted roles, targets, and roles that do not observe the change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_operations(table: InstanceTable, messages: Iterable[model.Message]) ->
 
 
 def _check_ages(table: InstanceTable, message: model.Message) -> None:
-    """Report ages that a guard does not compare with a number, and those in assignments: nobody counts so far."""
+    """Report ages in assignments, and ages that a guard does not compare with a number."""
     loose = [term for update in (*message.updates, *message.receipt) for term in _ages(update.value)]
     loose += _uncompared_ages(message.guard)
     if loose:
@@ -78,7 +78,8 @@ def _declared(table: InstanceTable, name: str) -> Span:
 
 
 def _check_target(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
-    """A delegation changes the debtor and nothing else, an assignment the creditor; one argues with one's own claim."""
+    """Report a target with wrong parties: a delegation changes only the debtor, an assignment only the creditor, and an
+    argument uses a claim of its maker."""
     if operation.target is None:
         return
     if operation.commitment in table.claims:
@@ -129,9 +130,9 @@ def _check_informed(table: InstanceTable, message: model.Message, operation: mod
 
 
 def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None:
-    """Warn of commitments and claims that no message creates, or whose creditors take no part in what happens to them.
+    """Warn of commitments and claims that no message creates, or whose creditor is in none of their messages.
 
-    Only where it is so for every instance: at the borders of a family it is often meant.
+    The warning needs to hold for every instance: at the borders of a family it is often intended.
     """
     created: set[str] = set()
     informed = {c.name for c in checked.commitments if _creditor_takes_part(table, c)}
@@ -162,9 +163,9 @@ def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None
 
 
 def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:
-    """Warn of commitments that can be refused and that nobody can give up: a refusal is no end.
+    """Warn of commitments that can be refused but neither released nor withdrawn.
 
-    Only where it is so for every instance, once for all of them.
+    The warning needs to hold for every instance, and is given once.
     """
     verbs: dict[str, set[str]] = {}
     for message in checked.messages:
@@ -180,7 +181,7 @@ def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:
 
 
 def _creditor_takes_part(table: InstanceTable, commitment: model.Commitment) -> bool:
-    """Return whether the creditor sends or receives a message that the commitment is about."""
+    """Return whether the creditor sends or receives a message in the conditions of the commitment."""
     for atom in (*atoms(commitment.antecedent), *atoms(commitment.consequent)):
         for inner in table.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
             if isinstance(inner, t.Happened | t.Field) and commitment.creditor in table.parties[inner.message]:

@@ -18,13 +18,13 @@ from cplc.semantics.types import Bool
 from cplc.source import Source, Span
 
 COMMAND_LINE: Final = "-D"
-"""What the source of a value is called that the text does not say."""
+"""The source name of values from outside the file."""
 
 
 def parameter_values(
     instantiator: Instantiator, template: statements.Template, given: Mapping[str, str], problems: DiagnosticSink
 ) -> dict[str, Value] | None:
-    """Return the value of every parameter; None if one is missing or wrong, which is reported."""
+    """Return the value of every parameter; None after a reported error."""
     return (
         _values(instantiator, template, given, problems) if _check_names(template.signature, given, problems) else None
     )

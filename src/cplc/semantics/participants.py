@@ -1,4 +1,4 @@
-"""What each participant wants and believes, instance by instance: from a world of names to the checked model."""
+"""Instantiation of participants: from the `InstanceTable` to the checked model."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class _Draft:
     beliefs: list[model.Belief] = field(default_factory=list)
     decisions: list[model.Decision] = field(default_factory=list)
     valued: dict[str, Span] = field(default_factory=dict)
-    """The messages that are worth something, and where that is written."""
+    """The messages with a value, and the place of the value."""
 
 
 class ParticipantInstantiator:
-    """Works out the agents of one world and what is asked of them."""
+    """Instantiates the agents of one `InstanceTable` and their thresholds."""
 
     def __init__(self, table: InstanceTable, messages: Mapping[str, model.Message]) -> None:
         self._table = table
         self._messages = messages
 
     def valid_participants(self) -> tuple[model.Participant, ...]:
-        """Return those with whom nothing is wrong."""
+        """Return the participants without errors."""
         participants: list[model.Participant] = []
         for pending in self._table.agents.values():
             before = self._table.problems.errors
@@ -53,7 +53,7 @@ class ParticipantInstantiator:
         return tuple(participants)
 
     def thresholds(self) -> Iterator[model.Threshold]:
-        """Yield what the protocol itself asks; what a used one asks is its own matter."""
+        """Yield the thresholds of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
             if not isinstance(pending.body, statements.Analyze) or pending.protocol_instance.path:
                 continue
@@ -191,7 +191,7 @@ class ParticipantInstantiator:
         draft.decisions.append(model.Decision(tuple(dict.fromkeys(names)), condition, span=item.span))
 
     def _report_overlaps(self, participant: model.Participant) -> None:
-        """Warn of beliefs that apply together, as far as the text alone shows it."""
+        """Warn of beliefs that can apply together, judged by the text alone."""
         earlier_events = _BelievedEvents()
         for belief in participant.beliefs:
             for event in belief.events:
@@ -205,7 +205,7 @@ class ParticipantInstantiator:
 
 @dataclass
 class _BelievedEvents:
-    """Events of beliefs, found again by the message, its payload, and the condition under which they are believed."""
+    """An index of the events of beliefs by message, payload and condition."""
 
     _places: dict[tuple[str, object, object], Span] = field(default_factory=dict)
 
@@ -215,7 +215,7 @@ class _BelievedEvents:
                 self._places.setdefault((event.message, payload, where), span)
 
     def earlier(self, event: model.Event, condition: Term) -> Span | None:
-        """Return where it is believed of a payload that this may be, under a condition that plainly is compatible."""
+        """Return the place of an earlier event with an overlapping payload and a compatible condition."""
         payloads = (_ANY,) if event.payload is None else (event.payload, None)
         conditions = (_ANY,) if is_constant(condition, True) else (condition, TRUE)
         keys = ((event.message, payload, where) for payload in payloads for where in conditions)

@@ -1,6 +1,6 @@
-"""Formulas that many readers take for another one, since other languages group them otherwise or nobody remembers.
+"""Lints of operator precedence: formulas that readers, or other languages, group in another way.
 
-Only the text decides: with parentheses around what is meant nothing is said, whatever it is.
+Parentheses silence them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def precedence_warnings(node: object) -> Iterator[Diagnostic]:
-    """Yield a warning for each formula below a node that is easily taken for another one."""
+    """Yield a warning for each formula below a node with an easily mistaken grouping."""
     for inner in walk(node):
         match inner:
             case ast.Junction(_, operands, span=span):
@@ -37,7 +37,7 @@ def precedence_warnings(node: object) -> Iterator[Diagnostic]:
 
 
 def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:
-    """Report untils beside something else, which some read as their operand."""
+    """Report an until next to an operator that some readers take for its operand."""
     ends = [*((left.span.end, right.span.start) for left, right in pairwise(operands))]
     ends.append((operands[-1].span.end, whole.end))
     bare = [
@@ -50,12 +50,12 @@ def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagn
     written = [_with_parentheses(whole, bare)]
     if len(bare) == 1 and (other := _other_grouping(whole, bare[0])) is not None:
         written.append(other)
-    message = f"`{bare[0].op}` binds tighter than what stands beside it: this is {_one_line(written[0])}"
+    message = f"`{bare[0].op}` binds tighter than its neighbours: this is {_one_line(written[0])}"
     yield rules.MISREAD_FORMULA.at(whole, message, *_suggestion(whole, written))
 
 
 def _always_implies_warning(formula: ast.Expr) -> Iterator[Diagnostic]:
-    """Report `AG p -> q` as a whole property: it asks something of runs only if `p` holds for ever."""
+    """Report `AG p -> q` as a whole property: it constrains nothing unless `p` holds forever."""
     while isinstance(formula, ast.Quantifier):
         formula = formula.body
     match formula:
@@ -75,7 +75,7 @@ def _always_implies_warning(formula: ast.Expr) -> Iterator[Diagnostic]:
 
 
 def _with_parentheses(whole: Span, bare: Sequence[ast.Expr]) -> str:
-    """Return the text as it is read."""
+    """Return the text with the parentheses of its actual grouping."""
     text, at, parts = whole.source.text, whole.start, []
     for one in bare:
         parts += [text[at : one.span.start], f"({one.span.text})"]
@@ -84,7 +84,7 @@ def _with_parentheses(whole: Span, bare: Sequence[ast.Expr]) -> str:
 
 
 def _other_grouping(whole: Span, until: ast.Binary) -> str | None:
-    """Return the text as it would be read if an until bound less than its neighbours."""
+    """Return the text grouped as if an until bound less tightly than its neighbours."""
     text = whole.source.text
     sign = _SIGN.search(text, until.left.span.end, until.right.span.start)
     if sign is None or until.bound is not None:
@@ -95,7 +95,7 @@ def _other_grouping(whole: Span, until: ast.Binary) -> str | None:
 
 
 def _suggestion(whole: Span, written: Sequence[str]) -> tuple[Note, ...]:
-    """Say what to write, where that fits on a line."""
+    """Return the advice with the explicit groupings, if they fit on a line."""
     if "\n" in whole.text:
         return (Note("put parentheses around the operands"),)
     return (Note("write " + " or ".join(f"`{text}`" for text in written)),)

@@ -1,4 +1,4 @@
-"""What a dotted, indexed name refers to from where it stands."""
+"""Resolution of dotted, indexed names in a scope."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cplc.syntax import ast
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a macro's parameter stands for: an expression of the place where the macro is used."""
+    """The argument of a macro's parameter: an expression with the scope of the macro's use."""
 
     expr: ast.Expr
     scope: Scope
@@ -44,7 +44,7 @@ Local = tree.Binder | OwnLocal | Argument | AnyArgument
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that an expression sees: local ones first, then those of the protocol."""
+    """The names visible to an expression: local ones first, then those of the protocol."""
 
     unit: int
     signature: tree.Signature | None
@@ -87,7 +87,7 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """What cannot be said: reported, or a macro's parameter while the macro is checked by itself."""
+    """An unresolved name: reported, or a macro's parameter while the macro is checked by itself."""
 
 
 NOTHING = Nothing()
@@ -121,7 +121,7 @@ def kind_of(symbol: tree.Symbol) -> str:
 
 
 class References:
-    """Finds what names refer to, and remembers which were used."""
+    """Resolves names, and records which were used."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class References:
         """Where names stand, and where what they mean is declared."""
 
     def refer(self, name: Span, declared: Span) -> None:
-        """Remember what a name means; a name in a macro means something else in each use, and the last one stays."""
+        """Record the declaration of a name. For a name in a macro, the last use counts."""
         self.places[name] = declared
 
     def find(self, ref: ast.Ref, scope: Scope) -> Entity:
@@ -159,7 +159,7 @@ class References:
         return self._from(segments, scope, span)
 
     def family(self, ref: ast.Ref, scope: Scope) -> tree.EveryInstance | None:
-        """Return the family of messages that a name without indices stands for; None where it is something else."""
+        """Return the family of messages that a name without indices denotes; None if it denotes something else."""
         names = [segment.name for segment in ref.segments]
         signature = scope.signature
         if signature is None or names[0].text in scope.locals or any(segment.indices for segment in ref.segments):
@@ -241,7 +241,7 @@ class References:
         return True
 
     def _of_symbol(self, symbol: tree.Symbol, segments: Sequence[_Segment], scope: Scope, span: Span) -> Entity:
-        """Follow the names of used parts, then say what the last ones are."""
+        """Resolve the names of parts, then the remaining segments."""
         owner: tuple[tree.PartSymbol, ...] = ()
         indices = list(segments[0].indices)
         position = 0

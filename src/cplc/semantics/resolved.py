@@ -1,6 +1,6 @@
-"""Protocols as they were declared, with every name resolved: families not yet unrolled.
+"""Resolved protocols: all names are resolved, families are not instantiated.
 
-Symbols stand for declarations and are compared by identity. Trees stand for expressions; loop variables, the
+Symbols represent declarations and are compared by identity. Trees represent expressions; loop variables, the
 parameters of protocols and indices are still in them, quantifiers and arithmetic too, macros are not.
 """
 
@@ -130,7 +130,7 @@ class PartSymbol:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgentSymbol:
-    """What one participant wants and believes."""
+    """The symbol of an `agent`."""
 
     name: str
     chain: Chain
@@ -155,7 +155,7 @@ Symbol = RoleSymbol | Indexed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """What a protocol declares."""
+    """The declarations of a protocol."""
 
     name: str
     unit: int
@@ -351,7 +351,7 @@ class Conditional:
     between: tuple[RoleTree, RoleTree] | Instance
     """The debtor and the creditor, or the one commitment."""
     other: RoleTree | Instance | None
-    """What is delegated or assigned to: a role, or a commitment if it is about one."""
+    """The successor of a delegation or assignment: a role, or a commitment."""
     antecedent: Tree
     consequent: Tree
     span: Span
@@ -418,5 +418,5 @@ def counts_ticks(tree: Tree) -> bool:
 
 
 def is_value(tree: Tree) -> bool:
-    """Return whether it is read or written as such, and no condition on anything."""
+    """Return whether the tree denotes a value to read or write, and not a condition."""
     return isinstance(tree, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)

@@ -25,16 +25,16 @@ from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import Term, Value
 
 MAX_LETTERS: Final = 256
-"""Combinations of what a content mentions, in one state."""
+"""Combinations of the values that a content reads in one state."""
 MAX_VALUES: Final = 4_096
-"""Combinations of values that are gone through to see which atoms hold together; beyond, any may."""
+"""Combinations of values enumerated to compute the consistent sets of atoms; above it, all sets count as consistent."""
 
 _Source = tuple[str, ...]
 """A message, a payload, a variable or a lifecycle state that atoms read."""
 
 
 class TooManyLetters(Exception):
-    """The content mentions more than a monitor can tell apart."""
+    """The content has more letters than a monitor can distinguish."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Content:
 
 
 def acts_in(term: Term) -> Iterator[t.Does]:
-    """Yield the steps that the content speaks of."""
+    """Yield the `does(…)` atoms of the content."""
     match term:
         case t.Does():
             yield term
@@ -139,7 +139,7 @@ def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tupl
 def _letters(
     atoms: tuple[Term, ...], acts: tuple[t.Does, ...], by_ticks: bool, model: CheckedModel
 ) -> tuple[tuple[Letter, ...], tuple[Letter, ...]]:
-    """Return what may hold in a state, and of a step."""
+    """Return the letters: the consistent sets of atoms of a state, and those of a step."""
     steps = {NO_STEP: None}
     steps.update({_of_message(message, model.sync, acts, len(atoms)): None for message in model.messages})
     steps[_of_tick(acts, len(atoms), by_ticks)] = None
@@ -211,7 +211,7 @@ def _formula(term: Term, facts: Mapping[str, Term], atoms: Mapping[Term, int], a
 
 
 def _states(atoms: tuple[Term, ...], model: CheckedModel) -> tuple[Letter, ...]:
-    """Return the sets of atoms that hold together for some values of what they read."""
+    """Return the sets of atoms that are jointly satisfiable."""
     groups = [_group(group, atoms, model) for group in _groups(atoms)]
     if prod(len(group) for group in groups) > MAX_LETTERS:
         raise TooManyLetters

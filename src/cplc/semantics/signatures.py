@@ -1,4 +1,4 @@
-"""What each protocol declares, before any expression in its clauses is read."""
+"""Signatures: the declarations of each protocol, before the expressions of its clauses are checked."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from cplc.source import Span
 from cplc.syntax import ast
 
 MAX_LOOP_DEPTH = 30
-"""How deep loops may be nested."""
+"""Nesting of loops."""
 
 
 class Library:
-    """The protocols and macros of all files, and which of them each file sees."""
+    """The protocols and macros of all files, and those visible in each file."""
 
     def __init__(self, program: Program, problems: DiagnosticSink) -> None:
         self.program = program
@@ -33,7 +33,7 @@ class Library:
         self._names: dict[int, dict[str, list[resolved.Signature | resolved.MacroSymbol]]] = {}
 
     def reporting_to(self, problems: DiagnosticSink) -> Library:
-        """Return the same library; what is wrong with names that are asked for goes elsewhere."""
+        """Return the same library with another sink for errors in names."""
         library = Library(self.program, problems)
         library.signatures, library.macros, library.broken = self.signatures, self.macros, self.broken
         return library
@@ -96,14 +96,14 @@ class Library:
         self.problems.report(rules.AMBIGUOUS_NAME, span, f"Two imported files declare `{name}`", *notes)
 
     def visible(self, unit: int) -> dict[str, tuple[Span, ...]]:
-        """Return where everything is declared that a file may name besides what its protocols declare."""
+        """Return the declarations of all top-level names visible in a file."""
         return {
             name: tuple(s.node.name.span if isinstance(s, resolved.Signature) else s.span for s in symbols)
             for name, symbols in self._visible(unit).items()
         }
 
     def _visible(self, unit: int) -> dict[str, list[resolved.Signature | resolved.MacroSymbol]]:
-        """Every name that a file sees: its own, then what it imports, bare or behind the import's name."""
+        """Return the names visible in a file: its own, then imported ones, bare or qualified by the import."""
         if unit in self._names:
             return self._names[unit]
         names: dict[str, list[resolved.Signature | resolved.MacroSymbol]] = {}
@@ -168,7 +168,7 @@ class SymbolCollector:
         return signature
 
     def fill(self, signature: resolved.Signature) -> None:
-        """Add what refers to other protocols, or stands in loops over roles."""
+        """Add the declarations that refer to other protocols or are inside loops over roles."""
         scope = Scope(signature.unit, signature)
         self._block(signature.node.declarations, signature, scope)
 

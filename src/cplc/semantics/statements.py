@@ -1,4 +1,4 @@
-"""What declarations say: the names they use are resolved, once for a whole family, and nothing is unrolled yet."""
+"""Resolved declarations: all names are resolved, once for a whole family, and nothing is instantiated."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Message:
     receiver: RoleTree
     guards: tuple[Tree, ...]
     begins: bool
-    """It says nothing of what comes before it: the protocol may begin with it."""
+    """It has no ``after`` clause: the protocol may begin with it."""
     operations: tuple[Operation, ...]
     updates: tuple[Assignment, ...]
     receipt: tuple[Assignment, ...]
@@ -110,9 +110,9 @@ class Part:
     roles: tuple[tuple[RoleSymbol, RoleTree | AllOf, Span], ...]
     values: tuple[tuple[ParameterSymbol, Tree, Span], ...]
     conditions: tuple[Tree, ...]
-    """What must be so before the part begins."""
+    """The start condition of the part."""
     follows: bool
-    """True if it says what comes before; otherwise it begins as the protocol around it does."""
+    """True if it has an ``after`` clause; otherwise it begins with the enclosing protocol."""
 
 
 @dataclass(frozen=True, slots=True)

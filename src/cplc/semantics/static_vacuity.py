@@ -1,9 +1,8 @@
-"""Vacuity that the text alone shows: quantifiers over nothing, and implications with a constant side.
+"""Syntactic vacuity: quantifiers over empty ranges, and implications with a constant side.
 
-Constants are worked out while formulas are instantiated, so this has to be noted before they are gone. A quantifier or
-an implication is one place of the text. That it has no instance for some values of the loops around it, or is true for
-some of them, is usual, as in ``forall j in 1..i - 1`` and in ``i != j -> …``; only where it is so for all of them does
-the place make the formula true without saying anything.
+Instantiation folds constants, so they are recorded before they disappear. A quantifier or an implication is one place
+of the text with many instances. An empty range, or a constant side, for some values of the loops around it is usual, as
+in ``forall j in 1..i - 1`` and in ``i != j -> …``. Only if it holds for all instances is the place vacuous.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from cplc.records import dataclass
 from cplc.semantics import resolved
 
 Positive = bool | None
-"""True if the truer a part is the truer is the whole; None where that cannot be said."""
+"""The polarity of a part: true if the whole is monotone in it, false if antitone, None if neither."""
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class _QuantifierRecord:
 
 @dataclass(slots=True)
 class _Implication:
-    """An implication, with how many instances it has had so far and how many of them a constant makes true."""
+    """An implication, with the number of its instances and of those that a constant makes true."""
 
     written: resolved.Apply
     positive: Positive
@@ -45,7 +44,7 @@ class _Implication:
         return self.positive is True and 0 < self.instances == self.false_left + self.true_right
 
     def contains(self, other: _Implication) -> bool:
-        """Return whether the other one is written within this one, which may be true for that reason alone."""
+        """Return whether the other implication is nested in this one, which may be the only reason for its vacuity."""
         outer, inner = self.written.span, other.written.span
         return outer.source is inner.source and outer != inner and outer.start <= inner.start and inner.end <= outer.end
 
@@ -58,7 +57,7 @@ class _Implication:
 
 @dataclass(slots=True)
 class VacuityRecorder:
-    """The quantifiers and implications of one formula or fact, with how many instances each has had so far."""
+    """Counts the instances of the quantifiers and implications of one formula or fact."""
 
     _positive: Positive = True
     _quantifiers: list[_QuantifierRecord] = field(default_factory=list)
@@ -67,7 +66,7 @@ class VacuityRecorder:
 
     @contextmanager
     def below(self, operator: resolved.Apply, operand: int) -> Iterator[None]:
-        """Read this operand of the operator."""
+        """Record the instances below with the polarity of this operand."""
         before = self._positive
         self._positive = _combined(before, _effect(operator.op, operand))
         try:
@@ -83,11 +82,11 @@ class VacuityRecorder:
         self._facts[name, self._positive] = None
 
     def implication(self, written: resolved.Apply, *, false_left: bool = False, true_right: bool = False) -> None:
-        """Note one instance of an implication."""
+        """Record one instance of an implication."""
         self._implications.append(_Implication(written, self._positive, 1, false_left, true_right))
 
     def constant_implications(self, facts: Mapping[str, VacuityRecorder]) -> tuple[str, ...]:
-        """Return what there is to say of implications that a constant makes true, those of facts included."""
+        """Return explanations of implications that a constant makes true, those of facts included."""
         arrows: dict[tuple[int, Positive], _Implication] = {}
         for here, positive in self._with_facts(facts):
             for implication in here._implications:
@@ -101,7 +100,7 @@ class VacuityRecorder:
         return tuple(dict.fromkeys(one.sentence for one in innermost))
 
     def _with_facts(self, facts: Mapping[str, VacuityRecorder]) -> Iterator[tuple[VacuityRecorder, Positive]]:
-        """Yield this and every fact that it speaks of, each with what its becoming truer makes of the whole."""
+        """Yield this record and those of all its facts, each with its polarity in the whole."""
         visited: set[tuple[str, Positive]] = set()
         pending: list[tuple[VacuityRecorder, Positive]] = [(self, True)]
         while pending:
@@ -114,7 +113,7 @@ class VacuityRecorder:
                     pending.append((facts[name], inner[1]))
 
     def vacuous_quantifiers(self, facts: Mapping[str, VacuityRecorder]) -> tuple[str, ...]:
-        """Return the quantifiers that say nothing, those of facts included."""
+        """Return the vacuous quantifiers, those of facts included."""
         ranges: dict[tuple[int, Positive], _QuantifierRecord] = {}
         for here, positive in self._with_facts(facts):
             for quantifier in here._quantifiers:
@@ -129,7 +128,7 @@ class VacuityRecorder:
 
 
 def _effect(op: str, operand: int) -> Positive:
-    """Return what becoming truer makes of an operator: truer, less true, or it cannot be said."""
+    """Return the polarity of an operand."""
     match op, operand:
         case ("!", _) | ("->", 0):
             return False

@@ -1,4 +1,4 @@
-"""What a file and its imports declare, and where each of these names is used.
+"""Index of the declarations of a file and its imports, with all uses of each name.
 
 Declarations come from the trees, so there are some even where little could be read; what a name means was written down
 while it was resolved. The place of a declaration is the place of its name.
@@ -24,15 +24,15 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """Something with a name, and what it stands in: a payload in its message, a message in its protocol."""
+    """A declared name and its container: a payload in its message, a message in its protocol."""
 
     kind: Kind
     name: ast.Name
     node: Any
-    """The part of the tree that declares it."""
+    """The node that declares it."""
     inside: Declared | None = None
     loops: tuple[ast.For, ...] = ()
-    """Those it stands in, outermost first."""
+    """The enclosing loops, outermost first."""
 
     @property
     def span(self) -> Span:
@@ -51,7 +51,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import and what it brought, if it could be read."""
+    """An import and its source, if it could be read."""
 
     node: ast.Import
     source: Source | None
@@ -64,11 +64,11 @@ class Index:
     files: tuple[ast.File, ...]
     """The file itself first."""
     uses: Mapping[Span, Span]
-    """Where a name is used, and where it is declared."""
+    """The place of each use, with the place of the declaration."""
     imports: tuple[Import, ...]
-    """Those of all files."""
+    """The imports of all files."""
     visible: Mapping[str, tuple[Span, ...]]
-    """The protocols and macros that the file may name, and where they are declared."""
+    """The protocols and macros visible in the file, and their places."""
 
     @cached_property
     def declared(self) -> dict[Span, Declared]:
@@ -76,7 +76,7 @@ class Index:
 
     @cached_property
     def _places(self) -> dict[str, list[tuple[Span, Span]]]:
-        """Where each file has a name that is known, with its declaration, in the order of the text."""
+        """The resolved names of each file with their declarations, in the order of the text."""
         places: dict[str, list[tuple[Span, Span]]] = {}
         for span, target in (*((span, span) for span in self.declared), *self.uses.items()):
             places.setdefault(span.source.name, []).append((span, target))
@@ -85,11 +85,11 @@ class Index:
         return places
 
     def places(self, source: Source) -> list[tuple[Span, Span]]:
-        """Return every known name of a file with its declaration."""
+        """Return the resolved names of a file with their declarations."""
         return self._places.get(source.name, [])
 
     def at(self, source: Source, offset: int) -> tuple[Span, Declared] | None:
-        """Return the name at an offset, or just before it, and what it means."""
+        """Return the name at an offset, or just before it, and its declaration."""
         for span, target in self.places(source):
             if span.start <= offset <= span.end and target in self.declared:
                 return span, self.declared[target]
@@ -112,7 +112,7 @@ class Index:
         return list({declared: None, **dict.fromkeys(sorted(names, key=_place)), **places})
 
     def members(self, of: Declared) -> list[Declared]:
-        """Return what is declared directly in something; for a used part, what its protocol declares."""
+        """Return the direct members of a declaration; for a part, those of its protocol."""
         if of.kind == "part":
             target = self.uses.get(of.node.protocol.segments[-1].name.span)
             if target is None or target not in self.declared:
@@ -163,7 +163,7 @@ def walk(node: object) -> Iterator[object]:
 
 
 def children(node: object) -> Iterator[object]:
-    """Yield the parts that a node of the tree has directly."""
+    """Yield the child nodes of a node."""
     if not _is_node(node):
         return
     for one in fields(node):
@@ -178,7 +178,7 @@ def _is_node(value: object) -> TypeGuard[Any]:
 
 
 def declarations(file: ast.File) -> Iterator[Declared]:
-    """Yield what a file declares, outer before inner."""
+    """Yield the declarations of a file, outer before inner."""
     for import_ in file.imports:
         if import_.alias:
             yield Declared("import", import_.alias, import_)
@@ -239,7 +239,7 @@ def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: tupl
 
 
 def _quantified(node: object, inside: Declared) -> Iterator[Declared]:
-    """Yield the variables of quantifiers, and of what else binds one, below a node."""
+    """Yield the variables bound by quantifiers and other binders below a node."""
     for inner in walk(node):
         variable = getattr(inner, "variable", None)
         if isinstance(variable, ast.Name) and not isinstance(inner, ast.For):

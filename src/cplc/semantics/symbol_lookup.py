@@ -1,4 +1,4 @@
-"""Names where one kind of thing is meant: a role, a message, a commitment, a family, a variable."""
+"""Lookup of names of one expected kind: a role, a message, a commitment, a family, a variable."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cplc.semantics.types import Type, described
 from cplc.syntax import ast
 
 _COUNTERPARTS = {"fulfilled": "satisfied", "satisfied": "fulfilled"}
-"""What is said of commitments, and of claims, that come out as they should."""
+"""Pairs of words for the good end of commitments and of claims."""
 
 
 class SymbolLookup:
-    """Finds what a name stands for, or reports that it is of another kind."""
+    """Resolves names, and reports names of another kind."""
 
     def __init__(
         self, references: References, error: Callable[..., None], number: Callable[[ast.Expr, Scope], resolved.Tree]
@@ -49,7 +49,7 @@ class SymbolLookup:
                 return None
 
     def doer(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | resolved.RoleTree | None:
-        """Return a message or a role: what `does(…)` takes without a verb."""
+        """Return a message or a role, the operand of `does(…)` without a verb."""
         match self._references.find(ref, scope):
             case resolved.Instance(resolved.MessageSymbol()) as message:
                 return message
@@ -110,7 +110,7 @@ class SymbolLookup:
         return None
 
     def in_state(self, word: ast.Name, ref: ast.Ref, scope: Scope) -> tuple[resolved.Instance, frozenset[str]] | None:
-        """Return what is asked for its state, and the states that the word stands for there."""
+        """Return the subject of a state predicate, and the lifecycle states of the predicate."""
         instance = self.obligation(ref, scope)
         if instance is None:
             return None

@@ -1,4 +1,4 @@
-"""The clauses of every declaration, once for a whole family: names, types, operations, arguments."""
+"""Checking of the clauses of every declaration, once for a whole family: names, types, operations, arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cplc.syntax import ast
 
 
 class TemplateBuilder:
-    """Reads the body of a protocol whose signature, and those of all it uses, are complete."""
+    """Checks the body of a protocol. Its signature, and those of its parts, must be complete."""
 
     def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
         self._problems = problems
@@ -172,7 +172,7 @@ class TemplateBuilder:
                 yield statements.Operation(verb, subject, target, operation.retaining, operation.span)
 
     def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> Verb | ClaimVerb | None:
-        """Return the verb, if it is one for what it is performed on; as far as that is known."""
+        """Return the verb if it is an operation on the subject, or if the subject is unknown."""
         text, span = operation.verb.text, operation.verb.span
         is_claim = subject is not None and isinstance(subject.symbol, resolved.ClaimSymbol)
         verbs: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS

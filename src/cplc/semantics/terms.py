@@ -1,6 +1,6 @@
 """Resolved expressions and formulas: no parameter, loop, quantifier, macro or alias is left.
 
-Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1,2]``.
+Each name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1,2]``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A parameter of the very message in whose clauses it stands: the value being sent."""
+    """A parameter of the message in whose clauses it occurs: the value being sent."""
 
     parameter: str
 
@@ -85,7 +85,7 @@ class Stands:
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """Ticks since a commitment or claim was created, as the sender's view knows it; no value unless it is open."""
+    """Ticks since a commitment or claim was created, in the sender's view; undefined unless it is open."""
 
     commitment: str
 
@@ -128,7 +128,7 @@ class OverPaths:
     path: Term
     along: Term | None = None
     may_idle: bool = True
-    """True if the paths may take the idle step; where not, ``along`` names it."""
+    """True if the paths may take the idle step; otherwise ``along`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Social:
     commitment: str | None = None
     """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
     trigger: Term | None = None
-    """What comes true on the runs that ``SCc`` is about."""
+    """The condition that becomes true on the runs of ``SCc``."""
 
 
 ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
@@ -220,7 +220,7 @@ def operands_of(term: Term) -> tuple[Term, ...]:
 
 
 def is_about_runs(term: Term) -> bool:
-    """Return whether more than the present state decides it."""
+    """Return whether the term is a formula about runs, not a state condition."""
     match term:
         case Does() | Apply("F" | "G" | "U" | "W" | "R"):
             return True
@@ -231,7 +231,7 @@ def is_about_runs(term: Term) -> bool:
 
 
 def state_parts(term: Term) -> Iterator[Term]:
-    """Yield the largest parts that a state decides."""
+    """Yield the maximal state conditions in the term."""
     match term:
         case Does():
             pass
@@ -243,7 +243,7 @@ def state_parts(term: Term) -> Iterator[Term]:
 
 
 def speaks_of_ticks(term: Term) -> bool:
-    """Return whether ticks matter for it: a bound counts them, or it names the step."""
+    """Return whether the term depends on ticks: a bound counts them, or it names the step."""
     match term:
         case Does("tick"):
             return True
@@ -259,7 +259,7 @@ def counts_ticks(term: Term) -> bool:
 
 
 def ages_in(term: Term) -> Iterator[tuple[str, int]]:
-    """Yield whose age a guard asks for, and the number that it is compared with."""
+    """Yield the subject of each age in a guard, and the number that it is compared with."""
     match term:
         case Apply(_, (Age(name), Const(int(number)))) | Apply(_, (Const(int(number)), Age(name))):
             yield name, number

@@ -34,12 +34,12 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What is said of a run: temporal operators and steps that stand below no path quantifier yet."""
+    """A path formula: temporal operators and steps below no path quantifier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What stands where an error was reported, or for a macro's parameter: fits everywhere."""
+    """The type after a reported error, or of a macro's parameter: it fits everywhere."""
 
 
 Type = Bool | Int | Enum | Role | Path | Unknown
@@ -67,7 +67,7 @@ def described(type_: Type) -> str:
 
 
 def fits(actual: Type, expected: Type) -> bool:
-    """Return whether what is found may stand where the other is wanted."""
+    """Return whether the actual type is compatible with the expected one."""
     match actual, expected:
         case (Unknown(), _) | (_, Unknown()):
             return True

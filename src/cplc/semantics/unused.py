@@ -1,4 +1,4 @@
-"""What is declared and never referred to."""
+"""Lint of unused declarations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cplc.source import Span
 
 
 def report_unused(library: Library, chosen: resolved.Signature, used: Collection[object]) -> None:
-    """Warn of what the protocol at hand, and its file, declares in vain."""
+    """Warn of unused declarations of the protocol and its file."""
 
     def warn(kind: str, name: str, span: Span) -> None:
         library.problems.report(rules.UNUSED, span, f"Nothing refers to the {kind} `{name}`")

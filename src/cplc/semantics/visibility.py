@@ -1,4 +1,4 @@
-"""Who sees what: guards and assignments are evaluated on the local state of one agent."""
+"""Checks of visibility: guards and assignments can read only the local state of one agent."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def observers(table: InstanceTable, atom: Term) -> tuple[str, ...]:
 
 
 class VisibilityCheck:
-    """Reports every atom that an agent decides on and does not see; facts are seen through."""
+    """Reports the atoms in an agent's conditions that it does not observe; facts are expanded."""
 
     def __init__(self, table: InstanceTable, agent: str, doing: str, roles: tuple[str, ...] = ()) -> None:
-        """Look with the eyes of one agent, or of a participant who plays these ``roles``."""
+        """Check the view of one agent, or of a participant who plays these ``roles``."""
         self._table = table
         self._agent = agent
         self._roles = roles or (agent,)
@@ -43,7 +43,7 @@ class VisibilityCheck:
         atoms = self._table.fact_atoms.get(term.fact, frozenset()) if isinstance(term, t.FactRef) else {term}
         unseen = [atom for atom in atoms if not any(role in observers(self._table, atom) for role in self._roles)]
         if unseen:
-            # sets of atoms have no order of their own, and the user is told of the same one every time
+            # sets are unordered: sorting makes the report deterministic
             atom = min(unseen, key=described)
             self._report(atom, term, span)
 
@@ -60,7 +60,7 @@ class VisibilityCheck:
         self._table.problems.report(rules.UNSEEN, span, message, *notes)
 
     def _advice(self, seers: tuple[str, ...]) -> str:
-        """Return what would tell the agent."""
+        """Return the advice how the agent could learn the value."""
         for name, parties in self._table.parties.items():
             if name in self._table.messages and parties.first in seers and parties.second in self._roles:
                 return (

@@ -69,20 +69,20 @@ class RandomWalker:
     def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> RandomWalk:
         """Draw one run of at most this many steps; remember the first ``keep`` of them."""
         state = start
-        kept: list[tuple[int, int]] = []
+        prefix: list[tuple[int, int]] = []
         for length in range(most):
             ways = self.ways(state)
             if not ways:
-                return RandomWalk(start, tuple(kept), length, self._at_rest(state))
+                return RandomWalk(start, tuple(prefix), length, self._at_rest(state))
             chosen = choose(state, ways)
             if chosen is None:
-                return RandomWalk(start, tuple(kept), length, "refused")
+                return RandomWalk(start, tuple(prefix), length, "refused")
             step, target = ways[chosen]
             watch(state, step, target)
             if length < keep:
-                kept.append((step, target))
+                prefix.append((step, target))
             state = target
-        return RandomWalk(start, tuple(kept), most, "limit" if self.ways(state) else self._at_rest(state))
+        return RandomWalk(start, tuple(prefix), most, "limit" if self.ways(state) else self._at_rest(state))
 
     def _at_rest(self, state: int) -> Ending:
         return "time" if self._stepper.ways(state) else "nothing"
@@ -111,7 +111,7 @@ def draw(
     runs: int,
     most: int,
     keep: int,
-    told: Callable[[int, int], None] | None = None,
+    on_step: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[DrawnRun | None, Statistics]]:
     """Yield for each random run the run itself, of the first ``keep``, and the statistics of all so far.
 
@@ -121,12 +121,12 @@ def draw(
     walker, dice = RandomWalker(system), RandomSource(seed)
     choose = _chooser(walker, dice, bias, participant)
     tally = StatisticsCollector(system, walker.packing)
-    kept = _KEPT_VALUES // (max(1, len(system.variables)) * max(1, min(keep, runs)))
+    max_kept_steps = _KEPT_VALUES // (max(1, len(system.variables)) * max(1, min(keep, runs)))
     for number in range(runs):
         start = walker.start(dice)
         tally.begin(start)
-        watch = tally.step if told is None else _telling(tally.step, told, number)
-        walk = walker.walk(start, choose, most, keep=kept if number < keep else 0, watch=watch)
+        watch = tally.step if on_step is None else _telling(tally.step, on_step, number)
+        walk = walker.walk(start, choose, most, keep=max_kept_steps if number < keep else 0, watch=watch)
         tally.end(walk.length, walk.ending)
         if number < keep:
             yield DrawnRun(walker.run(walk), walk.length, walk.ending), tally.statistics
@@ -134,10 +134,10 @@ def draw(
             yield None, tally.statistics
 
 
-def _telling(watch: Watch, told: Callable[[int, int], None], number: int) -> Watch:
+def _telling(watch: Watch, on_step: Callable[[int, int], None], number: int) -> Watch:
     def both(before: int, step: int, after: int) -> None:
         watch(before, step, after)
-        told(number, step)
+        on_step(number, step)
 
     return both
 

@@ -81,10 +81,12 @@ def _runs(document: Mapping[str, object]) -> Iterator[Recorded]:
     match document:
         case {"results": list(results)}:
             for at, result in enumerate(results):
-                found = _object(result, f"results[{at}]")
-                if found.get("story") is not None:
-                    name = found.get("name")
-                    yield _run(found["story"], f"results[{at}].story", name if isinstance(name, str) else str(at))
+                result_object = _object(result, f"results[{at}]")
+                if result_object.get("story") is not None:
+                    name = result_object.get("name")
+                    yield _run(
+                        result_object["story"], f"results[{at}].story", name if isinstance(name, str) else str(at)
+                    )
         case {"runs": list(runs)}:
             yield from (_run(run, f"runs[{at}]", f"{at + 1}") for at, run in enumerate(runs))
         case {"states": list(states)}:
@@ -156,21 +158,21 @@ def _object(data: object, where: str) -> Mapping[str, object]:
 
 
 def _texts(data: object, where: str) -> dict[str, str]:
-    found = _object({} if data is None else data, where)
-    return {key: value if isinstance(value, str) else str(value) for key, value in found.items()}
+    entries = _object({} if data is None else data, where)
+    return {key: value if isinstance(value, str) else str(value) for key, value in entries.items()}
 
 
 def _values(data: object, where: str) -> dict[str, Value]:
     """Return values of variables; in traces a whole number may be an object, and notes begin with ``#``."""
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for name, value in _object(data, where).items():
         if name.startswith("#"):
             continue
         match value:
             case bool() | int() | str():
-                found[name] = value
+                values[name] = value
             case {"#bigint": str(digits)} if digits.removeprefix("-").isdecimal() and len(digits) < 100:
-                found[name] = int(digits)
+                values[name] = int(digits)
             case _:
                 raise Unreadable(f"{where}.{name} is no value that a variable can have")
-    return found
+    return values

@@ -143,13 +143,13 @@ def _round(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
     """Take a round; players who have no choice need not be named."""
     players = interpreter.system.players
     if step.actions or step.name is None:
-        known = dict(step.actions)
+        recorded_actions = dict(step.actions)
     else:  # a trace lists the actions of all players in their order
-        known = dict(zip((player.agent for player in players), step.name.split(", "), strict=False))
+        recorded_actions = dict(zip((player.agent for player in players), step.name.split(", "), strict=False))
     actions: list[str] = []
     for player in players:
         allowed = [action.name for action in player.actions if holds(action.allowed, state)]
-        action = known.get(player.agent, allowed[0] if len(allowed) == 1 else None)
+        action = recorded_actions.get(player.agent, allowed[0] if len(allowed) == 1 else None)
         if action is None:
             raise _DoesNotFit(f"it is not said what `{player.agent}` does")
         if action not in allowed:
@@ -166,10 +166,10 @@ def _round(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
     return Move(None, way, tuple(actions))
 
 
-def _unlike(found: State, expected: Mapping[str, Value]) -> Iterator[str]:
+def _unlike(actual: State, expected: Mapping[str, Value]) -> Iterator[str]:
     for name, value in expected.items():
-        if _typed(found[name]) != _typed(value):
-            yield f"`{name}` becomes {_text(found[name])}, not {_text(value)}"
+        if _typed(actual[name]) != _typed(value):
+            yield f"`{name}` becomes {_text(actual[name])}, not {_text(value)}"
 
 
 def _differences(then: State, now: State) -> Iterator[str]:

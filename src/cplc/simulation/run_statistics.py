@@ -159,11 +159,11 @@ Effect = tuple[int, str, bool]
 
 
 def effects_of(
-    packing: Packing, kept: tuple[Commitment | Claim, ...], step: Step
+    packing: Packing, tracked: tuple[Commitment | Claim, ...], step: Step
 ) -> tuple[int, MemoTable[tuple[Effect, ...]]] | None:
     """Return what the step does to commitments, as a function of those bits before it that decide on it."""
     updates = dict(step.updates)
-    written = [(position, one) for position, one in enumerate(kept) if one.variable in updates]
+    written = [(position, one) for position, one in enumerate(tracked) if one.variable in updates]
     created = {o.commitment: packing.condition(o.applicable) for o in step.operations if o.verb == "create"}
     if not written:
         return None
@@ -175,13 +175,13 @@ def effects_of(
     values = {position: packing.evaluator(updates[one.variable]) for position, one in written}
 
     def effects(pattern: int) -> tuple[Effect, ...]:
-        found: list[Effect] = []
+        effects_of_pattern: list[Effect] = []
         for position, one in written:
             old, new = str(packing.value(one.variable, pattern)), str(values[position](pattern))
             is_created = one.name in created and created[one.name](pattern)
             is_new = is_created or (not isinstance(one, Claim) and old not in _OPEN and new in _OPEN)
             if is_new or old != new:
-                found.append((position, new, is_new))
-        return tuple(found)
+                effects_of_pattern.append((position, new, is_new))
+        return tuple(effects_of_pattern)
 
     return packing.mask(needed), MemoTable(effects)

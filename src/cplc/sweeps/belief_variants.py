@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from cplc.sweeps.jobs import Pairs
+from cplc.sweeps.jobs import Assignments
 from cplc.system.participant import Belief, Event, Participant
 
 
-class BadBelief(ValueError):
+class BeliefError(ValueError):
     """Nobody believes that, or cannot; the text says why."""
 
 
@@ -18,7 +18,7 @@ def parts(name: str) -> tuple[str, str]:
     """Return the agent and the message of a name like ``Tom.pay`` or ``Tom.pay[2]``."""
     agent, point, message = name.partition(".")
     if not (agent and point and message):
-        raise BadBelief(f"`{name}` is not of the form Agent.message")
+        raise BeliefError(f"`{name}` is not of the form Agent.message")
     return agent, message
 
 
@@ -27,53 +27,53 @@ def probability(text: str) -> Fraction:
     try:
         number = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise BadBelief(f"`{text}` is not a probability") from None
+        raise BeliefError(f"`{text}` is not a probability") from None
     if not 0 <= number <= 1:
-        raise BadBelief(f"`{text}` is not a probability: it is not between 0 and 1")
+        raise BeliefError(f"`{text}` is not a probability: it is not between 0 and 1")
     return number
 
 
-def believing(participant: Participant, beliefs: Pairs) -> Participant:
+def believing(participant: Participant, beliefs: Assignments) -> Participant:
     """Return the participant with those of these beliefs that are its own."""
     for name, value in beliefs:
         agent, message = parts(name)
         if agent == participant.name:
             changed = _changed(participant.beliefs, message, probability(value))
-            if changed == participant.beliefs and not _speaks(participant.beliefs, message):
-                raise BadBelief(_unbelieved(participant, message))
+            if changed == participant.beliefs and not _mentions(participant.beliefs, message):
+                raise BeliefError(_no_belief_message(participant, message))
             participant = replace(participant, beliefs=changed)
     return participant
 
 
-def _unbelieved(participant: Participant, message: str) -> str:
+def _no_belief_message(participant: Participant, message: str) -> str:
     messages = dict.fromkeys(event.name.partition("[")[0] for belief in participant.beliefs for event in belief.events)
     hint = f"; there are {', '.join(messages)}" if messages else ""
     return f"`{participant.name}` believes nothing of `{message}`{hint}"
 
 
-def _speaks(beliefs: Sequence[Belief], message: str) -> bool:
-    return any(_is_meant(event, message) for belief in beliefs for event in belief.events)
+def _mentions(beliefs: Sequence[Belief], message: str) -> bool:
+    return any(_matches(event, message) for belief in beliefs for event in belief.events)
 
 
-def _is_meant(event: Event, message: str) -> bool:
+def _matches(event: Event, message: str) -> bool:
     """Whether this is the message, or one of the family of that name."""
     return message in (event.name, event.name.partition("[")[0])
 
 
 def _changed(beliefs: Sequence[Belief], message: str, value: Fraction) -> tuple[Belief, ...]:
-    return tuple(_set(belief, message, value) if _speaks((belief,), message) else belief for belief in beliefs)
+    return tuple(_set(belief, message, value) if _mentions((belief,), message) else belief for belief in beliefs)
 
 
 def _set(belief: Belief, message: str, value: Fraction) -> Belief:
-    meant = [event for event in belief.events if _is_meant(event, message)]
-    siblings = [event for event in belief.events if not _is_meant(event, message)]
+    meant = [event for event in belief.events if _matches(event, message)]
+    siblings = [event for event in belief.events if not _matches(event, message)]
     if any(event.low != event.high for event in belief.events):
-        raise BadBelief(f"`{belief.text}` gives bounds: which of its probabilities change with another is open")
+        raise BeliefError(f"`{belief.text}` gives bounds: which of its probabilities change with another is open")
     if len(meant) > 1:
-        raise BadBelief(f"`{belief.text}` speaks of `{message}` more than once: name the instance, as in `pay[1]`")
+        raise BeliefError(f"`{belief.text}` speaks of `{message}` more than once: name the instance, as in `pay[1]`")
     rest = sum((event.low for event in siblings), Fraction(0))
     if rest == 0 and value != 1:
-        raise BadBelief(f"`{belief.text}` leaves nothing to others, who would have to share what is left")
+        raise BeliefError(f"`{belief.text}` leaves nothing to others, who would have to share what is left")
 
     def believed(event: Event) -> Event:
         chance = value if event is meant[0] else event.low * (1 - value) / rest if rest else Fraction(0)

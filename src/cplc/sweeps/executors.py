@@ -16,46 +16,46 @@ from typing import Any, Final
 
 from cplc.caching.cache_keys import program_fingerprint
 from cplc.records import dataclass
-from cplc.sweeps.jobs import Answered, Item, Limits, unknown
-from cplc.sweeps.worker_process import Abandoned, Apart
+from cplc.sweeps.jobs import Job, JobLimits, JobResult, unknown
+from cplc.sweeps.worker_process import JobAbandoned, WorkerProcess
 
-_QUEUED: Final = 2
+_JOBS_PER_WORKER: Final = 2
 """Items under way for each worker of this machine: one that it answers, and the next one."""
-_AHEAD: Final = 4
+_JOBS_PER_CLUSTER_THREAD: Final = 4
 """Items handed out for each worker: what is waiting there need not be waited for."""
-_POLL: Final = 0.1
-_GREETING: Final = 10
-_FAREWELL: Final = 3
-Waiting = Callable[[], None]
-Answers = Generator[Answered, None, None]
+_POLL_SECONDS: Final = 0.1
+_CONNECT_SECONDS: Final = 10
+_CLOSE_SECONDS: Final = 3
+OnWait = Callable[[], None]
+JobResults = Generator[JobResult, None, None]
 
 
-class NoCluster(Exception):
+class ClusterError(Exception):
     """There is nobody to work; the text says why, and what would help."""
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalExecutor:
     """Worker processes of this machine. They are reached through pipes, so nothing listens anywhere."""
 
     workers: int = 1
 
-    def answered(self, items: Iterable[tuple[int, Item]], limits: Limits, waiting: Waiting) -> Answers:
+    def answered(self, numbered_jobs: Iterable[tuple[int, Job]], limits: JobLimits, waiting: OnWait) -> JobResults:
         """Yield each item with its rows as soon as they are known; with several workers that is in no order.
 
         A worker is started when there is an item for it. When the iteration ends, in whatever way, so do all workers.
         """
-        todo = iter(items)
+        todo = iter(numbered_jobs)
         pool = _Pool(limits)
         try:
             while True:
-                for number, item in _some(todo, self.workers * _QUEUED - pool.under_way):
-                    pool.submit(number, item, self.workers)
+                for number, job in _take(todo, self.workers * _JOBS_PER_WORKER - pool.under_way):
+                    pool.submit(number, job, self.workers)
                 if not pool.under_way:
                     return
                 waiting()
                 with suppress(Empty):
-                    yield pool.next(_POLL)
+                    yield pool.next(_POLL_SECONDS)
         finally:
             pool.end()
 
@@ -63,23 +63,23 @@ class Local:
 class _Pool:
     """Threads that each lead one worker process."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: JobLimits) -> None:
         self.under_way = 0
         self._limits = limits
-        self._requests: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
-        self._outcomes: SimpleQueue[Answered | BaseException] = SimpleQueue()
+        self._requests: SimpleQueue[tuple[int, Job] | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[JobResult | BaseException] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._is_ending = threading.Event()
 
-    def submit(self, number: int, item: Item, workers: int) -> None:
-        self._requests.put((number, item))
+    def submit(self, number: int, job: Job, workers: int) -> None:
+        self._requests.put((number, job))
         self.under_way += 1
         if len(self._threads) < min(workers, self.under_way):
-            thread = threading.Thread(target=self._lead, name="cplc-worker", daemon=True)
+            thread = threading.Thread(target=self._serve, name="cplc-worker", daemon=True)
             self._threads.append(thread)
             thread.start()
 
-    def next(self, timeout: float) -> Answered:
+    def next(self, timeout: float) -> JobResult:
         """Return the next item that is answered; raise `Empty` after the timeout, or what went wrong in a thread."""
         outcome = self._outcomes.get(timeout=timeout)
         self.under_way -= 1
@@ -87,15 +87,15 @@ class _Pool:
             raise outcome
         return outcome
 
-    def _lead(self) -> None:
-        apart = Apart()
+    def _serve(self) -> None:
+        apart = WorkerProcess()
         try:
             while (request := self._requests.get()) is not None:
-                number, item = request
+                number, job = request
                 began = time.monotonic()
-                rows = apart.rows(item, self._limits, lambda: not self._is_ending.is_set())
-                self._outcomes.put(Answered(number, item, rows, time.monotonic() - began))
-        except Abandoned:
+                rows = apart.rows(job, self._limits, lambda: not self._is_ending.is_set())
+                self._outcomes.put(JobResult(number, job, rows, time.monotonic() - began))
+        except JobAbandoned:
             pass
         except BaseException as problem:  # it is raised again in the thread that waits
             self._outcomes.put(problem)
@@ -112,72 +112,72 @@ class _Pool:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class DaskExecutor:
     """The workers of a cluster, as a client of Dask reaches them."""
 
     client: Any
 
-    def answered(self, items: Iterable[tuple[int, Item]], limits: Limits, waiting: Waiting) -> Answers:
+    def answered(self, numbered_jobs: Iterable[tuple[int, Job]], limits: JobLimits, waiting: OnWait) -> JobResults:
         """Yield each item with its rows as soon as they are known, which is in no order."""
         from distributed import wait
 
-        todo = iter(items)
-        under_way: dict[Any, tuple[int, Item]] = {}
+        todo = iter(numbered_jobs)
+        under_way: dict[Any, tuple[int, Job]] = {}
         while True:
-            for number, item in _some(todo, self._room() - len(under_way)):
-                future = self.client.submit(answered, number, item, limits, pure=False)
-                under_way[future] = (number, item)
+            for number, job in _take(todo, self._capacity() - len(under_way)):
+                future = self.client.submit(answered, number, job, limits, pure=False)
+                under_way[future] = (number, job)
             if not under_way:
                 return
             waiting()
             with suppress(TimeoutError):
-                wait(list(under_way), timeout=_POLL, return_when="FIRST_COMPLETED")
+                wait(list(under_way), timeout=_POLL_SECONDS, return_when="FIRST_COMPLETED")
             for future in [one for one in under_way if one.done()]:
                 yield _outcome(future, *under_way.pop(future))
 
-    def _room(self) -> int:
+    def _capacity(self) -> int:
         threads: int = sum(self.client.nthreads().values())
-        return max(1, threads) * _AHEAD
+        return max(1, threads) * _JOBS_PER_CLUSTER_THREAD
 
 
-def _some(items: Iterator[tuple[int, Item]], most: int) -> Iterator[tuple[int, Item]]:
+def _take(numbered_jobs: Iterator[tuple[int, Job]], most: int) -> Iterator[tuple[int, Job]]:
     for _ in range(most):
         try:
-            yield next(items)
+            yield next(numbered_jobs)
         except StopIteration:
             return
 
 
-def _outcome(future: Any, number: int, item: Item) -> Answered:
+def _outcome(future: Any, number: int, job: Job) -> JobResult:
     """Return what was answered; a worker that ends again and again over an item answers nothing."""
     from distributed import KilledWorker
 
     problem = future.exception()
     if problem is None:
         result = future.result()
-        assert isinstance(result, Answered)
+        assert isinstance(result, JobResult)
         return result
     if isinstance(problem, KilledWorker):
-        return Answered(number, item, (unknown("", "each worker that was given it has ended"),), 0.0)
+        return JobResult(number, job, (unknown("", "each worker that was given it has ended"),), 0.0)
     raise problem
 
 
-_own = threading.local()
+_thread_state = threading.local()
 
 
-def answered(number: int, item: Item, limits: Limits) -> Answered:
+def answered(number: int, job: Job, limits: JobLimits) -> JobResult:
     """Answer one item, on a worker."""
-    apart = getattr(_own, "apart", None)
+    apart = getattr(_thread_state, "apart", None)
     if apart is None:
-        apart = _own.apart = Apart()
+        apart = _thread_state.apart = WorkerProcess()
     began = time.monotonic()
     if limits.memory is None:
-        limits = Limits(limits.seconds, _share())
-    rows = apart.rows(item, limits, _is_wanted())
-    return Answered(number, item, rows, time.monotonic() - began)
+        limits = JobLimits(limits.seconds, _memory_per_thread())
+    rows = apart.rows(job, limits, _is_wanted())
+    return JobResult(number, job, rows, time.monotonic() - began)
 
 
-def _share() -> int | None:
+def _memory_per_thread() -> int | None:
     """Return how much memory Dask gives to each thread of this worker; None where it sets no limit."""
     from distributed import get_worker
 
@@ -201,41 +201,41 @@ def _is_wanted() -> Callable[[], bool]:
 
 
 @contextmanager
-def place(scheduler: str | None, workers: int) -> Iterator[Local | Cluster]:
+def executor_for(scheduler: str | None, workers: int) -> Iterator[LocalExecutor | DaskExecutor]:
     """Yield who answers: so many worker processes of this machine, or the cluster at that address."""
     if scheduler is None:
-        yield Local(workers)
+        yield LocalExecutor(workers)
         return
     try:
         import distributed
     except ImportError:
-        raise NoCluster("--scheduler needs Dask: `pip install 'cplc[sweep]'`; --workers does not") from None
-    with _quiet(), _existing(distributed, scheduler) as client:
-        yield Cluster(client)
+        raise ClusterError("--scheduler needs Dask: `pip install 'cplc[sweep]'`; --workers does not") from None
+    with _quiet(), _connected(distributed, scheduler) as client:
+        yield DaskExecutor(client)
 
 
 @contextmanager
-def _existing(distributed: Any, scheduler: str) -> Iterator[Any]:
+def _connected(distributed: Any, scheduler: str) -> Iterator[Any]:
     """Go to a cluster that is there; its workers must have this very program."""
     try:
-        client = distributed.Client(scheduler, timeout=_GREETING)
+        client = distributed.Client(scheduler, timeout=_CONNECT_SECONDS)
     except (OSError, TimeoutError, ValueError) as problem:
-        raise NoCluster(f"there is no scheduler at `{scheduler}`: {problem}") from None
+        raise ClusterError(f"there is no scheduler at `{scheduler}`: {problem}") from None
     except TypeError as problem:  # what Dask raises where its configuration names no certificates
-        raise NoCluster(f"the scheduler at `{scheduler}` cannot be reached: {problem}") from None
+        raise ClusterError(f"the scheduler at `{scheduler}` cannot be reached: {problem}") from None
     try:
         try:
             programs = client.run(program_fingerprint)
         except Exception as problem:  # whatever it is, these workers cannot be asked
-            raise NoCluster(f"the workers at `{scheduler}` have no cplc that answers: {problem}") from None
+            raise ClusterError(f"the workers at `{scheduler}` have no cplc that answers: {problem}") from None
         if not programs:
-            raise NoCluster(f"the cluster at `{scheduler}` has no workers")
+            raise ClusterError(f"the cluster at `{scheduler}` has no workers")
         incompatible = [worker for worker, theirs in programs.items() if theirs != program_fingerprint()]
         if incompatible:
-            raise NoCluster(f"the worker at `{incompatible[0]}` has another cplc, Python or library than this one")
+            raise ClusterError(f"the worker at `{incompatible[0]}` has another cplc, Python or library than this one")
         yield client
     finally:
-        client.close(timeout=_FAREWELL)
+        client.close(timeout=_CLOSE_SECONDS)
 
 
 @contextmanager

@@ -8,17 +8,17 @@ from fractions import Fraction
 from itertools import product
 from typing import Final
 
-from cplc.sweeps.jobs import Pairs
+from cplc.sweeps.jobs import Assignments
 
-MOST: Final = 1_000_000
+MAX_POINTS: Final = 1_000_000
 """Points of a grid; with more than that the command is a mistake."""
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _RANGE: Final = re.compile(rf"\s*({_NUMBER})\s*\.\.\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?")
-_STEPS: Final = 10
+_DEFAULT_STEPS: Final = 10
 """Of a range with decimals, where nothing is said."""
 
 
-class BadRange(ValueError):
+class RangeError(ValueError):
     """What is written is no range; the text says why."""
 
 
@@ -27,28 +27,28 @@ def values(text: str) -> tuple[str, ...]:
     distinct: dict[str, None] = {}
     for part in text.split(","):
         if not part.strip():
-            raise BadRange(f"`{text}` has an empty value")
-        distinct |= dict.fromkeys(_stretch(part))
-        if len(distinct) > MOST:
-            raise BadRange(f"`{text}` has more than {MOST:,} values")
+            raise RangeError(f"`{text}` has an empty value")
+        distinct |= dict.fromkeys(_values_of_part(part))
+        if len(distinct) > MAX_POINTS:
+            raise RangeError(f"`{text}` has more than {MAX_POINTS:,} values")
     return tuple(distinct)
 
 
-def _stretch(part: str) -> Iterator[str]:
+def _values_of_part(part: str) -> Iterator[str]:
     written = _RANGE.fullmatch(part)
     if written is None:
         if ".." in part:
-            raise BadRange(f"`{part.strip()}` is not a range such as 1..10, 2..20/2 or 0.1..0.9/0.1")
+            raise RangeError(f"`{part.strip()}` is not a range such as 1..10, 2..20/2 or 0.1..0.9/0.1")
         yield part.strip()
         return
     first, last = Fraction(written[1]), Fraction(written[2])
     is_whole = first.denominator == last.denominator == 1 and "." not in part.replace("..", "")
-    step = Fraction(written[3]) if written[3] else Fraction(1) if is_whole else (last - first) / _STEPS
+    step = Fraction(written[3]) if written[3] else Fraction(1) if is_whole else (last - first) / _DEFAULT_STEPS
     if step < 0 or (step == 0 and first != last) or last < first:
-        raise BadRange(f"`{part.strip()}` goes nowhere: a range goes upwards, by steps above 0")
+        raise RangeError(f"`{part.strip()}` goes nowhere: a range goes upwards, by steps above 0")
     count = 1 if step == 0 else int((last - first) / step) + 1
-    if count > MOST:
-        raise BadRange(f"`{part.strip()}` has more than {MOST:,} values")
+    if count > MAX_POINTS:
+        raise RangeError(f"`{part.strip()}` has more than {MAX_POINTS:,} values")
     for at in range(count):
         yield decimal(first + at * step)
 
@@ -66,7 +66,7 @@ def decimal(number: Fraction) -> str:
     return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
-def points(ranges: Mapping[str, Sequence[str]]) -> Iterator[Pairs]:
+def points(ranges: Mapping[str, Sequence[str]]) -> Iterator[Assignments]:
     """Yield each combination of values; the last name changes fastest."""
     names = tuple(ranges)
     for chosen in product(*ranges.values()):

@@ -6,26 +6,26 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from cplc.drawing.svg import document, lines_of_text, rectangle, shortened, text, text_width, titled
+from cplc.drawing.svg import document, lines_of_text, rectangle, text, text_width, truncated, with_tooltip
 from cplc.records import dataclass
-from cplc.sweeps.jobs import Ask
-from cplc.sweeps.result_tables import Line, Table, summed
+from cplc.sweeps.jobs import SweepCommand
+from cplc.sweeps.result_tables import ResultTable, TableRow, merged_parts
 
-PANELS: Final = 40
+MAX_PANELS: Final = 40
 """With more of them nobody would look at the last."""
-FIELDS: Final = 40_000
-_HIGH: Final = 26
-_WIDEST: Final = 150
-_LABEL: Final = 14
-_KINDS: Final = {"holds": "good", "fails": "bad", "vacuous": "mended", "noticed": "good"}
+MAX_CELLS: Final = 40_000
+_ROW_HEIGHT: Final = 26
+_MAX_COLUMN_WIDTH: Final = 150
+_MAX_LABEL_LENGTH: Final = 14
+_COLOURS: Final = {"holds": "good", "fails": "bad", "vacuous": "mended", "noticed": "good"}
 
 
-class NoHeatMap(ValueError):
+class HeatMapError(ValueError):
     """It cannot be drawn; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class HeatMapCell:
     """What is known for one pair of values."""
 
     label: str
@@ -35,24 +35,24 @@ class Field:
     """What the strength of the colour shows; None if the colour says it all."""
 
 
-def heat_map(table: Table, ask: Ask, across: str, down: str) -> str:
+def heat_map(table: ResultTable, ask: SweepCommand, across: str, down: str) -> str:
     """Return a panel for each file and subject; ``across`` and ``down`` name what was varied."""
-    whole = summed(table)
+    whole = merged_parts(table)
     points = [dict(line.point) for line in whole.lines]
     columns = list(dict.fromkeys(point[across] for point in points))
     rows = list(dict.fromkeys(point[down] for point in points))
     panels = _panels(whole, ask, across, down)
-    if len(panels) > PANELS or len(columns) * len(rows) * len(panels) > FIELDS:
-        raise NoHeatMap("there is too much to be drawn; name fewer properties, or smaller ranges")
+    if len(panels) > MAX_PANELS or len(columns) * len(rows) * len(panels) > MAX_CELLS:
+        raise HeatMapError("there is too much to be drawn; name fewer properties, or smaller ranges")
     labels = [field.label for panel in panels.values() for field in panel.values()]
-    wide = max([text_width(shortened(word, _LABEL)) for word in (*labels, *columns)], default=0) + 14
+    wide = max([text_width(truncated(word, _MAX_LABEL_LENGTH)) for word in (*labels, *columns)], default=0) + 14
     margin = 16 + max(text_width(word) for word in (*rows, f"{down} ↓")) + 12
     body: list[str] = []
     top = 52.0
     for title, panel in panels.items():
-        body += _panel(title, panel, columns, rows, (across, down), margin, top, min(wide, _WIDEST))
-        top += 24 + _HIGH * (len(rows) + 1) + 34
-    width = margin + min(wide, _WIDEST) * len(columns) + text_width(f"← {across}") + 24
+        body += _panel(title, panel, columns, rows, (across, down), margin, top, min(wide, _MAX_COLUMN_WIDTH))
+        top += 24 + _ROW_HEIGHT * (len(rows) + 1) + 34
+    width = margin + min(wide, _MAX_COLUMN_WIDTH) * len(columns) + text_width(f"← {across}") + 24
     description = f"{len(columns)} values of {across} across, {len(rows)} of {down} down; {len(panels)} panels"
     return document(f"{across} and {down}", description, max(width, _widest(list(panels))), top, body)
 
@@ -63,7 +63,7 @@ def _widest(titles: Sequence[str]) -> float:
 
 def _panel(
     title: str,
-    panel: dict[tuple[str, str], Field],
+    panel: dict[tuple[str, str], HeatMapCell],
     columns: Sequence[str],
     rows: Sequence[str],
     names: tuple[str, str],
@@ -80,30 +80,32 @@ def _panel(
     amounts = [field.amount for field in panel.values() if field.amount is not None]
     least, most = min(amounts, default=0.0), max(amounts, default=0.0)
     for row, value in enumerate(rows):
-        base = y + 8 + _HIGH * row
+        base = y + 8 + _ROW_HEIGHT * row
         yield text(margin - 12, base + 17, value, "end")
         for at, column in enumerate(columns):
             field = panel.get((column, value))
             if field is not None:
                 tooltip = f"{names[0]}={column} {names[1]}={value}: {field.label}"
-                yield titled(tooltip, _drawn(field, margin + wide * at, base, wide, least, most))
+                yield with_tooltip(tooltip, _cell_svg(field, margin + wide * at, base, wide, least, most))
 
 
-def _drawn(field: Field, x: float, y: float, wide: float, least: float, most: float) -> str:
+def _cell_svg(field: HeatMapCell, x: float, y: float, wide: float, least: float, most: float) -> str:
     strength = 0.75
     if field.amount is not None:
         strength = 0.75 if most == least else 0.08 + 0.72 * (field.amount - least) / (most - least)
-    colour = rectangle(x + 1, y + 1, wide - 2, _HIGH - 2, field.kind or "box", round_by=3)
+    colour = rectangle(x + 1, y + 1, wide - 2, _ROW_HEIGHT - 2, field.kind or "box", round_by=3)
     if field.kind:
         colour = f'<g style="opacity:{strength:.2f}">{colour}</g>'
-    return colour + lines_of_text(x + wide / 2, y + 17, [shortened(field.label, _LABEL)], "middle halo")
+    return colour + lines_of_text(x + wide / 2, y + 17, [truncated(field.label, _MAX_LABEL_LENGTH)], "middle halo")
 
 
 # --- what a field shows
 
 
-def _panels(table: Table, ask: Ask, across: str, down: str) -> dict[str, dict[tuple[str, str], Field]]:
-    lines_by_panel: dict[str, dict[tuple[str, str], list[Line]]] = {}
+def _panels(
+    table: ResultTable, ask: SweepCommand, across: str, down: str
+) -> dict[str, dict[tuple[str, str], HeatMapCell]]:
+    lines_by_panel: dict[str, dict[tuple[str, str], list[TableRow]]] = {}
     for line in table.lines:
         point = dict(line.point)
         fixed = [f"{name}={value}" for name, value in line.point if name not in (across, down)]
@@ -113,36 +115,37 @@ def _panels(table: Table, ask: Ask, across: str, down: str) -> dict[str, dict[tu
         title = ", ".join(filter(None, (line.file, " ".join(fixed), subject)))
         lines_by_panel.setdefault(title, {}).setdefault((point[across], point[down]), []).append(line)
     return {
-        title: {place: _field(some, ask) for place, some in panel.items()} for title, panel in lines_by_panel.items()
+        title: {executor_for: _field(some, ask) for executor_for, some in panel.items()}
+        for title, panel in lines_by_panel.items()
     }
 
 
-def _field(some: Sequence[Line], ask: Ask) -> Field:
+def _field(some: Sequence[TableRow], ask: SweepCommand) -> HeatMapCell:
     cells = some[0].cells
     answer = str(cells["answer"])
     match ask:
         case "coverage":
             verdicts = [line.cells["answer"] for line in some if line.cells["answer"] != "no effect"]
             share = verdicts.count("noticed") / len(verdicts) if verdicts else 1.0
-            return Field(f"{100 * share:.0f} %", "active", share)
+            return HeatMapCell(f"{100 * share:.0f} %", "active", share)
         case _ if answer in ("unknown", "error"):
-            return Field(answer, "", None)
+            return HeatMapCell(answer, "", None)
         case "verify":
-            return Field(answer, _KINDS.get(answer, "over"), None)
+            return HeatMapCell(answer, _COLOURS.get(answer, "over"), None)
         case "analyze":
-            return _number(cells.get("guaranteed_low"))
+            return _number_cell(cells.get("guaranteed_low"))
         case "simulate":
             instances, fulfilled = cells.get("instances"), cells.get("fulfilled") or 0
             if not isinstance(instances, int) or not isinstance(fulfilled, int) or not instances:
-                return Field("none", "", None)
-            return Field(f"{100 * fulfilled / instances:.0f} %", "active", fulfilled / instances)
+                return HeatMapCell("none", "", None)
+            return HeatMapCell(f"{100 * fulfilled / instances:.0f} %", "active", fulfilled / instances)
         case "stats":
             states = str(cells.get("states") or "0")
             magnitude = len(states) + math.log10(int(states[:15]) or 1) - len(states[:15])
-            return Field(f"{int(states):,}" if len(states) < 10 else f"10^{magnitude:.1f}", "active", magnitude)
+            return HeatMapCell(f"{int(states):,}" if len(states) < 10 else f"10^{magnitude:.1f}", "active", magnitude)
 
 
-def _number(value: object) -> Field:
+def _number_cell(value: object) -> HeatMapCell:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        return Field("none", "", None)
-    return Field(f"{value:.4g}", "active", float(value))
+        return HeatMapCell("none", "", None)
+    return HeatMapCell(f"{value:.4g}", "active", float(value))

@@ -11,23 +11,23 @@ from cplc.compilation import Compilation, is_ispl, load, load_ispl
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.questions import UnknownQuestion
 from cplc.records import dataclass
-from cplc.sweeps.belief_variants import BadBelief, believing
+from cplc.sweeps.belief_variants import BeliefError, believing
 from cplc.sweeps.grids import points, size
-from cplc.sweeps.job_runner import BadItem, compilation, questions, read, with_imports
-from cplc.sweeps.jobs import Item, Options, Text, divided, seed_of
+from cplc.sweeps.job_runner import JobError, bound_questions_of, checked_job, compile_job, with_imports
+from cplc.sweeps.jobs import Job, SourceText, SweepOptions, chunk_seed, chunks
 
-CHANGES: Final = 8
+MUTANTS_PER_JOB: Final = 8
 """So many changes to a protocol go together: what the protocol as written answers is found once for them."""
-RUNS: Final = 1000
+RUNS_PER_JOB: Final = 1000
 """So many runs go together. The same wherever they are drawn: it is part of what they are."""
 
 
 @dataclass(frozen=True)
-class Wish:
+class SweepPlan:
     """What the command line asks for."""
 
     files: tuple[str, ...]
-    options: Options
+    options: SweepOptions
     parameters: Mapping[str, Sequence[str]]
     beliefs: Mapping[str, Sequence[str]]
     names: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Wish:
         return len(self.files) * size(self.parameters) * size(self.beliefs)
 
 
-def texts(files: Sequence[str], first: Item) -> Iterator[tuple[Text | None, tuple[Diagnostic, ...]]]:
+def source_texts(files: Sequence[str], first: Job) -> Iterator[tuple[SourceText | None, tuple[Diagnostic, ...]]]:
     """Yield each file with all that it imports, and what is to be said of it; ``first`` is asked of each.
 
     Whether it is right is found out for this one point of the grid.
@@ -52,88 +52,88 @@ def texts(files: Sequence[str], first: Item) -> Iterator[tuple[Text | None, tupl
         if isinstance(loaded, Diagnostic):
             yield None, (loaded,)
             continue
-        file = Text(name, loaded.source.text)
+        file = SourceText(name, loaded.source.text)
         if isinstance(loaded, Compilation):
             file = with_imports(file, loaded)
-        reading = compilation(replace(first, file=file))
+        reading = compile_job(replace(first, file=file))
         if isinstance(reading, Compilation):
             reading = replace(reading, load=None)  # from disk, so that what is wrong with an import is reported
         more = () if isinstance(reading, Compilation) else reading.unverifiable if reading.ok else ()
         yield (file if reading.ok and not more else None), (*reading.diagnostics, *more)
 
 
-def check(item: Item) -> None:
-    """Raise `BadItem` where what is named is not there, before many items fail for the same reason."""
+def check_names(job: Job) -> None:
+    """Raise `JobError` where what is named is not there, before many items fail for the same reason."""
     from cplc.participant_analysis import participants
 
-    if item.options.ask not in ("verify", "coverage", "analyze"):
+    if job.options.ask not in ("verify", "coverage", "analyze"):
         return
-    reading = read(item)
+    reading = checked_job(job)
     try:
-        if item.options.ask == "analyze" and isinstance(reading, Compilation):
-            queries = participants(reading, item.names)
+        if job.options.ask == "analyze" and isinstance(reading, Compilation):
+            queries = participants(reading, job.names)
             for one in queries:
-                believing(one.participant, item.beliefs)
-        elif item.names:
-            questions(reading, item.names)
+                believing(one.participant, job.beliefs)
+        elif job.names:
+            bound_questions_of(reading, job.names)
     except UnknownQuestion as problem:
         hints = [note.message for note in did_you_mean(problem.name, problem.known)]
         there_are = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
-        raise BadItem(f"`{item.file.name}` has no `{problem.name}`; {(hints or [there_are])[0]}") from None
-    except BadBelief as problem:
-        raise BadItem(str(problem)) from None
+        raise JobError(f"`{job.file.name}` has no `{problem.name}`; {(hints or [there_are])[0]}") from None
+    except BeliefError as problem:
+        raise JobError(str(problem)) from None
 
 
-def items(wish: Wish, files: Iterable[Text]) -> Iterator[Item]:
+def sweep_jobs(plan: SweepPlan, files: Iterable[SourceText]) -> Iterator[Job]:
     """Yield the items; what has to be known of a file to divide it is found out when its turn comes."""
     for file in files:
-        for parameters, beliefs in product(tuple(points(wish.parameters)), tuple(points(wish.beliefs))):
-            item = Item(file, wish.options, parameters, beliefs, wish.names, seed=wish.seed)
-            yield from _parts(item, wish)
+        for parameters, beliefs in product(tuple(points(plan.parameters)), tuple(points(plan.beliefs))):
+            job = Job(file, plan.options, parameters, beliefs, plan.names, seed=plan.seed)
+            yield from _parts(job, plan)
 
 
-def _parts(item: Item, wish: Wish) -> Iterator[Item]:
-    match item.options.ask:
+def _parts(job: Job, plan: SweepPlan) -> Iterator[Job]:
+    match job.options.ask:
         case "simulate":
-            for number, (first, count) in enumerate(divided(wish.runs, RUNS)):
-                yield replace(item, first=first, count=count, seed=seed_of(wish.seed, number))
+            for number, (first, count) in enumerate(chunks(plan.runs, RUNS_PER_JOB)):
+                yield replace(job, first=first, count=count, seed=chunk_seed(plan.seed, number))
         case "coverage":
-            yield from _changes(item)
-        case "verify" | "analyze" if wish.split:
-            yield from _names(item)
+            yield from _changes(job)
+        case "verify" | "analyze" if plan.split:
+            yield from _names(job)
         case _:
-            yield item
+            yield job
 
 
-def _changes(item: Item) -> Iterator[Item]:
+def _changes(job: Job) -> Iterator[Job]:
     from cplc.mutation.mutants import mutants
 
     try:
-        reading = read(item)
-    except BadItem:
-        yield item  # whoever answers it will say what is wrong
+        reading = checked_job(job)
+    except JobError:
+        yield job  # whoever answers it will say what is wrong
         return
     if isinstance(reading, Compilation):
         count = sum(1 for _ in mutants(reading.model))
-        for first, some in divided(count, CHANGES):
-            yield replace(item, first=first, count=some)
+        for first, some in chunks(count, MUTANTS_PER_JOB):
+            yield replace(job, first=first, count=some)
     else:
-        yield item
+        yield job
 
 
-def _names(item: Item) -> Iterator[Item]:
+def _names(job: Job) -> Iterator[Job]:
     """Yield an item for each name, all names of the file if none is given."""
     from cplc.participant_analysis import participants
 
-    names: Sequence[str] = item.names
+    names: Sequence[str] = job.names
     if not names:
         try:
-            reading = read(item)
-        except BadItem:
-            yield item
+            reading = checked_job(job)
+        except JobError:
+            yield job
             return
-        if item.options.ask == "verify":
-            names = tuple(dict.fromkeys(one.question.name for one in questions(reading)))
+        if job.options.ask == "verify":
+            names = tuple(dict.fromkeys(one.question.name for one in bound_questions_of(reading)))
         elif isinstance(reading, Compilation):
             names = tuple(one.participant.name for one in participants(reading))
-    yield from (replace(item, names=(name,)) for name in names) if names else (item,)
+    yield from (replace(job, names=(name,)) for name in names) if names else (job,)

@@ -14,89 +14,89 @@ from cplc.compilation import Compilation, IsplCompilation, count_reachable, is_i
 from cplc.questions import UnknownQuestion
 from cplc.records import dataclass
 from cplc.source import Source
-from cplc.sweeps.belief_variants import BadBelief, believing
-from cplc.sweeps.jobs import Cell, Item, Row, Text
+from cplc.sweeps.belief_variants import BeliefError, believing
+from cplc.sweeps.jobs import Cell, Job, ResultRow, SourceText
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.decision.results import Bounds, Figure, Verdict
-    from cplc.participant_analysis import AskedParticipant
+    from cplc.participant_analysis import ParticipantQuery
     from cplc.questions import BoundQuestion
 
 
-class BadItem(ValueError):
+class JobError(ValueError):
     """It cannot be asked; the text says why."""
 
 
 @dataclass(frozen=True)
-class Planned:
+class JobSubjects:
     """What an item will be asked about, in order."""
 
     subjects: tuple[str, ...]
 
 
-Told = Planned | tuple[str, tuple[Row, ...]]
+JobOutput = JobSubjects | tuple[str, tuple[ResultRow, ...]]
 """Either all subjects, or the rows about one of them."""
 
 
-def answers(item: Item) -> Iterator[Told]:
-    """Yield what is asked, and then what becomes of each of it; raise `BadItem` where it cannot be asked."""
-    reading = read(item)
+def run_job(job: Job) -> Iterator[JobOutput]:
+    """Yield what is asked, and then what becomes of each of it; raise `JobError` where it cannot be asked."""
+    reading = checked_job(job)
     try:
         if isinstance(reading, IsplCompilation):
-            if item.options.ask not in ("verify", "stats"):
-                raise BadItem("this is only done with protocols, not with models in ISPL")
-            yield from _verified(item, reading) if item.options.ask == "verify" else _counted(item, reading)
+            if job.options.ask not in ("verify", "stats"):
+                raise JobError("this is only done with protocols, not with models in ISPL")
+            yield from _verify(job, reading) if job.options.ask == "verify" else _stats(job, reading)
             return
-        match item.options.ask:
+        match job.options.ask:
             case "verify":
-                yield from _verified(item, reading)
+                yield from _verify(job, reading)
             case "analyze":
-                yield from _analysed(item, reading)
+                yield from _analyze(job, reading)
             case "coverage":
-                yield from _covered(item, reading)
+                yield from _coverage(job, reading)
             case "simulate":
-                yield from _simulated(item, reading)
+                yield from _simulate(job, reading)
             case "stats":
-                yield from _counted(item, reading)
+                yield from _stats(job, reading)
     except UnknownQuestion as problem:
         alternatives = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
-        raise BadItem(f"there is no `{problem.name}`; {alternatives}") from None
-    except BadBelief as problem:
-        raise BadItem(str(problem)) from None
+        raise JobError(f"there is no `{problem.name}`; {alternatives}") from None
+    except BeliefError as problem:
+        raise JobError(str(problem)) from None
 
 
-def read(item: Item) -> Compilation | IsplCompilation:
-    """Return what the item is about, from the texts that it carries; raise `BadItem` if that is wrong."""
-    reading = compilation(item)
+def checked_job(job: Job) -> Compilation | IsplCompilation:
+    """Return what the item is about, from the texts that it carries; raise `JobError` if that is wrong."""
+    reading = compile_job(job)
     wrong = [one for one in reading.diagnostics if one.is_error]
     if isinstance(reading, IsplCompilation) and not wrong:
         wrong = list(reading.unverifiable)
     if wrong or not reading.ok:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise BadItem(wrong[0].concise() + more if wrong else "the file is wrong")
+        raise JobError(wrong[0].concise() + more if wrong else "the file is wrong")
     return reading
 
 
-def compilation(item: Item) -> Compilation | IsplCompilation:
+def compile_job(job: Job) -> Compilation | IsplCompilation:
     """Return what is known of the item's file, right or wrong."""
     from cplc.semantics.imports import loader
     from cplc.syntax.parser import parse
 
-    file, options = item.file, item.options
+    file, options = job.file, job.options
     source, path = Source(file.name, file.text), Path(file.name)
     if is_ispl(file.name):
-        if item.point or options.channels or options.protocol:
-            raise BadItem("a model in ISPL has no parameters, no channels and no protocols to choose")
+        if job.point or options.channels or options.protocol:
+            raise JobError("a model in ISPL has no parameters, no channels and no protocols to choose")
         return IsplCompilation(source, options.strategies, path)
     buffers = {os.path.abspath(name): text for name, text in file.imports}
     return Compilation(
-        source, path, dict(item.parameters), options.channels, options.protocol, options.strategies,
+        source, path, dict(job.parameters), options.channels, options.protocol, options.strategies,
         load=loader(path, parse, buffers, only_buffers=True),
     )  # fmt: skip
 
 
-def with_imports(file: Text, reading: Compilation | IsplCompilation) -> Text:
+def with_imports(file: SourceText, reading: Compilation | IsplCompilation) -> SourceText:
     """Return the file with what was read for it."""
     if isinstance(reading, IsplCompilation):
         return file
@@ -107,7 +107,7 @@ def with_imports(file: Text, reading: Compilation | IsplCompilation) -> Text:
 # --- properties and checks
 
 
-def questions(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
+def bound_questions_of(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
     """Return what `cplc verify` would ask; thresholds of participants come last."""
     if isinstance(reading, IsplCompilation) or not reading.model.thresholds:
         return reading.questions(names)
@@ -120,24 +120,24 @@ def questions(reading: Compilation | IsplCompilation, names: Sequence[str] = ())
     return (*selected, *(one for one in every if not names or one.question.name in names))
 
 
-def _verified(item: Item, reading: Compilation | IsplCompilation) -> Iterator[Told]:
-    bound_questions = questions(reading, item.names)
-    yield Planned(tuple(one.question.name for one in bound_questions))
+def _verify(job: Job, reading: Compilation | IsplCompilation) -> Iterator[JobOutput]:
+    bound_questions = bound_questions_of(reading, job.names)
+    yield JobSubjects(tuple(one.question.name for one in bound_questions))
     properties = [one for one in bound_questions if one.question.kind != "analysis"]
     thresholds = [one for one in bound_questions if one.question.kind == "analysis"]
-    for result in reading.verify(properties, item.options.engine):
-        yield result.question.name, (_verdict(result),)
+    for result in reading.verify(properties, job.options.engine):
+        yield result.question.name, (_verdict_row(result),)
     if thresholds and isinstance(reading, Compilation):
-        from cplc.participant_analysis import Judge
+        from cplc.participant_analysis import ThresholdChecker
 
-        for result in Judge(reading).answers(thresholds):
-            yield result.question.name, (_verdict(result),)
+        for result in ThresholdChecker(reading).answers(thresholds):
+            yield result.question.name, (_verdict_row(result),)
 
 
-def _verdict(result: Result) -> Row:
+def _verdict_row(result: Result) -> ResultRow:
     is_known = result.answer != "unknown"
     advisory = result.question.advisory
-    return Row(
+    return ResultRow(
         result.question.name,
         result.answer,
         (("kind", result.question.kind), ("engine", result.engine)),
@@ -149,35 +149,35 @@ def _verdict(result: Result) -> Row:
 # --- participants
 
 
-def _analysed(item: Item, compilation: Compilation) -> Iterator[Told]:
-    from cplc.participant_analysis import Options, analysed, participants
+def _analyze(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
+    from cplc.participant_analysis import AnalysisOptions, analyse_participant, participants
 
-    queries = participants(compilation, item.names)
+    queries = participants(compilation, job.names)
     if not queries:
-        raise BadItem("the file declares no agent: there is nobody to analyze")
-    strangers = {name.partition(".")[0] for name, _ in item.beliefs} - {one.participant.name for one in queries}
+        raise JobError("the file declares no agent: there is nobody to analyze")
+    strangers = {name.partition(".")[0] for name, _ in job.beliefs} - {one.participant.name for one in queries}
     if strangers:
-        raise BadItem(f"`{min(strangers)}` is not analyzed, and what it believes changes nothing for others")
-    yield Planned(tuple(one.participant.name for one in queries))
+        raise JobError(f"`{min(strangers)}` is not analyzed, and what it believes changes nothing for others")
+    yield JobSubjects(tuple(one.participant.name for one in queries))
     for one in queries:
-        changed = replace(one, participant=believing(one.participant, item.beliefs))
-        analysis = analysed(changed, Options(exact=item.options.exact))
-        rows = [_figure(changed, figure) for figure in analysis.figures]
+        changed = replace(one, participant=believing(one.participant, job.beliefs))
+        analysis = analyse_participant(changed, AnalysisOptions(exact=job.options.exact))
+        rows = [_figure_rows(changed, figure) for figure in analysis.figures]
         if analysis.gain is not None:
             gain = analysis.gain
             figures = _bounds(gain.guaranteed, gain.best)
-            rows.append(Row(f"{one.participant.name}.gain", "", figures, gain.unknown))
+            rows.append(ResultRow(f"{one.participant.name}.gain", "", figures, gain.unknown))
         yield one.participant.name, tuple(rows)
 
 
-def _figure(query: AskedParticipant, figure: Figure) -> Row:
+def _figure_rows(query: ParticipantQuery, figure: Figure) -> ResultRow:
     from cplc.decision.results import judged
     from cplc.participant_analysis import limit
 
     thresholds = [one for one in query.thresholds if one.aspect == figure.aspect]
     name = f"{query.participant.name}.{figure.aspect}"
     if figure.unsolved:
-        return Row(name, "unknown", reason=figure.unsolved)
+        return ResultRow(name, "unknown", reason=figure.unsolved)
     verdicts = [judged(figure.guaranteed, limit(one)) for one in thresholds]
     meets = [
         verdict == ("holds" if one.expect_holds else "fails") for verdict, one in zip(verdicts, thresholds, strict=True)
@@ -186,10 +186,10 @@ def _figure(query: AskedParticipant, figure: Figure) -> Row:
     decided = [it for it, verdict in zip(meets, verdicts, strict=True) if verdict != "unknown"]
     expected = False if not all(decided) else None if open_ or not thresholds else True
     reason = "the bounds do not tell" if open_ else ""
-    return Row(name, _together(verdicts), _bounds(figure.guaranteed, figure.best), reason, expected)
+    return ResultRow(name, _combined_verdict(verdicts), _bounds(figure.guaranteed, figure.best), reason, expected)
 
 
-def _together(verdicts: Sequence[Verdict]) -> str:
+def _combined_verdict(verdicts: Sequence[Verdict]) -> str:
     """Return one verdict for several thresholds of one figure: all of them hold, or one fails."""
     worst = ("fails", "unknown", "holds")
     return min(verdicts, key=worst.index, default="")
@@ -207,40 +207,40 @@ def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:
 # --- changes, runs, sizes
 
 
-def _covered(item: Item, compilation: Compilation) -> Iterator[Told]:
+def _coverage(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
     from cplc.mutation.mutants import mutants
 
-    part = islice(mutants(compilation.model), item.first, item.first + item.count)
-    subjects = tuple(f"{at}: {mutant.change}" for at, mutant in enumerate(part, item.first + 1))
-    yield Planned(subjects)
-    among = range(item.first, item.first + item.count)
-    outcomes = compilation.coverage(item.names, item.options.engine, among=among)
+    part = islice(mutants(compilation.model), job.first, job.first + job.count)
+    subjects = tuple(f"{at}: {mutant.change}" for at, mutant in enumerate(part, job.first + 1))
+    yield JobSubjects(subjects)
+    among = range(job.first, job.first + job.count)
+    outcomes = compilation.coverage(job.names, job.options.engine, among=among)
     for subject, outcome in zip(subjects, outcomes, strict=True):
         figures = (("kind", outcome.mutant.kind), ("by", outcome.by))
-        yield subject, (Row(subject, outcome.verdict, figures),)
+        yield subject, (ResultRow(subject, outcome.verdict, figures),)
 
 
-def _simulated(item: Item, compilation: Compilation) -> Iterator[Told]:
+def _simulate(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
     from cplc.simulation.random_walk import draw
 
-    options, system = item.options, compilation.system
-    subject = f"runs from {item.first + 1} on"
-    yield Planned((subject,))
-    runs = draw(system, options.bias, None, seed=item.seed, runs=item.count, most=options.steps, keep=0)
+    options, system = job.options, compilation.system
+    subject = f"runs from {job.first + 1} on"
+    yield JobSubjects((subject,))
+    runs = draw(system, options.bias, None, seed=job.seed, runs=job.count, most=options.steps, keep=0)
     ((_, statistics),) = deque(runs, maxlen=1)
     whole: tuple[tuple[str, Cell], ...] = (("runs", statistics.runs), ("steps", statistics.steps))
     endings = tuple((f"ended: {name}", count) for name, count in sorted(statistics.endings.items()))
-    rows = [Row("", "", (*whole, *endings))]
+    rows = [ResultRow("", "", (*whole, *endings))]
     for course in statistics.courses:
         counts = tuple((state, count) for state, count in course.endings.items())
-        rows.append(Row(course.name, "", (("runs", statistics.runs), ("instances", course.instances), *counts)))
+        rows.append(ResultRow(course.name, "", (("runs", statistics.runs), ("instances", course.instances), *counts)))
     yield subject, tuple(rows)
 
 
-def _counted(item: Item, reading: Compilation | IsplCompilation) -> Iterator[Told]:
-    yield Planned(("reachable states",))
+def _stats(job: Job, reading: Compilation | IsplCompilation) -> Iterator[JobOutput]:
+    yield JobSubjects(("reachable states",))
     system = reading.system
-    engine = "auto" if item.options.engine in {"onthefly", "reduced"} else item.options.engine
+    engine = "auto" if job.options.engine in {"onthefly", "reduced"} else job.options.engine
     states = str(count_reachable(system, engine))  # a number that may have more digits than a table's columns take
     figures = (("variables", len(system.variables)), ("steps", len(system.steps)), ("states", states))
-    yield "reachable states", (Row("reachable states", "", figures),)
+    yield "reachable states", (ResultRow("reachable states", "", figures),)

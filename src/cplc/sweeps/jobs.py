@@ -10,17 +10,17 @@ from typing import Literal, get_args
 
 from cplc.records import dataclass
 
-Ask = Literal["verify", "analyze", "coverage", "simulate", "stats"]
-ASKS: tuple[Ask, ...] = get_args(Ask)
+SweepCommand = Literal["verify", "analyze", "coverage", "simulate", "stats"]
+SWEEP_COMMANDS: tuple[SweepCommand, ...] = get_args(SweepCommand)
 Cell = str | int | float | bool | None
-Pairs = tuple[tuple[str, str], ...]
+Assignments = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Options:
+class SweepOptions:
     """How everything in a sweep is answered."""
 
-    ask: Ask = "verify"
+    ask: SweepCommand = "verify"
     channels: Literal["sync", "async"] | None = None
     protocol: str | None = None
     engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"] = "auto"
@@ -32,23 +32,23 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Text:
+class SourceText:
     """A file as it was read when the sweep began: what happens to it later does not matter, nor where it is read."""
 
     name: str
     text: str
-    imports: Pairs = ()
+    imports: Assignments = ()
     """Every file that it imports by a path, and those that they import, each with its text."""
 
 
 @dataclass(frozen=True)
-class Item:
+class Job:
     """One piece of work. Its rows depend on nothing else: not on who answers it, nor on what was answered before."""
 
-    file: Text
-    options: Options
-    parameters: Pairs = ()
-    beliefs: Pairs = ()
+    file: SourceText
+    options: SweepOptions
+    parameters: Assignments = ()
+    beliefs: Assignments = ()
     """Probabilities that agents are to believe in, like ``("Tom.pay", "0.3")``."""
     names: tuple[str, ...] = ()
     """Properties and checks, or agents; none stands for all."""
@@ -58,7 +58,7 @@ class Item:
     seed: int = 0
 
     @property
-    def point(self) -> Pairs:
+    def point(self) -> Assignments:
         """What is varied, and the values that it has here."""
         return (*self.parameters, *self.beliefs)
 
@@ -69,7 +69,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """One line of the table, without what all rows of its item have in common."""
 
     subject: str
@@ -88,7 +88,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Limits:
+class JobLimits:
     """What one item may take."""
 
     seconds: float | None = None
@@ -97,13 +97,13 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Answered:
+class JobResult:
     """An item with all its rows."""
 
     number: int
     """Its place in the sweep, from 0."""
-    item: Item
-    rows: tuple[Row, ...]
+    job: Job
+    rows: tuple[ResultRow, ...]
     seconds: float
 
     @property
@@ -111,17 +111,17 @@ class Answered:
         return all(row.is_settled for row in self.rows)
 
 
-def unknown(subject: str, reason: str) -> Row:
-    return Row(subject, "unknown", reason=reason)
+def unknown(subject: str, reason: str) -> ResultRow:
+    return ResultRow(subject, "unknown", reason=reason)
 
 
-def divided(count: int, size: int) -> Iterator[tuple[int, int]]:
+def chunks(count: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield parts of a whole: where each begins, and how large it is."""
     for first in range(0, count, size):
         yield first, min(size, count - first)
 
 
-def seed_of(seed: int, part: int) -> int:
+def chunk_seed(seed: int, part: int) -> int:
     """Return what chance begins with in a part of many runs; the first part begins as the whole would."""
     if part == 0:
         return seed

@@ -14,37 +14,39 @@ from typing import Any, Final, Literal
 from cplc.control_characters import json_text
 from cplc.records import dataclass
 from cplc.runtime.file_access import read_bytes
-from cplc.sweeps.jobs import Answered, Cell, Item, Pairs, Row
+from cplc.sweeps.jobs import Assignments, Cell, Job, JobResult, ResultRow
 
-Form = Literal["csv", "json", "parquet"]
-_LARGEST: Final = 2**30
+TableFormat = Literal["csv", "json", "parquet"]
+_MAX_TABLE_BYTES: Final = 2**30
 """How many bytes a table may have that a sweep resumes from."""
-FORMS: Final[dict[str, Form]] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+TABLE_FORMATS: Final[dict[str, TableFormat]] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
-_BEFORE: Final = ("subject", "answer", "as_expected")
-_AFTER: Final = ("reason", "part", "seed", "key")
-_TEXTUAL: Final = frozenset({"kind", "engine", "by", "states", *_BEFORE[:2], *_AFTER[:1], "key"})
+_LEADING_COLUMNS: Final = ("subject", "answer", "as_expected")
+_TRAILING_COLUMNS: Final = ("reason", "part", "seed", "key")
+_TEXT_COLUMNS: Final = frozenset(
+    {"kind", "engine", "by", "states", *_LEADING_COLUMNS[:2], *_TRAILING_COLUMNS[:1], "key"}
+)
 """What stays text though it may look like a number: a count of states may have more digits than a column takes."""
-_AMBIGUOUS: Final = " (given)"
+_PARAMETER_SUFFIX: Final = " (given)"
 """Stands after the name of a parameter that is also the name of another column."""
 
 
-class NoTable(Exception):
+class TableError(Exception):
     """It cannot be read, or not be written that way; the text says why."""
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """One row of a table, with what all rows of its item have in common."""
 
     file: str
-    point: Pairs
+    point: Assignments
     cells: Mapping[str, Cell]
 
 
 @dataclass(frozen=True)
-class Table:
-    lines: tuple[Line, ...]
+class ResultTable:
+    lines: tuple[TableRow, ...]
 
     @property
     def names(self) -> list[str]:
@@ -54,7 +56,7 @@ class Table:
     @property
     def figures(self) -> list[str]:
         """The columns that belong to what was asked."""
-        fixed = {*_BEFORE, *_AFTER}
+        fixed = {*_LEADING_COLUMNS, *_TRAILING_COLUMNS}
         used = dict.fromkeys(name for line in self.lines for name, cell in line.cells.items() if cell is not None)
         return [name for name in used if name not in fixed]
 
@@ -62,10 +64,10 @@ class Table:
         """Return every column with its values."""
         columns: dict[str, list[Cell]] = {"file": [line.file for line in self.lines]}
         points = [dict(line.point) for line in self.lines]
-        reserved = {"file", *_BEFORE, *_AFTER, *self.figures}
+        reserved = {"file", *_LEADING_COLUMNS, *_TRAILING_COLUMNS, *self.figures}
         for name in self.names:
             columns[_header(name, reserved)] = [point.get(name) for point in points]
-        for name in (*_BEFORE, *self.figures, *_AFTER):
+        for name in (*_LEADING_COLUMNS, *self.figures, *_TRAILING_COLUMNS):
             columns[name] = [line.cells.get(name) for line in self.lines]
         return columns
 
@@ -75,51 +77,51 @@ class Table:
 
 
 def _header(name: str, reserved: Iterable[str]) -> str:
-    return name + _AMBIGUOUS if name in reserved else name
+    return name + _PARAMETER_SUFFIX if name in reserved else name
 
 
-def lines(answered: Answered, key: str) -> Iterator[Line]:
+def lines(answered: JobResult, key: str) -> Iterator[TableRow]:
     """Yield a line for each row of an item."""
-    item = answered.item
+    job = answered.job
     for row in answered.rows:
         cells: dict[str, Cell] = {"subject": row.subject, "answer": row.answer, "as_expected": row.expected}
         cells |= dict(row.figures)
-        seed = item.seed if item.options.ask == "simulate" else None
-        yield Line(
-            item.file.name, item.point, cells | {"reason": row.reason, "part": item.first, "seed": seed, "key": key}
+        seed = job.seed if job.options.ask == "simulate" else None
+        yield TableRow(
+            job.file.name, job.point, cells | {"reason": row.reason, "part": job.first, "seed": seed, "key": key}
         )
 
 
-def summed(table: Table) -> Table:
+def merged_parts(table: ResultTable) -> ResultTable:
     """Return the table with the parts of each simulation added up."""
-    together: dict[tuple[str, Pairs, Cell, Cell], dict[str, Cell]] = {}
+    together: dict[tuple[str, Assignments, Cell, Cell], dict[str, Cell]] = {}
     for line in table.lines:
-        place = (line.file, line.point, line.cells["subject"], line.cells["answer"])
-        totals = together.setdefault(place, {})
+        executor_for = (line.file, line.point, line.cells["subject"], line.cells["answer"])
+        totals = together.setdefault(executor_for, {})
         for name, cell in line.cells.items():
             before = totals.get(name)
-            is_count = name not in _AFTER and isinstance(cell, int) and not isinstance(cell, bool)
+            is_count = name not in _TRAILING_COLUMNS and isinstance(cell, int) and not isinstance(cell, bool)
             if is_count and isinstance(before, int) and isinstance(cell, int):
                 totals[name] = before + cell
             elif name not in totals:
                 totals[name] = cell
-    return Table(tuple(Line(file, point, cells) for (file, point, _, _), cells in together.items()))
+    return ResultTable(tuple(TableRow(file, point, cells) for (file, point, _, _), cells in together.items()))
 
 
 # --- writing
 
 
-def form_of(path: Path) -> Form:
+def form_of(path: Path) -> TableFormat:
     """Return the format that the name of a file asks for."""
-    form = FORMS.get(path.suffix.lower())
+    form = TABLE_FORMATS.get(path.suffix.lower())
     if form is None:
-        raise NoTable(f"`{path}` does not say its format: it ends in none of {', '.join(FORMS)}")
+        raise TableError(f"`{path}` does not say its format: it ends in none of {', '.join(TABLE_FORMATS)}")
     if form == "parquet":
         _parquet()
     return form
 
 
-def written(table: Table, form: Form) -> bytes:
+def written(table: ResultTable, form: TableFormat) -> bytes:
     """Return the table as the content of a file: the same for the same table."""
     match form:
         case "csv":
@@ -132,10 +134,10 @@ def written(table: Table, form: Form) -> bytes:
         case "json":
             return (json_text(document(table), 1) + "\n").encode()
         case "parquet":
-            return _in_parquet(table)
+            return _parquet_bytes(table)
 
 
-def document(table: Table) -> dict[str, object]:
+def document(table: ResultTable) -> dict[str, object]:
     return {"format_version": 1, "command": "sweep", "rows": [json_record(record) for record in table.records()]}
 
 
@@ -160,7 +162,7 @@ def _csv_cell(cell: Cell) -> str:
             return str(cell)
 
 
-def _in_parquet(table: Table) -> bytes:
+def _parquet_bytes(table: ResultTable) -> bytes:
     arrow, parquet = _parquet()
     columns = {name: arrow.array(cells, _type(arrow, cells)) for name, cells in table.columns().items()}
     stream = io.BytesIO()
@@ -182,7 +184,7 @@ def _parquet() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise NoTable("Parquet needs PyArrow: `pip install 'cplc[parquet]'`, or take .csv or .json") from None
+        raise TableError("Parquet needs PyArrow: `pip install 'cplc[parquet]'`, or take .csv or .json") from None
     return pyarrow, pyarrow.parquet
 
 
@@ -193,10 +195,10 @@ def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
     """Return what an earlier table says of each item, by its key."""
     form = form_of(path)
     try:
-        records = _records(read_bytes(path, _LARGEST), form)
+        records = _records(read_bytes(path, _MAX_TABLE_BYTES), form)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is no table of a sweep"
-        raise NoTable(f"cannot go on with `{path}`: {why}") from None
+        raise TableError(f"cannot go on with `{path}`: {why}") from None
     records_by_key: dict[str, list[dict[str, Cell]]] = {}
     for record in records:
         records_by_key.setdefault(str(record.get("key") or ""), []).append(record)
@@ -204,11 +206,11 @@ def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
     return records_by_key
 
 
-def _records(content: bytes, form: Form) -> list[dict[str, Cell]]:
+def _records(content: bytes, form: TableFormat) -> list[dict[str, Cell]]:
     match form:
         case "csv":
             reader = csv.DictReader(io.StringIO(content.decode(), newline=""), strict=True)
-            if not {*_BEFORE, *_AFTER} <= set(reader.fieldnames or ()):
+            if not {*_LEADING_COLUMNS, *_TRAILING_COLUMNS} <= set(reader.fieldnames or ()):
                 raise ValueError("no table of ours")
             return [{name: _cell(name, text) for name, text in record.items()} for record in reader]
         case "json":
@@ -224,7 +226,7 @@ def _cell(name: str, cell: Any) -> Cell:
     """Return what a cell was before it was written; no text and nothing are the same."""
     if cell == "":
         return None
-    if not isinstance(cell, str) or name in _TEXTUAL:
+    if not isinstance(cell, str) or name in _TEXT_COLUMNS:
         return cell if isinstance(cell, str | int | float | bool) or cell is None else None
     if cell in ("true", "false"):
         return cell == "true"
@@ -236,21 +238,21 @@ def _cell(name: str, cell: Any) -> Cell:
         return cell
 
 
-def restored(item: Item, records: Sequence[Mapping[str, Cell]]) -> tuple[Row, ...] | None:
+def restored(job: Job, records: Sequence[Mapping[str, Cell]]) -> tuple[ResultRow, ...] | None:
     """Return the rows of an item from a table; None if one of them is not settled, or not what a table says."""
-    reserved = {"file", *_BEFORE, *_AFTER}
-    given = {name for one, _ in item.point for name in (one, one + _AMBIGUOUS)}
+    reserved = {"file", *_LEADING_COLUMNS, *_TRAILING_COLUMNS}
+    given = {name for one, _ in job.point for name in (one, one + _PARAMETER_SUFFIX)}
     rows = []
     for record in records:
         expected = record.get("as_expected")
-        ambiguous = {one for one, _ in item.point if one + _AMBIGUOUS in record}
+        ambiguous = {one for one, _ in job.point if one + _PARAMETER_SUFFIX in record}
         figures = tuple(
             (name, cell)
             for name, cell in record.items()
             if cell is not None and (name in ambiguous or (name not in reserved and name not in given))
         )
         rows.append(
-            Row(
+            ResultRow(
                 str(record.get("subject") or ""),
                 str(record.get("answer") or ""),
                 tuple((name, cell) for name, cell in figures if name not in reserved),

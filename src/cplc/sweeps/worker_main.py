@@ -17,13 +17,13 @@ import threading
 from typing import IO, Literal
 
 from cplc.runtime.limits import TooLarge
-from cplc.sweeps.jobs import Item
+from cplc.sweeps.jobs import Job
 
 Kind = Literal["begun", "told", "wrong", "stopped", "ended"]
 """What a message says: which process has begun, what an item tells, why it tells no more, and that it is over."""
 
-_STACK = 256 * 2**20
-_DEPTH = 20_000
+_STACK_BYTES = 256 * 2**20
+_MAX_RECURSION = 20_000
 """As for all work: decision diagrams and formulas are deep."""
 
 
@@ -47,17 +47,17 @@ def main() -> None:
     requests, replies = _own_streams()
     if not hasattr(os, "fork"):
         send(replies, ("begun", os.getpid()))
-        _answer(_item(requests), replies)
+        _run_in_thread(_item(requests), replies)
         send(replies, ("ended", 0))
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it will end it
     _prepare()
     while True:
         try:
-            item = _item(requests)
+            job = _item(requests)
         except EOFError:
             return
-        send(replies, ("ended", _copied(item, requests, replies)))
+        send(replies, ("ended", _run_in_copy(job, requests, replies)))
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
@@ -70,10 +70,10 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _item(requests: IO[bytes]) -> Item:
-    item = received(requests)
-    assert isinstance(item, Item)
-    return item
+def _item(requests: IO[bytes]) -> Job:
+    job = received(requests)
+    assert isinstance(job, Job)
+    return job
 
 
 def _prepare() -> None:
@@ -89,7 +89,7 @@ def _prepare() -> None:
     gc.freeze()
 
 
-def _copied(item: Item, requests: IO[bytes], replies: IO[bytes]) -> int:
+def _run_in_copy(job: Job, requests: IO[bytes], replies: IO[bytes]) -> int:
     """Answer in a copy of this process; return how that has ended. If nobody waits any more, end with it."""
     reading, writing = os.pipe()
     theirs, ours = os.pipe()
@@ -99,7 +99,7 @@ def _copied(item: Item, requests: IO[bytes], replies: IO[bytes]) -> int:
         os.close(ours)
         threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
         send(replies, ("begun", os.getpid()))
-        _answer(item, replies)
+        _run_in_thread(job, replies)
         os._exit(0)
     os.close(writing)
     os.close(theirs)
@@ -118,17 +118,17 @@ def _end_with(lifeline: int) -> None:
     os._exit(1)
 
 
-def _answer(item: Item, replies: IO[bytes]) -> None:
+def _run_in_thread(job: Job, replies: IO[bytes]) -> None:
     """Answer in a thread that may go deep."""
-    sys.setrecursionlimit(_DEPTH)
-    threading.stack_size(_STACK)
-    thread = threading.Thread(target=_tell, args=(item, replies))
+    sys.setrecursionlimit(_MAX_RECURSION)
+    threading.stack_size(_STACK_BYTES)
+    thread = threading.Thread(target=_send_outputs, args=(job, replies))
     thread.start()
     thread.join()
 
 
-def _tell(item: Item, replies: IO[bytes]) -> None:
-    from cplc.sweeps.job_runner import BadItem, answers
+def _send_outputs(job: Job, replies: IO[bytes]) -> None:
+    from cplc.sweeps.job_runner import JobError, run_job
 
     def tell(kind: Kind, value: object) -> None:
         try:
@@ -137,12 +137,12 @@ def _tell(item: Item, replies: IO[bytes]) -> None:
             os._exit(1)
 
     try:
-        for message in answers(item):
+        for message in run_job(job):
             tell("told", message)
-    except BadItem as problem:
+    except JobError as problem:
         tell("wrong", str(problem))
     except MemoryError:
-        tell("stopped", "memory is used up")
+        tell("stopped", "memory is exhausted")
     except TooLarge as problem:
         tell("stopped", str(problem))
     except Exception as problem:  # a mistake of ours spoils one item, and not the sweep

@@ -19,46 +19,46 @@ from queue import Empty, SimpleQueue
 from typing import Final, cast
 
 from cplc.records import dataclass
-from cplc.sweeps.job_runner import Planned
-from cplc.sweeps.jobs import Item, Limits, Row, unknown
+from cplc.sweeps.job_runner import JobSubjects
+from cplc.sweeps.jobs import Job, JobLimits, ResultRow, unknown
 from cplc.sweeps.worker_main import received, send
 
-_POLL: Final = 0.02
-_ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+_POLL_SECONDS: Final = 0.02
+_THREAD_VARIABLES: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """What keeps libraries of numbers from starting threads, which a copy of the process would not have."""
-_PATIENCE: Final = 1.0
+_EXIT_SECONDS: Final = 1.0
 """So long a process may take to see that nobody waits for it."""
-MAX_LOSSES: Final = 3
+MAX_LOST_WORKERS: Final = 3
 """So many workers in a row may end over one item; it may be the item that ends them."""
 
 
-class Abandoned(Exception):
+class JobAbandoned(Exception):
     """Nobody waits for the answer any more."""
 
 
 @dataclass
-class _Known:
+class _PartialResult:
     """What an item has told so far."""
 
-    item: Item
+    job: Job
     subjects: tuple[str, ...] = ()
-    told: dict[str, tuple[Row, ...]] = field(default_factory=dict)
-    problem: Row | None = None
+    told: dict[str, tuple[ResultRow, ...]] = field(default_factory=dict)
+    problem: ResultRow | None = None
 
     def take(self, kind: str, value: object) -> None:
         match kind, value:
-            case "told", Planned(subjects):
+            case "told", JobSubjects(subjects):
                 self.subjects = subjects
             case "told", (str(subject), tuple(rows)):
                 self.told[subject] = rows
             case "wrong", str(reason):
-                self.problem = Row("", "error", reason=reason)
+                self.problem = ResultRow("", "error", reason=reason)
             case "stopped", str(reason):
                 self.problem = unknown("", reason)
             case _:
                 raise AssertionError(kind)
 
-    def rows(self, reason: str) -> tuple[Row, ...]:
+    def rows(self, reason: str) -> tuple[ResultRow, ...]:
         """Return all rows; those that nothing was told of are unknown for this reason, or for what it said itself."""
         problem = self.problem or unknown("", reason)
         if not self.subjects:
@@ -70,7 +70,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Attempt:
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
     is_ready: bool
     """Whether the process takes another item."""
     is_lost: bool
@@ -78,7 +78,7 @@ class _Attempt:
 
 
 @dataclass
-class Apart:
+class WorkerProcess:
     """A process that answers items one after the other, and is started again when it was ended."""
 
     _deadline: float | None = None
@@ -86,31 +86,31 @@ class Apart:
     _messages: SimpleQueue[tuple[str, object] | None] = field(default_factory=SimpleQueue)
     _listener: threading.Thread | None = None
 
-    def rows(self, item: Item, limits: Limits, is_wanted: Callable[[], bool] = lambda: True) -> tuple[Row, ...]:
+    def rows(self, job: Job, limits: JobLimits, is_wanted: Callable[[], bool] = lambda: True) -> tuple[ResultRow, ...]:
         """Return the rows of the item, as many of them known as the limits allow.
 
-        Raise `Abandoned` when ``wanted`` says that nobody waits any more.
+        Raise `JobAbandoned` when ``wanted`` says that nobody waits any more.
         """
         self._deadline = None
-        for losses in range(MAX_LOSSES):
+        for losses in range(MAX_LOST_WORKERS):
             try:
-                attempt = self._answered(item, limits, is_wanted)
+                attempt = self._attempt(job, limits, is_wanted)
             except BaseException:
                 self.end()
                 raise
             if not attempt.is_ready:
                 self.end()
-            if not attempt.is_lost or losses == MAX_LOSSES - 1:
+            if not attempt.is_lost or losses == MAX_LOST_WORKERS - 1:
                 return attempt.rows
         raise AssertionError
 
-    def _answered(self, item: Item, limits: Limits, is_wanted: Callable[[], bool]) -> _Attempt:
-        self._ask(item)
-        partial = _Known(item)
-        reached = _nothing
+    def _attempt(self, job: Job, limits: JobLimits, is_wanted: Callable[[], bool]) -> _Attempt:
+        self._submit(job)
+        partial = _PartialResult(job)
+        reached = _no_limit
         while True:
             try:
-                message = self._messages.get(timeout=_POLL)
+                message = self._messages.get(timeout=_POLL_SECONDS)
             except Empty:
                 pass
             else:
@@ -121,7 +121,7 @@ class Apart:
                     case "begun", int(process):
                         if self._deadline is None and limits.seconds is not None:
                             self._deadline = time.monotonic() + limits.seconds
-                        reached = _guard(process, limits, self._deadline)
+                        reached = _limit_check(process, limits, self._deadline)
                     case "ended", int(code):
                         how = f"by signal {-code}" if code < 0 else f"with {code}"
                         rows = partial.rows(f"the process that worked on it was ended {how}")
@@ -129,11 +129,11 @@ class Apart:
                     case kind, value:
                         partial.take(kind, value)
             if not is_wanted():
-                raise Abandoned
+                raise JobAbandoned
             if reason := reached():
                 return _Attempt(partial.rows(reason), is_ready=False, is_lost=False)
 
-    def _ask(self, item: Item) -> None:
+    def _submit(self, job: Job) -> None:
         if self._process is not None and self._process.poll() is not None:
             self.end()
         if self._process is None:
@@ -141,7 +141,7 @@ class Apart:
         assert self._process is not None
         assert self._process.stdin is not None
         with suppress(OSError):  # it has ended just now, which its messages tell
-            send(self._process.stdin, item)
+            send(self._process.stdin, job)
 
     def _start(self) -> None:
         # It must not hear of Ctrl-C: whoever it works for decides what becomes of it.
@@ -151,7 +151,7 @@ class Apart:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=os.name == "posix",
-            env=os.environ | dict.fromkeys(_ONE_THREAD, "1"),
+            env=os.environ | dict.fromkeys(_THREAD_VARIABLES, "1"),
         )
         messages: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
 
@@ -175,22 +175,22 @@ class Apart:
         with suppress(OSError):
             process.stdin.close()  # so it learns that nobody waits, and ends its work before itself
         try:
-            process.wait(_PATIENCE)
+            process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
         if self._listener is not None:
-            self._listener.join(_PATIENCE)
+            self._listener.join(_EXIT_SECONDS)
             if not self._listener.is_alive() and process.stdout is not None:
                 process.stdout.close()
 
 
-def _nothing() -> str | None:
+def _no_limit() -> str | None:
     """Nothing limits what has not begun."""
     return None
 
 
-def _guard(process: int, limits: Limits, deadline: float | None) -> Callable[[], str | None]:
+def _limit_check(process: int, limits: JobLimits, deadline: float | None) -> Callable[[], str | None]:
     """Return a function that returns the reason to end the process, once there is one."""
     before = 0
 

@@ -1,4 +1,4 @@
-"""Expressions and formulas: text to tree, by `grammar/formula.lark`.
+"""Parser of expressions and formulas (`grammar/formula.lark`).
 
 `read` takes a piece of a source; spans point into that source. Comments must be blank in the text it is given.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cplc.syntax.tree_builder import Builder
 
 MAX_LENGTH = 100_000
-"""How many characters other than blanks one expression may have."""
+"""Characters other than blanks in one expression."""
 
 
 def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
@@ -51,7 +51,7 @@ _LOCK = Lock()
 
 
 def _single_word(word: str, span: Span) -> ast.Expr | None:
-    """Return what a single word is, unless it is an operator without its operand."""
+    """Return the tree of a single word, unless it is an operator without its operand."""
     if word in ("true", "false"):
         return ast.Literal_(word == "true", span=span)
     if word in PREFIXES or word in ("forall", "exists"):
@@ -68,7 +68,7 @@ def _parser_and_builder() -> tuple[Lark, Builder]:
 
 
 def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
-    """Parse one text. The parser's callbacks share the place they build for, so one text at a time."""
+    """Parse one text. The callbacks share state, so a lock serialises the calls."""
     from lark import UnexpectedInput
 
     from cplc.syntax.tree_builder import Part
@@ -87,7 +87,7 @@ def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tu
 
 
 def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...]:
-    """Report what is other notation in a text that is a formula once that is translated; nothing otherwise."""
+    """Report other notation in a text that is a formula after translation; nothing otherwise."""
     from lark import UnexpectedInput
 
     edits = translations(text)
@@ -103,7 +103,7 @@ def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...
 
 
 def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> Diagnostic:
-    """Say what stands where something else should."""
+    """Return the diagnostic of an unexpected token."""
     from lark import UnexpectedCharacters, UnexpectedToken
 
     at, expected = len(text.rstrip()), set[str]()
@@ -135,7 +135,7 @@ def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> 
 
 
 def _about_operators(before: str, here: str) -> tuple[Note, ...]:
-    """Return what may be meant by a second operand, or a second comparison."""
+    """Return advice about a second operand or a second comparison."""
     if here in ("=", "!=", "<", "<=", ">", ">="):
         return (Note("comparisons do not chain: join two of them with `&`"),)
     if len(before) > 1 and PREFIXES.issuperset(before):
@@ -148,7 +148,7 @@ _TERMINALS = {
     "COMMA": "`,`", "COLON": "`:`", "DOT": "`.`", "IN": "`in`", "TO": "`to`", "WITH": "`with`", "INT": "a number",
     "IMPLIES": "`->`", "AT": "`@`",
 }  # fmt: skip
-"""What the terminals of the grammar are called, where neither an operand nor an operator is expected."""
+"""The text of terminals in messages where neither an operand nor an operator is expected."""
 
 
 def _terminals_text(expected: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""Texts that are not looked at more closely, and what is known of texts that could not be read."""
+"""Limits of input texts, and the words in unread parts of a text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cplc.runtime.file_access import MAX_SIZE
 from cplc.source import Source, Span
 
 MAX_DEPTH: Final = 200
-"""How deep a tree may be; every later stage may recurse over one."""
+"""Depth of a tree; later stages recurse over it."""
 
 MAX_LINE_LENGTH: Final = 10_000
-"""How much of an unread line is searched for names."""
+"""Characters of an unread line that are searched for names."""
 
 
 def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
-    """Return the words on lines that could not be read, which may declare what seems to be missing; None if all was."""
+    """Return the words on unread lines, which may declare missing names; None if everything was read."""
     errors = [problem for problem in problems if problem.is_error]
     if not errors:
         return None
@@ -28,7 +28,7 @@ def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
 
 
 def unreadable(source: Source, most: int = MAX_SIZE) -> Diagnostic | None:
-    """Say why a text should not be looked at more closely."""
+    """Return the diagnostic of a text that exceeds the limits."""
     size = len(source.text)
     if size > most:
         message = f"The file has {size:,} characters, more than the limit of {most:,}"

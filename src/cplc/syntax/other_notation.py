@@ -1,4 +1,4 @@
-"""Notation of papers and of other tools, and how this language writes the same.
+"""Notation of papers and of other tools, with its translation to this language.
 
 The five papers of `docs/papers.md` write `Fu(C(i, j, p))`, `K_i p` and `Create(Ag1, goods)`; model checkers write `&&`,
 `[] p` and `GK(g, p)`. Each is a mistake here, with its exact replacement: `Fu(i -> j, p)`, `K(i, p)`,
@@ -19,7 +19,7 @@ from cplc.source import Span
 from cplc.syntax.reserved_words import PREFIXES
 
 Context = Literal["formula", "commitment", "means"]
-"""Where a text stands: `C(A, B, q)` declares a commitment in one place and is a formula in another."""
+"""The context of a text: `C(A, B, q)` is a commitment in a declaration and a formula elsewhere."""
 
 _TOKEN: Final = re.compile(r"[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S", re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
@@ -33,10 +33,10 @@ SIGNS: Final = {
     "−": "-", "–": "-", "…": "..", "⟨⟨": "<<", "⟩⟩": ">>", "〈〈": "<<", "〉〉": ">>", "⟪": "<<", "⟫": ">>",
     "/\\": "&", "\\/": "|", "~": "!",
 }  # fmt: skip
-"""Signs that this language does not have, and what is written instead."""
+"""Signs that this language does not have, with their replacements."""
 
 OPERATORS: Final = {"&&": "&", "||": "|", "==": "=", "=>": "->", "[]": "G", "<>": "F"}
-"""Operators of other languages, of signs that this language has."""
+"""Operators of other languages that consist of signs of this language."""
 
 WORDS: Final = {"and": "&", "or": "|", "not": "!", "implies": "->", "iff": "<->"}
 
@@ -46,14 +46,14 @@ _SIGNS_OF_TIME: Final = frozenset("□◻◇◊♢○◯[")
 _TEMPORAL: Final = frozenset("XFG") | _SIGNS_OF_TIME
 
 _JOINING: Final = "_([∴⊤⊥∀∃□◻◇◊♢○◯"
-"""A word is set apart from these, some of which become words themselves."""
+"""Tokens that need a blank between them and a word."""
 
 _BETWEEN: Final = {
     "C": 1, "Fu": 1, "SC": 1, "SCc": 2, "WCC": 2, "SCC": 2, "FuW": 2, "FuS": 2, "CaS": 2, "ReS": 2, "DeS": 3, "AsS": 3,
 }  # fmt: skip
-"""Modalities from one role to another, and how many formulas follow the two."""
+"""Modalities from one role to another, each with the number of its formulas."""
 _SAME: Final = {"GK": "EK", "GCK": "CK"}
-"""Modalities that have another name here."""
+"""Modalities with another name in this language."""
 _SUBSCRIPTED: Final = {"K": "K", "E": "EK", "EK": "EK", "D": "DK", "DK": "DK", "C": "CK", "CK": "CK"}
 _SUBSCRIPT: Final = re.compile(r"(EK|DK|CK|[KEDC])_(\w*)", re.ASCII)
 _VERBS: Final = {
@@ -67,10 +67,10 @@ _VERBS: Final = {
     "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "satisfy",
 }  # fmt: skip
 _MAX_FORMS: Final = 40
-"""Forms inside one another that are read."""
+"""Nesting of forms that are translated."""
 _ARGUED: Final = frozenset({"justify", "attack", "defend"})
 _HANDING_OVER: Final = {"delegate": "debtor", "assign": "creditor"}
-"""Operations that name another party, and which party of the successor that is."""
+"""Operations that name another party, with the position of that party in the successor."""
 _COMMITMENT: Final = re.compile(
     r"\bcommitment\s+(?P<name>[A-Za-z_]\w*)\s*(?P<index>\[[^\]]*\])?\s*=\s*C\s*\("
     r"\s*(?P<debtor>[^,()]+?)\s*,\s*(?P<creditor>[^,()]+?)\s*,",
@@ -81,13 +81,13 @@ _HAND_OVER: Final = re.compile(r"\b(delegate|assign)\s+([A-Za-z_]\w*)\s+to\s+([A
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What is written, from one offset to another, and what this language writes instead."""
+    """A range of the text and its translation."""
 
     start: int
     end: int
     text: str
     is_certain: bool = True
-    """It means the same; otherwise it says less."""
+    """True if the translation is equivalent; otherwise it is weaker."""
 
     def diagnostic(self, span: Span) -> Diagnostic:
         """Report it at its place in a source."""
@@ -95,7 +95,7 @@ class Translation:
 
 
 def reported(span: Span, instead: str, *, is_certain: bool = True) -> Diagnostic:
-    """Report other notation at a place, with what to write instead; what is not certain is no repair."""
+    """Report other notation with its translation, which is an automatic fix only if it is certain."""
     written = " ".join(span.text.split())
     shown = written if len(written) <= 60 else f"{written[:57]}…"
     note = Note(f"write `{instead.strip()}`", replacement=instead)
@@ -105,7 +105,7 @@ def reported(span: Span, instead: str, *, is_certain: bool = True) -> Diagnostic
 
 
 def sign(text: str, start: int) -> tuple[int, str] | None:
-    """Return where a sign of other notation at an offset ends, and what is written instead; None if it is none."""
+    """Return the end and the translation of a sign of other notation at an offset; None if there is none."""
     if (choices := _QUANTIFIERS.get(text[start])) is not None:
         after = re.compile(r"\s*(\S?)(\w?)").match(text, start + 1)
         is_path = after is not None and after[1] in _TEMPORAL and not (after[1].isalpha() and after[2])
@@ -132,7 +132,7 @@ def _temporal_or_comparison(text: str, start: int, written: str) -> tuple[int, s
 
 
 def _spaced(text: str, start: int, length: int, instead: str) -> str:
-    """Return a replacement that does not run into the words around it, but for a path quantifier before it."""
+    """Return the replacement with blanks towards adjacent words, except after a path quantifier."""
     if not instead[0].isalpha():
         return instead
     before, after = text[:start], text[start + length : start + length + 1]
@@ -163,7 +163,7 @@ def applied(text: str, edits: Iterable[Translation]) -> str:
 
 
 class _Translator:
-    """Finds forms of other notation in the words and signs of a text."""
+    """Finds and translates other notation in the tokens of a text."""
 
     def __init__(self, text: str, context: Context, *, words: bool = True, file: str = "") -> None:
         self.text = text
@@ -195,7 +195,7 @@ class _Translator:
         return self.tokens[index][0] if 0 <= index < len(self.tokens) else ""
 
     def _slice(self, first: int, end: int) -> str:
-        """Return what stands from one token up to another, translated."""
+        """Return the translated text between two tokens."""
         if first >= end:
             return ""
         parts, at = list[str](), self.tokens[first][1]
@@ -205,7 +205,7 @@ class _Translator:
         return "".join((*parts, self.text[at : self.tokens[end - 1][2]]))
 
     def _arguments(self, opening: int) -> list[tuple[int, int]]:
-        """Return where each argument in parentheses begins and ends, as positions of tokens."""
+        """Return the token positions of each argument in parentheses."""
         closing = self.closing[opening]
         arguments: list[tuple[int, int]] = []
         first = index = opening + 1
@@ -219,7 +219,7 @@ class _Translator:
     # --- forms
 
     def _form(self, index: int, context: Context) -> tuple[int, str] | None:
-        """Return where a form that begins at a token ends, and what is written instead; None if none begins there."""
+        """Return the end and the translation of a form that begins at a token; None if there is none."""
         key = index, context
         if key not in self.forms:  # what stands inside a form is looked at again where the form is none
             if self.depth > _MAX_FORMS:
@@ -265,7 +265,7 @@ class _Translator:
         return self._subscripted(index, word)
 
     def _declared(self, end: int, word: str, texts: list[str]) -> tuple[int, str] | None:
-        """Read an unconditional commitment, or a conditional one of another name."""
+        """Translate an unconditional commitment, or a conditional one with another name."""
         if word != "CC" and len(texts) == 3:
             return end, f"C({texts[0]}, {texts[1]}, true, {texts[2]})"
         if word != "C" and len(texts) == 4:
@@ -273,7 +273,7 @@ class _Translator:
         return None
 
     def _action(self, verb: str, texts: list[str], context: Context) -> str | None:
-        """Read an action on a commitment, whose first argument may be who performs it."""
+        """Translate an action on a commitment; its first argument may be the acting role."""
         argued = verb in _ARGUED
         subjects = texts[1:] if len(texts) > (2 if argued else 1) else texts
         if not _are_names(texts) or (argued and len(subjects) != 2) or (not argued and not subjects):
@@ -282,7 +282,7 @@ class _Translator:
         return operation if context == "means" else f"does({operation})"
 
     def _operation(self, verb: str, texts: list[str]) -> str:
-        """Read an operation on the commitment among these names, or on the last one where none is declared as such."""
+        """Translate an operation on the commitment among these names, or on the last name if none is declared."""
         declared = {match["name"]: match for match in _COMMITMENT.finditer(self.file)}
         named = [place for place, text in enumerate(texts) if re.split(r"[\s\[]", text)[0] in declared]
         if not named:
@@ -334,7 +334,7 @@ class _Translator:
         return end, f"{modality}({agents}, {body})"
 
     def _operand_end(self, index: int) -> int | None:
-        """Return where the operand of a prefix operator ends; None if there is none."""
+        """Return the end of the operand of a prefix operator; None if there is none."""
         while self._word(index) in PREFIXES or self._word(index) in ("!", "not"):
             index += 1
         if index in self.closing and self._word(index) in ("(", "["):
@@ -365,7 +365,7 @@ class _Translator:
 
 
 def _matching(words: list[str]) -> dict[int, int]:
-    """Return the closing bracket of each opening one that has one, by their positions."""
+    """Return the positions of matching brackets."""
     closing: dict[int, int] = {}
     opened: list[int] = []
     for index, word in enumerate(words):
@@ -381,6 +381,6 @@ def _are_names(texts: Iterable[str]) -> bool:
 
 
 def _fulfilled(text: str) -> str | None:
-    """Return what stands in the parentheses of a commitment that is said to be fulfilled."""
+    """Return the arguments of the commitment in a fulfilment."""
     match = re.fullmatch(r"C\((.*)\)", text, re.DOTALL)
     return match[1] if match is not None and "->" in match[1].split(",")[0] else None

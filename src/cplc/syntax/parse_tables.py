@@ -1,8 +1,8 @@
-"""LALR(1) parsers of the grammars, loaded from tables that were computed beforehand.
+"""LALR(1) parsers of the grammars, loaded from precomputed tables.
 
-Computing the tables takes longer than everything else that reading a file needs. So they are kept beside the grammar,
-`grammar/*.tables.json`, as data. Tables of another grammar or of another version of lark are not used: then the parser
-is built from the grammar, which takes longer and gives the same trees. `make golden` writes the tables again.
+Computing the tables takes longer than the rest of parsing a file, so they are stored next to the grammar as
+`grammar/*.tables.json`. If the tables belong to another grammar or version of lark, the parser is built from the
+grammar, which takes longer and gives the same trees. `make golden` rewrites the tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A `.cpl` file: text to tree, by `grammar/cpl.tx`. The only home of textX.
+"""Parser of `.cpl` files (`grammar/cpl.tx`), the only module that uses textX.
 
 A text that the grammar accepts is read as a whole. Any other is cut into its declarations, each is read on its own,
 and every one that cannot be read is reported: one run shows all the mistakes.
@@ -39,14 +39,14 @@ from cplc.syntax.textx_conversion import (
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
 MAX_CORRECTIONS: Final = 20
-"""Misspelt words of one declaration that are put right: after each, the declaration is read anew from its beginning."""
+"""Misspelt words corrected in one declaration, which is parsed again after each."""
 
 MAX_SHALLOW_NESTING: Final = 15
-"""Nesting that the usual recursion limit is certainly enough for."""
+"""Nesting for which the default recursion limit suffices."""
 
 
 def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
-    """Read a file: as much of its tree as can be read, and everything that is wrong with it."""
+    """Parse a file: return the readable part of its tree, and all diagnostics."""
     problem = unreadable(source)
     if problem:
         return _file(source, (), []), (problem,)
@@ -63,7 +63,7 @@ def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
 
 
 def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
-    """Read a text that is one formula."""
+    """Parse a text that is one formula."""
     problem = unreadable(source)
     if problem:
         return None, (problem,)
@@ -75,7 +75,7 @@ def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ..
 
 
 def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -> ast.File:
-    """Sort what stands at the top of a file, and report what belongs into a protocol."""
+    """Sort the items at the top of a file, and report those that belong into a protocol."""
     imports: list[ast.Import] = []
     protocols: list[ast.Protocol] = []
     defines: list[ast.Define] = []
@@ -100,7 +100,7 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
 
 
 def _unknown_version(version: ast.Version) -> Iterator[Diagnostic]:
-    """Report a version of the language that is not read."""
+    """Report an unsupported version of the language."""
     if version.number != VERSION:
         notes = (Note(f"write `cpl {VERSION}`"),)
         if version.number == "1":
@@ -120,7 +120,7 @@ def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 class _Recovery:
-    """Reads the declarations of a rejected text one by one."""
+    """Error recovery: parses the declarations of a rejected text one by one."""
 
     def __init__(self, scanned: Scan, problems: list[Diagnostic]) -> None:
         self.scanned = scanned
@@ -146,7 +146,7 @@ class _Recovery:
         return self._declarations(piece, text)
 
     def _block(self, piece: Piece, body: list[Piece]) -> tuple[Item, ...]:
-        """Read a block; of a head that cannot be read, a protocol keeps its name, and a loop gives up its body."""
+        """Parse a block. With an unreadable head, a protocol keeps its name, and the body of a loop is dropped."""
         head = self._declarations(piece, self.scanned.text[piece.start : piece.head_end] + "}")
         outside, self.in_agent = self.in_agent, self.in_agent or piece.keyword == "agent"
         inside = self._read(body)
@@ -170,7 +170,7 @@ class _Recovery:
                 return inside
 
     def _declarations(self, piece: Piece, text: str) -> tuple[Item, ...]:
-        """Read one declaration, or the head of a block closed at once; words that are misspelt are put right."""
+        """Parse one declaration, or the head of a block with an empty body; misspelt words are corrected."""
         excerpt = Excerpt(text, ((0, piece.start),))
         if piece.written and text[: piece.written] != piece.keyword:
             excerpt = excerpt.replaced(0, piece.written, piece.keyword)
@@ -204,7 +204,7 @@ class _Recovery:
         return items
 
     def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
-        """Return a declaration in the notation of this language, if that makes it one; what is other is reported."""
+        """Return the declaration translated from other notation, if that makes it readable, and report the notation."""
         contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
         edits = translations(excerpt.text, contexts.get(keyword, "formula"), file=self.scanned.source.text)
         if not edits or isinstance(_model(applied(excerpt.text, edits), self.scanned.nesting), Rejection):
@@ -244,7 +244,7 @@ def _model(text: str, nesting: int) -> list[Any] | Rejection:
 
 @contextmanager
 def _recursion_limit_for(nesting: int) -> Iterator[None]:
-    """Allow textX, which recurses over the text, the frames that a nesting takes: plain Python ones, on the heap."""
+    """Raise the recursion limit for textX, which recurses over the text; its Python frames are on the heap."""
     limit = sys.getrecursionlimit()
     if nesting <= MAX_SHALLOW_NESTING:
         yield

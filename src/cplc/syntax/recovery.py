@@ -1,4 +1,4 @@
-"""Where declarations begin and end in a text that the grammar rejects: each piece can then be read on its own.
+"""Error recovery: the boundaries of declarations in a rejected text, which are then parsed one by one.
 
 Reserved words begin declarations, and so does `A -> B :`; brackets need not match. On a text that the grammar
 accepts, reading the pieces one by one gives the same tree as reading the whole.
@@ -23,11 +23,11 @@ _TOKEN: Final = re.compile(r'[A-Za-z_]\w*|\d\w*|"[^"\n]*"|<->|->|<=|>=|!=|<<|>>|
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
 _ARROW: Final = re.compile(rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?::(?!=)|unordered\b)", re.ASCII)
 _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
-"""What begins a line and is meant to be a message, colon or not, unless an operand is missing before it."""
+"""The beginning of a line that is meant as a message, unless an operand is missing before it."""
 
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "with", "(", "["}) | CLAUSES
-"""After these, a word in the same line is a name, if a wrong one."""
+"""Words after which a word in the same line is meant as a name."""
 
 
 class Token(NamedTuple):
@@ -38,19 +38,19 @@ class Token(NamedTuple):
 
 @dataclass
 class Piece:
-    """One declaration: its text, its keyword if that was misspelt, and what its block contains."""
+    """One declaration: its range, its corrected keyword, and the contents of its block."""
 
     start: int
     end: int
     keyword: str
-    """The declaring word as it should be written; `message` for a message, empty where none is recognised."""
+    """The correct keyword; `message` for a message, empty if none is recognised."""
     written: int
-    """The length of the word as it is written, 0 where it stands for no word."""
+    """The length of the keyword as written, 0 if there is none."""
     body: list[Piece] | None = None
     head_end: int = 0
-    """Where the block of a `protocol`, `for` or `agent` begins, after its brace."""
+    """The start of the block of a `protocol`, `for` or `agent`, after its brace."""
     excused: bool = False
-    """Something in it has been reported: that it cannot be read is no news."""
+    """True if an error in it is reported already, which explains why it is unreadable."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class _Layout:
         self.siblings().append(self.current)
 
     def finish(self, offset: int) -> None:
-        """End the present declaration; what it left open is reported."""
+        """End the present declaration, and report its open brackets."""
         for bracket in self.brackets:
             self.report(bracket.offset, bracket.offset + 1, f"`{bracket.sign}` is never closed")
             if self.current:
@@ -113,7 +113,7 @@ class _Layout:
 
 
 def pieces(source: Source, text: str, *, cut: bool) -> tuple[list[Piece], list[Diagnostic]]:
-    """Cut a text into its declarations. Of one that is cut off, the end closes every block."""
+    """Divide a text into its declarations. The end of a truncated text closes every block."""
     layout = _Layout(source, text)
     before = token = Token("", 0, 0)
     for after in _tokens(text):
@@ -159,7 +159,7 @@ def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:
 
 
 def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> str:
-    """Return the keyword of the declaration that begins here, empty if none does."""
+    """Return the keyword of the declaration that begins here, or the empty string."""
     if not (token.text[0].isalpha() or token.text[0] == "_"):
         return ""
     begins_line = not before.text or "\n" in layout.text[before.end : token.start]
@@ -187,13 +187,13 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
 
 
 def _ends_operand(text: str) -> bool:
-    """Return whether something can be complete after this word or sign."""
+    """Return whether an operand can end with this word or sign."""
     is_word = text[-1:].isalnum() or text[-1:] == "_"
     return text in (")", "]", "}", "") or (is_word and text not in OPERATOR_WORDS | RESERVED)
 
 
 def _misspelt(layout: _Layout, token: Token, after: Token) -> str:
-    """Return the keyword that a word at the beginning of a line is meant to be, and report it."""
+    """Return the keyword that a word at the beginning of a line misspells, and report it."""
     if not (after.text[:1].isalpha() or after.text[:1] == "_"):
         return ""
     meant = closest_word(token.text, RESERVED)
@@ -218,7 +218,7 @@ def _open(layout: _Layout, token: Token) -> None:
 
 
 def _close(layout: _Layout, token: Token) -> None:
-    """Close the innermost bracket that fits; those inside it were never closed, or nothing fits."""
+    """Close the innermost matching bracket, and report unclosed ones inside it, or that none matches."""
     fitting = [index for index, bracket in enumerate(layout.brackets) if _CLOSES[bracket.sign] == token.text]
     if fitting:
         for bracket in layout.brackets[fitting[-1] + 1 :]:

@@ -1,14 +1,14 @@
-"""The words of the language that no name may be, in their groups."""
+"""The reserved and contextual words of the language, in groups."""
 
 from __future__ import annotations
 
 from typing import Final
 
 VERSION: Final = "2"
-"""The version of the language that is read and written, as in `cpl 2`."""
+"""The supported version of the language, as in `cpl 2`."""
 
 AGENT_ITEMS: Final = frozenset({"goal", "value", "believes", "chooses"})
-"""Words that begin something inside an agent, and are free as names elsewhere."""
+"""Words that begin an item of an agent; elsewhere they may be names."""
 
 FORMS: Final[dict[str, str]] = {
     "cpl": f"cpl {VERSION}",
@@ -34,10 +34,10 @@ FORMS: Final[dict[str, str]] = {
     "believes": "believes Role when condition: pay 0.9 | refuse 0.1",
     "chooses": "chooses ship | cancel when condition",
 }
-"""How each declaration is written; two forms are joined by a backquote, text and a backquote."""
+"""The syntax of each declaration; several forms are joined by a backquote, text and a backquote."""
 
 DECLARATIONS: Final = frozenset(FORMS) - {"cpl", "message", "channel"} - AGENT_ITEMS
-"""Words that begin a declaration wherever they stand; `channel` does before two roles only, `cpl` before a number."""
+"""Words that always begin a declaration; `channel` only before two roles, `cpl` only before a number."""
 
 CLAUSES: Final = frozenset({"after", "unless", "if", "means", "set", "on", "resets", "restart", "repeatable"})
 """Words that begin a clause of a message."""
@@ -56,4 +56,4 @@ CONTEXTUAL: Final = frozenset(
     | AGENT_ITEMS
     | {"revocable", "sync", "therefore", "to", "unordered", "var", "with", "within"}
 )
-"""Words with a meaning in one place, and free as names elsewhere."""
+"""Words with a meaning in one context; elsewhere they may be names."""

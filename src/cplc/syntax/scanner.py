@@ -1,4 +1,4 @@
-"""A first look at a text: comments, strings, brackets, and characters that the language does not have.
+"""Scanner: comments, strings, bracket nesting, and characters that the language does not have.
 
 The grammars read what `scan` leaves: comments are blank, strings opaque, brackets nested no deeper than can be read.
 Offsets do not change.
@@ -21,12 +21,12 @@ from cplc.syntax.other_notation import reported, sign
 from cplc.syntax.token_text import character, replacement
 
 MAX_NESTING: Final = 200
-"""How deep brackets and blocks may be nested."""
+"""Nesting of brackets and blocks."""
 
 MAX_DIGITS: Final = 18
 
 MAX_PROBLEMS: Final = 100
-"""After so many mistakes the rest of a file is left unread."""
+"""Mistakes after which the rest of a file is not read."""
 
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _MARGIN: Final = re.compile(r"(?:\A\ufeff)?\s*")
@@ -49,7 +49,7 @@ _NOTABLE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Scan:
-    """A text prepared for reading, and what is wrong with it so far."""
+    """A text prepared for parsing, with its diagnostics so far."""
 
     source: Source
     text: str
@@ -92,7 +92,7 @@ def _content(comment: str) -> list[str]:
 
 
 def scan(source: Source) -> Scan:
-    """Blank out what the grammars need not see, and report what they cannot say well."""
+    """Blank out comments and strings, and report errors that the grammars would report badly."""
     scanning = _Scanner(source)
     position = 0
     for match in _NOTABLE.finditer(source.text):
@@ -113,7 +113,7 @@ class _Scanner:
     balanced: bool = True
     nesting: int = 0
     hidden_from: int | None = None
-    """The piece after which brackets are nested too deep, until they no longer are."""
+    """The piece after which brackets are nested too deep, until the nesting decreases."""
     cut: bool = False
 
     def report(self, rule: Rule, start: int, end: int, message: str, *notes: Note) -> None:
@@ -121,7 +121,7 @@ class _Scanner:
             self.problems.append(rule.at(Span(self.source, start, end), message, *notes))
 
     def visible_text(self, match: re.Match[str]) -> str:
-        """Return what the grammars see instead, equally long."""
+        """Return the replacement text for the grammars, of equal length."""
         start, end = match.span()
         text = match.group()
         match match.lastgroup:
@@ -150,7 +150,7 @@ class _Scanner:
                 return _blank(text)
 
     def _notation(self, start: int, end: int) -> str:
-        """Report a sign of other notation; return what this language writes for it, if there is room."""
+        """Report a sign of other notation; return its translation, if that is not longer."""
         notation = sign(self.source.text, start)
         instead = notation[1] if notation is not None else ""
         if len(self.problems) <= MAX_PROBLEMS:
@@ -158,7 +158,7 @@ class _Scanner:
         return instead.strip().ljust(end - start) if len(instead.strip()) <= end - start else " " * (end - start)
 
     def _foreign_characters(self, start: int, end: int) -> Iterator[str]:
-        """Report characters that the language does not have: each sign of other notation, and the rest in one."""
+        """Report characters that the language does not have: each sign of other notation, and the rest together."""
         at = start
         while at < end:
             notation = sign(self.source.text, at)

@@ -1,4 +1,4 @@
-"""What the grammar says of a text that it rejects, and what a designer is told."""
+"""Syntax error messages: from the failure of the grammar to a diagnostic."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NEXT: Final = {
     **dict.fromkeys(("fact", "define", "fairness", "property", "goal"), "an operator or the next declaration"),
     **dict.fromkeys(("check", "use", "analyze", "value"), "`,` or the next declaration"),
 }
-"""What may follow a declaration that could already be complete."""
+"""Tokens that may follow a declaration that could be complete."""
 
 _ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
@@ -48,7 +48,7 @@ _SIGNS: Final = (
 
 
 class Expected(Protocol):
-    """What is used of a rule of textX that would have matched."""
+    """The part of a textX rule used here: a rule that was expected."""
 
     rule_name: str
     to_match: str
@@ -56,7 +56,7 @@ class Expected(Protocol):
 
 @dataclass(frozen=True)
 class Rejection:
-    """How far the grammar could read, and what it would have taken there: literals and names of rules."""
+    """The farthest position of the parser, with the expected literals and rule names."""
 
     text: str
     offset: int
@@ -68,11 +68,11 @@ class Rejection:
 
     @property
     def between_declarations(self) -> bool:
-        """A declaration is complete here, and no other begins."""
+        """True if a declaration is complete here, and no other begins."""
         return not self.expected
 
     def diagnostic(self, scan: Scan, keyword: str, at: int) -> Diagnostic:
-        """Say it of the declaration with this keyword; ``at`` is the place in the source."""
+        """Return the diagnostic for a declaration with this keyword; ``at`` is the place in the source."""
         token = self.token
         start = at
         if not token:
@@ -99,7 +99,7 @@ class Rejection:
         return " or ".join(words[:4]) or "something else"
 
     def _signs(self) -> list[str]:
-        """Return the literals worth naming: not those that only continue the operand before."""
+        """Return the expected literals, except those that only continue the previous operand."""
         continuing = {"(", "[", "@", "."} if "infix" in self.expected else {"[", "."}
         bracket = self.expected == {"["}
         return [sign for sign in _SIGNS if sign in self.expected and (bracket or sign not in continuing)]
@@ -115,12 +115,12 @@ class Rejection:
         return notes
 
     def meant(self, keyword: str) -> str | None:
-        """Return the word that the token misspells; None if it is one of the language's words that stands elsewhere."""
+        """Return the word that the token misspells; None for a word of the language at a wrong place."""
         candidates = self.candidates(keyword)
         return None if self.token in candidates else closest_word(self.token, candidates)
 
     def candidates(self, keyword: str) -> frozenset[str]:
-        """Return the words that would be taken here."""
+        """Return the words that are expected here."""
         words = frozenset(sign for sign in self.expected if len(sign) > 1 and sign in _SIGNS and sign.isalpha())
         if self.between_declarations:
             words |= _CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
@@ -128,7 +128,7 @@ class Rejection:
 
 
 def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> Rejection:
-    """Return what textX's error means.
+    """Return the rejection for an error of textX.
 
     The farthest it came may be inside a message that is none: of `fact f = a  b c` it says that `b` lacks an arrow.
     Then the place is where that message would begin.
@@ -169,7 +169,7 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def correction(rejected: Rejection, keyword: str) -> tuple[int, int, str] | None:
-    """Return where a misspelt word stands and what it is meant to be, if that is clear; it is another word."""
+    """Return the place and the correction of a misspelt word, if it is unambiguous."""
     token = rejected.token
     if len(token) < 3 or not token.isidentifier() or token in RESERVED:
         return None

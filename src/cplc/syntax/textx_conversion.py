@@ -1,7 +1,7 @@
-"""From the objects that textX builds by `grammar/cpl.tx` to the syntax tree.
+"""Conversion of the objects that textX builds (`grammar/cpl.tx`) to the syntax tree.
 
-An expression that cannot be read is reported, and the smallest thing that can be left out is: its clause, variable,
-parameter or declaration.
+An unreadable expression is reported, and the smallest construct around it is left out: its clause, variable, parameter
+or declaration.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Converted = TypeVar("Converted")
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A text to parse and where its characters stand in the source.
+    """A text to parse, with the offsets of its characters in the source.
 
     ``shifts`` are pairs: from that offset of the text on, the source is that much further. Ascending.
     """
@@ -46,7 +46,7 @@ class Excerpt:
         return offset + shift
 
     def replaced(self, start: int, end: int, word: str) -> Excerpt:
-        """Return the text with another word in one place; the places before and after remain known."""
+        """Return the excerpt with one word replaced, keeping the offsets of the rest."""
         growth = len(word) - (end - start)
         text = self.text[:start] + word + self.text[end:]
         earlier_shifts = tuple(pair for pair in self.shifts if pair[0] <= start)
@@ -55,7 +55,7 @@ class Excerpt:
 
 
 class Conversion:
-    """Converts the items of one excerpt, and collects what is wrong with their expressions."""
+    """Converts the items of one excerpt, and collects the errors of their expressions."""
 
     def __init__(self, scan: Scan, excerpt: Excerpt, *, in_agent: bool = False) -> None:
         self.scan = scan
@@ -68,7 +68,7 @@ class Conversion:
         return self._readable(nodes, self.item)
 
     def _readable(self, nodes: list[Any], convert: Callable[[Any], Converted]) -> tuple[Converted, ...]:
-        """Convert those nodes that have no expression that cannot be read."""
+        """Convert the nodes without unreadable expressions."""
         results: list[Converted] = []
         for node in nodes:
             before = self._unread
@@ -147,7 +147,7 @@ class Conversion:
         return ast.Protocol(self.name(node.name), parameters, title, node.sync, body, self._doc(span), span=span)
 
     def _loop(self, node: Any, span: Span) -> ast.For | ast.Each:
-        """Convert a loop: over declarations or, inside an agent, over what an agent says."""
+        """Convert a loop over declarations or, inside an agent, over its items."""
         variable, domain, items = self.name(node.variable), self.domain(node.domain), self.items(node.items)
         if self.in_agent:
             return ast.Each(variable, domain, agent_items(items, self.problems), span=span)
@@ -194,7 +194,7 @@ class Conversion:
         )  # fmt: skip
 
     def _only(self, what: str, nodes: list[Any]) -> Any | None:
-        """Return the first of these clauses, None if there is none; each further one is reported."""
+        """Return the first of these clauses or None, and report each further one."""
         for node in nodes[1:]:
             first = Note("the first is here", self.span(nodes[0]))
             self.problems.append(SYNTAX.at(self.span(node), f"{what} is written twice", first))
@@ -384,7 +384,7 @@ class Conversion:
 
 
 def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[ast.Declaration, ...]:
-    """Return what may stand inside a protocol, and report the rest."""
+    """Return the items allowed inside a protocol, and report the rest."""
     allowed: list[ast.Declaration] = []
     for item in items:
         match item:
@@ -402,7 +402,7 @@ def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[a
 
 
 def agent_items(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[ast.AgentItem, ...]:
-    """Return what may stand inside an agent, and report the rest."""
+    """Return the items allowed inside an agent, and report the rest."""
     allowed: list[ast.AgentItem] = []
     for item in items:
         match item:
@@ -415,6 +415,6 @@ def agent_items(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[as
 
 
 def first_word(span: Span) -> Span:
-    """Return where the first word of what is written there stands."""
+    """Return the place of the first word in a span."""
     start, text = span.start, span.source.text
     return Span(span.source, start, start + max(1, len(token_at(text, start))))

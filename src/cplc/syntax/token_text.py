@@ -1,4 +1,4 @@
-"""What was found where something else should stand, and what helps, in a designer's words."""
+"""Texts of tokens in messages, and advice about misspelt or foreign tokens."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def last_token(text: str) -> str:
 
 
 def closing(text: str) -> str:
-    """Return what would close the innermost bracket that a text leaves open."""
+    """Return the bracket that closes the innermost open one."""
     open_brackets = []
     for sign in re.findall(r"[()\[\]{}]", text):
         if sign in _CLOSING:
@@ -62,7 +62,7 @@ def closing(text: str) -> str:
 
 
 def text_or(text: str, otherwise: str) -> str:
-    """Return what stands somewhere, or ``otherwise`` where nothing does."""
+    """Return the quoted token, or ``otherwise`` if it is empty."""
     if not text:
         return otherwise
     if text in RESERVED:
@@ -71,13 +71,13 @@ def text_or(text: str, otherwise: str) -> str:
 
 
 def closest_word(word: str, words: Iterable[str]) -> str | None:
-    """Return the known word that a word is most likely meant to be; of a short one, one letter may be wrong."""
+    """Return the closest known word within the allowed edit distance: one edit in a short word."""
     close = get_close_matches(word.lower(), list(words), n=1, cutoff=0.6 if len(word) < 5 else 0.7)
     return close[0] if close else None
 
 
 def advice(text: str, at: int) -> tuple[Note, ...]:
-    """Return how the sign or word at, or just before, an offset is written in this language."""
+    """Return advice how to write the token at, or just before, an offset in this language."""
     word = token_at(text, at)
     pairs = () if word.isidentifier() else (text[at : at + 2], text[max(at - 1, 0) : at + 1])
     for written in (word, *pairs):
@@ -87,14 +87,14 @@ def advice(text: str, at: int) -> tuple[Note, ...]:
 
 
 def character(sign: str) -> str:
-    """Return a character by its name where it cannot be shown."""
+    """Return a character, or its name if it is not printable."""
     if sign.isprintable() and not sign.isspace():
         return f"character `{sign}`"
     return f"{unicodedata.name(sign, 'control character').lower()} (U+{ord(sign):04X})"
 
 
 def replacement(sign: str) -> tuple[Note, ...]:
-    """Return what to write instead of a character that the language does not use."""
+    """Return the replacement of a character that the language does not use."""
     if sign in _LETTERS:
         return (Note(_LETTERS[sign]),)
     if sign.isalpha():

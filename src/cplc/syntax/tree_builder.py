@@ -1,4 +1,4 @@
-"""The tree of an expression, built while lark parses: one method for each alternative of `grammar/formula.lark`."""
+"""Builder of expression trees, called by lark: one method for each alternative of `grammar/formula.lark`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Node = TypeVar("Node")
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[Node]):
-    """A node and where it was written, its parentheses included: the spans of what it becomes part of need them."""
+    """A node with its place, its parentheses included, from which the spans of enclosing nodes are computed."""
 
     node: Node
     start: int
@@ -40,7 +40,7 @@ def _end(child: Token | Part[Node]) -> int:
 
 
 class Builder:
-    """What lark calls, with a list of what the alternative matched; set ``source`` and ``offset`` before each text."""
+    """Callbacks of lark with the list of matched items; set ``source`` and ``offset`` before each text."""
 
     def __init__(self) -> None:
         self.source = Source("", "")
@@ -165,7 +165,7 @@ class Builder:
         return Part(tuple(item.node for item in items), items[0].start, items[-1].end)
 
     def between(self, items: list[Ref]) -> Group:
-        """Build what a commitment is between: a commitment by its name, or debtor and creditor."""
+        """Build the parties of a modality: a commitment by its name, or debtor and creditor."""
         return self.refs(items)
 
     def conditions(self, items: tuple[Expr, Expr]) -> Conditions:
@@ -217,7 +217,7 @@ class Builder:
         return Part(ast.Does(None, subject.node, span=self._span(start, end)), start, end)
 
     def objects(self, items: list[Child]) -> Objects:
-        """Build what an operation is performed on, with the other commitment or claim and how it is joined."""
+        """Build the subject of an operation, with the preposition and the other commitment or claim."""
         subject = cast("Ref", items[0])
         if len(items) == 1:
             return Part((subject.node, None, "to"), subject.start, subject.end)

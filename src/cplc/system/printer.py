@@ -1,8 +1,7 @@
 """Systems and formulas as text.
 
-Formulas come out in the language's own syntax, so that what is printed can be asked again. Conditions and steps of a
-system are for people who want to see what a protocol has become; names of variables such as ``pay[1]@Mer`` are those
-of the system, not of the language.
+Formulas are printed in the syntax of the language, so they can be parsed again. Conditions and steps of a system are
+for inspection: names of variables such as ``pay[1]@Mer`` are those of the system, not of the language.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ _LEVELS = {
 
 
 def formula_text(formula: Formula) -> str:
-    """Return the formula in the language's syntax, with no more brackets than reading it needs."""
+    """Return the formula in the language's syntax, with as few brackets as possible."""
     return _formula(formula)[0]
 
 
 def quoted(formula: Formula, text: str | None = None) -> str:
-    """Return the formula, or a shorter ``text`` of it, for a sentence: in backquotes only if it can be asked again.
+    """Return the formula, or a shorter ``text`` of it, for a sentence: in backquotes only if it can be parsed again.
 
-    What the language has no formula for is written in words, between double quotes.
+    A formula outside the language is written in words, between double quotes.
     """
     text = formula_text(formula) if text is None else text
     in_words = any(isinstance(part, f.Atom) and part.in_words for part in f.subformulas(formula))
@@ -57,7 +56,7 @@ def quoted(formula: Formula, text: str | None = None) -> str:
 
 
 def content_text(system: System, commitment: Commitment) -> str:
-    """Return what a commitment promises: a formula about runs as it is written, or the condition."""
+    """Return the content of a commitment: a formula about runs as it is written, or the condition."""
     return commitment.content or condition_text(system, commitment.consequent)
 
 
@@ -67,7 +66,7 @@ def expr_text(expr: Expr) -> str:
 
 
 def condition_text(system: System, condition: Expr, meanings: Mapping[str, Expr] | None = None) -> str:
-    """Return a condition with states and standings as formulas ask for them, and other variables as they are named."""
+    """Return a condition with states and standings in formula syntax, and other variables by their names."""
 
     def named(expr: Expr) -> Expr:
         match expr:
@@ -86,7 +85,7 @@ def condition_text(system: System, condition: Expr, meanings: Mapping[str, Expr]
 
 
 _STATUS: Final = ("commitment", "claim", "view", "standing")
-"""The variables for states and standings of commitments and claims."""
+"""The kinds of variables for states and standings of commitments and claims."""
 
 
 def _within(text: _Text, level: int) -> str:
@@ -202,7 +201,7 @@ def _temporal(path: f.Path | f.Past) -> _Text:
 
 
 def _below_quantifier(path: Formula) -> str:
-    """Return what stands behind a quantifier over runs, with square brackets around an until."""
+    """Return the operand of a path quantifier, with square brackets around an until."""
     text, level = _formula(path)
     if level == _UNTIL:
         return f"[{text}]"
@@ -218,7 +217,7 @@ def _bound(bound: int | None) -> str:
 
 
 def _loosest(text: str) -> int:
-    """Return how tightly a text of the language holds together, going by the operators outside its brackets."""
+    """Return the binding strength of a text: that of its loosest operator outside brackets."""
     depth = 0
     level = _CLOSED
     for token in _TOKEN.findall(text):
@@ -276,12 +275,12 @@ def _expr(expr: Expr) -> _Text:
 
 
 def system_text(system: System) -> str:
-    """Return the whole system: what ``cplc lower`` shows."""
+    """Return the text of the whole system, as ``cplc lower`` prints it."""
     return "\n".join(_system_lines(system)) + "\n"
 
 
 def step_text(step: Step) -> str:
-    """Return one step: who takes it, when, and what changes."""
+    """Return the text of one step: its actor, guard and updates."""
     return "\n".join(_step_lines(step))
 
 

@@ -1,7 +1,4 @@
-"""The states of one graph as an arena: the edges of a step are looked up, not searched for among all.
-
-In rounds these are the edges of the ways in which some players may act together.
-"""
+"""Game arenas on the explicit state graph, with the edges indexed by step or, in rounds, by joint action."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ from cplc.system.model import State
 
 States = bytes
 Actions = dict[str, frozenset[str]]
-"""For some players, by their choices, actions that come to the same; whoever else may do anything."""
+"""Sets of equivalent actions, by the choice variable of their player. Other players are unconstrained."""
 Options = list[tuple[Actions, "array[int]"]]
-"""What players may do together in a state, and where each way may lead."""
+"""The joint actions of a group in one state, each with its possible successors."""
 _EDGES = 8
-"""For each state of the limit there may be so many rounds, for all ways to act together."""
+"""Maximum number of stored rounds per state of the limit."""
 
 
 class ExplicitSets(StateSets[States]):
@@ -59,44 +56,44 @@ class ExplicitSets(StateSets[States]):
 
     def agreement_closure(self, variables: Sequence[str], states: States) -> States:
         mask = self._graph.packing.mask(variables)
-        seen = {self._graph.states[state] & mask for state in state_indices(states)}
-        return bytes([state & mask in seen for state in self._graph.states])
+        observations = {self._graph.states[state] & mask for state in state_indices(states)}
+        return bytes([state & mask in observations for state in self._graph.states])
 
 
 class ExplicitArena(ExplicitSets, Arena[States]):
     @cached_property
     def _edges(self) -> list[tuple[array[int], array[int]]]:
         """The sources and targets of the edges of each step."""
-        found = [(array("I"), array("I")) for _ in self.engine.system.steps]
+        edges_by_step = [(array("I"), array("I")) for _ in self.engine.system.steps]
         for state in range(len(self._graph.states)):
             for step, target in self._graph.edges(state):
-                sources, targets = found[step]
+                sources, targets = edges_by_step[step]
                 sources.append(state)
                 targets.append(target)
-        return found
+        return edges_by_step
 
     def image(self, states: States, steps: Iterable[int]) -> States:
-        found = bytearray(len(states))
+        result = bytearray(len(states))
         for step in steps:
             for source, target in zip(*self._edges[step], strict=True):
                 if states[source]:
-                    found[target] = 1
-        return bytes(found)
+                    result[target] = 1
+        return bytes(result)
 
     def preimage(self, states: States, steps: Iterable[int]) -> States:
-        found = bytearray(len(states))
+        result = bytearray(len(states))
         for step in steps:
             for source, target in zip(*self._edges[step], strict=True):
                 if states[target]:
-                    found[source] = 1
-        return bytes(found)
+                    result[source] = 1
+        return bytes(result)
 
     def enabled(self, steps: Iterable[int]) -> States:
-        found = bytearray(len(self._graph.states))
+        result = bytearray(len(self._graph.states))
         for step in steps:
             for source in self._edges[step][0]:
-                found[source] = 1
-        return bytes(found)
+                result[source] = 1
+        return bytes(result)
 
     def greatest_safe_subset(self, keep: States, goal: States, moves: Moves[States]) -> States:
         """Drop the states that a move leads out of, and then those that one leads to dropped states."""
@@ -125,7 +122,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
 
 
 class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
-    """What a state allows to the members of a group is worked out once, with where each way to act together leads."""
+    """The arena of a synchronous system. The joint actions of each group are computed once per state."""
 
     def __init__(self, engine: Engine[States], graph: Graph, limit: int) -> None:
         super().__init__(engine, graph)
@@ -134,12 +131,12 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
         self._known: dict[frozenset[str], list[Options]] = {}
 
     def _options(self, group: Iterable[str]) -> list[Options]:
-        """Return for each state what these players may do together, and where that may lead."""
+        """Return for each state the joint actions of these players with their successors."""
         key = frozenset(group)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._worked_out(key)
-        return known
+        options = self._known.get(key)
+        if options is None:
+            options = self._known[key] = self._worked_out(key)
+        return options
 
     def _worked_out(self, group: frozenset[str]) -> list[Options]:
         graph, players = self._graph, self.engine.system.players
@@ -149,21 +146,21 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             for index, player in enumerate(players)
             for action in player.actions
         }
-        found: list[Options] = []
+        options_by_state: list[Options] = []
         for state in graph.states:
             options: Options = []
             for steering, after in rounds.options(state, _EDGES * self._limit - self._kept):
                 self._kept += len(after)
                 acts = {players[one].choice: frozenset(names[one, bits] for bits in alike) for one, alike in steering}
                 options.append((acts, array("I", (graph.number[one] for one in after))))
-            found.append(options)
-        return found
+            options_by_state.append(options)
+        return options_by_state
 
     def preimage(self, states: States) -> States:
         return bytes(any(states[target] for target in self._graph.after(state)) for state in range(len(states)))
 
     def image(self, states: States, joint: JointAction) -> States:
-        found, doing = bytearray(len(states)), dict(joint)
+        successors, doing = bytearray(len(states)), dict(joint)
         for choice, name in joint:
             player = self.engine.system.player[choice]
             states = self.intersection(
@@ -173,8 +170,8 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             for acts, targets in self._options(doing)[state]:
                 if all(doing[choice] in alike for choice, alike in acts.items()):
                     for target in targets:
-                        found[target] = 1
-        return bytes(found)
+                        successors[target] = 1
+        return bytes(successors)
 
     def avoiding(self, states: States, may: PermittedActions[States]) -> ControllableStates[States]:
         won, how = bytearray(len(states)), dict[int, JointAction]()
@@ -188,22 +185,22 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
                     break
 
         def chosen(within: States) -> tuple[tuple[JointAction, States], ...]:
-            found: dict[JointAction, bytearray] = {}
+            states_by_joint: dict[JointAction, bytearray] = {}
             for state in state_indices(within):
                 if state in how:
-                    found.setdefault(how[state], bytearray(len(within)))[state] = 1
-            return tuple((joint, bytes(where)) for joint, where in found.items())
+                    states_by_joint.setdefault(how[state], bytearray(len(within)))[state] = 1
+            return tuple((joint, bytes(where)) for joint, where in states_by_joint.items())
 
         return ControllableStates(bytes(won), chosen)
 
 
 def _permitted(acts: Actions, may: PermittedActions[States], state: int) -> JointAction | None:
-    """Return one of the ways to act together that is allowed there, if there is one."""
-    found: list[tuple[str, str]] = []
+    """Return a joint action that is allowed in the state, or None."""
+    joint: list[tuple[str, str]] = []
     for choice, where in may.items():
         alike = acts.get(choice)
         action = next((one for one, at in where.items() if at[state] and (alike is None or one in alike)), None)
         if action is None:
             return None
-        found.append((choice, action))
-    return tuple(found)
+        joint.append((choice, action))
+    return tuple(joint)

@@ -1,8 +1,8 @@
-"""The engine that reads as the definition: reachable states one by one, and sets of them.
+"""Explicit-state model checking: a direct implementation of the definitions on the enumerated states.
 
-It is the reference for every other engine and shares no algorithm with them: search for what is reachable,
-strongly connected components for fairness, dictionaries of local views for knowledge and commitments. Path formulas
-beyond CTL are read by an automaton, in the product of the two.
+It is the reference for every other engine and shares no algorithm with them. It searches for the reachable states,
+decides fairness by strongly connected components, and knowledge and commitments by dictionaries of local states. Path
+formulas beyond CTL are decided in the product with an automaton.
 
 A set is a string of bytes, one for each reachable state in breadth-first order: 1 where the state is in it.
 """
@@ -61,12 +61,12 @@ from cplc.system.model import State, System
 
 States = bytes
 _WIDE = 16
-"""Conditions over more bits than this are taken apart, lest every state be a pattern of its own."""
+"""Conditions over more bits than this are split: otherwise nearly every state would be a pattern of its own."""
 _REMEMBERED_BYTES = 1 << 26
 
 
 class ExplicitEngine(Engine[States]):
-    """One system, its states enumerated. No more than ``limit`` of them."""
+    """The engine for one system with at most ``limit`` reachable states."""
 
     name = "explicit"
 
@@ -82,11 +82,11 @@ class ExplicitEngine(Engine[States]):
 
     @property
     def is_explored(self) -> bool:
-        """Whether the states are known already."""
+        """Whether the reachable states have been computed."""
         return "_graph" in vars(self)
 
     def use(self, graph: Graph) -> None:
-        """Take these states for all that there are."""
+        """Use this graph instead of exploring the system."""
         vars(self).update(_graph=graph)
 
     @cached_property
@@ -124,8 +124,8 @@ class ExplicitEngine(Engine[States]):
                     return self.complement(self.where(operand))
                 case expr.Ite(test, then, otherwise):
                     chosen = self.where(test)
-                    kept = self.intersection(chosen, self.where(then))
-                    return self.union(kept, self.difference(self.where(otherwise), chosen))
+                    satisfying = self.intersection(chosen, self.where(then))
+                    return self.union(satisfying, self.difference(self.where(otherwise), chosen))
                 case _:
                     pass
         holds = MemoTable(packing.condition(condition))
@@ -141,16 +141,16 @@ class ExplicitEngine(Engine[States]):
         return (int.from_bytes(left, "little") & ~int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
     def _all(self, sets: Iterable[States]) -> States:
-        found = self.reachable
+        common = self.reachable
         for states in sets:
-            found = self.intersection(found, states)
-        return found
+            common = self.intersection(common, states)
+        return common
 
     def _any(self, sets: Iterable[States]) -> States:
-        found = self._nothing
+        union = self._nothing
         for states in sets:
-            found = self.union(found, states)
-        return found
+            union = self.union(union, states)
+        return union
 
     def is_empty(self, states: States) -> bool:
         return 1 not in states
@@ -159,7 +159,7 @@ class ExplicitEngine(Engine[States]):
         return states.count(1)
 
     def pick(self, states: States) -> State:
-        """Return the state that breadth-first search finds first."""
+        """Return the first state of the set in breadth-first order."""
         number = states.find(1)
         if number < 0:
             raise ValueError("an empty set has no state to pick")
@@ -178,20 +178,20 @@ class ExplicitEngine(Engine[States]):
         return bool(states[number])
 
     def _set(self, numbers: Iterable[int]) -> States:
-        found = bytearray(self.size)
+        flags = bytearray(self.size)
         for number in numbers:
-            found[number] = 1
-        return bytes(found)
+            flags[number] = 1
+        return bytes(flags)
 
     def _once(self, key: Hashable, compute: Callable[[], States]) -> States:
-        """Return what was computed before, if it is still remembered."""
-        known = self._remembered.get(key)
-        if known is None:
-            known = compute()
+        """Return the cached set, or compute it."""
+        cached = self._remembered.get(key)
+        if cached is None:
+            cached = compute()
             if len(self._remembered) * self.size > _REMEMBERED_BYTES:
                 self._remembered.clear()
-            self._remembered[key] = known
-        return known
+            self._remembered[key] = cached
+        return cached
 
     # --- steps
 
@@ -301,56 +301,57 @@ class ExplicitEngine(Engine[States]):
                 return self.union(until, self._fair_globally(states(right), assuming))
 
     def _fair(self, assuming: frozenset[str]) -> States:
-        """Return the states in which a path of CTL may end, for a fair run goes on from there, or none is asked for.
+        """Return the states in which a finite CTL witness may end because a fair run continues from there.
 
-        Justice is met by taking turns, whatever the state. Only conditions of fairness can leave a state without.
+        Justice alone never excludes a state: taking the steps in turn meets it. Fairness conditions can.
         """
         return self._lasting(assuming) if self.system.conditions else self.reachable
 
     def _lasting(self, assuming: frozenset[str]) -> States:
-        """Return the states that begin a fair run that is endless."""
+        """Return the states from which an infinite fair run begins."""
         if not (self.system.conditions or self.system.is_synchronous):
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
 
     @cached_property
     def _considered(self) -> States:
-        """The states that knowledge and commitments are about."""
+        """The states that the accessibility relations of knowledge and commitments relate."""
         return self._fair(frozenset()) if self.system.is_synchronous else self.reachable
 
     def _ending(self, goal: States, assuming: frozenset[str]) -> States:
-        """Return the states of the goal in which a path may end, because some fair run goes on from there."""
+        """Return the goal states from which some fair run continues."""
         return self.intersection(goal, self._fair(assuming))
 
     def _next(self, goal: States) -> States:
-        """Return the states with a successor in the goal; one in the goal may idle, unless all act in rounds."""
+        """Return the states with a successor in the goal. In interleaved systems a goal state may idle."""
         before = self.predecessors(goal)
         return before if self.system.is_synchronous else self.union(goal, before)
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
             return backward_reachable(self._graph, through, goal)
-        found = goal
+        reaching = goal
         for _ in range(bound):
-            more = self.union(found, self.intersection(through, self._next(found)))
-            if more == found:
+            more = self.union(reaching, self.intersection(through, self._next(reaching)))
+            if more == reaching:
                 break
-            found = more
-        return found
+            reaching = more
+        return reaching
 
     def _globally_for(self, keep: States, bound: int, assuming: frozenset[str]) -> States:
-        found = self._ending(keep, assuming)
+        staying = self._ending(keep, assuming)
         for _ in range(bound):
-            fewer = self.intersection(keep, self._next(found))
-            if fewer == found:
+            fewer = self.intersection(keep, self._next(staying))
+            if fewer == staying:
                 break
-            found = fewer
-        return found
+            staying = fewer
+        return staying
 
     def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run stays in the set.
 
-        It ends up in a part of the set that is strongly connected, if only by idling, and meets every constraint.
+        Such a run reaches a strongly connected component of the set that meets every fairness constraint. Idling makes
+        a single state such a component.
         """
         graph = self._graph
         constraints = self._constraints(assuming)
@@ -363,10 +364,10 @@ class ExplicitEngine(Engine[States]):
             cycling = self._set(member for part in parts if constraints.met_within(part) for member in part)
             return backward_reachable(graph, keep, cycling)
         resting = self._set(state for state in state_indices(keep) if constraints.met_within((state,)))
-        found = backward_reachable(graph, keep, resting)
-        rest = strongly_connected_components(graph, self.difference(keep, found))
+        resting_reachable = backward_reachable(graph, keep, resting)
+        rest = strongly_connected_components(graph, self.difference(keep, resting_reachable))
         cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
-        return self.union(found, backward_reachable(graph, keep, cycling))
+        return self.union(resting_reachable, backward_reachable(graph, keep, cycling))
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> FairnessConstraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]
@@ -386,11 +387,11 @@ class ExplicitEngine(Engine[States]):
             reader.marks,
             self._constraints(assuming, permitted),
         )
-        known: dict[int, bytes] = {}
+        accepting_from: dict[int, bytes] = {}
         if along is None or not self.system.conditions:  # conditions of fairness may need a step that is not permitted
             ends = filter(reader.accepts_everything, range(len(reader.edges)))
-            known = {state: self._lasting(assuming) for state in ends}
-        return product.beginning(reader.initial, known)
+            accepting_from = {state: self._lasting(assuming) for state in ends}
+        return product.beginning(reader.initial, accepting_from)
 
     @cached_property
     def _step_names(self) -> list[str]:
@@ -400,11 +401,11 @@ class ExplicitEngine(Engine[States]):
     # --- strategies
 
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
-        known = self._solved.get((formula, assuming))
-        if known is None:
-            known = self._solution(formula, assuming)
-            self._solved[formula, assuming] = known
-        return known
+        cached = self._solved.get((formula, assuming))
+        if cached is None:
+            cached = self._solution(formula, assuming)
+            self._solved[formula, assuming] = cached
+        return cached
 
     def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[States]:
         def satisfying(operand: Formula) -> States:
@@ -424,31 +425,31 @@ class ExplicitEngine(Engine[States]):
 
     # --- knowledge and commitments
 
-    def _knows(self, agents: tuple[str, ...], known: States) -> States:
-        return self.complement(self.indistinguishable(agents, self.difference(self._considered, known)))
+    def _knows(self, agents: tuple[str, ...], satisfying: States) -> States:
+        return self.complement(self.indistinguishable(agents, self.difference(self._considered, satisfying)))
 
     def indistinguishable(self, agents: tuple[str, ...], states: States) -> States:
         views = self._local_states(agents)
-        seen = set(compress(views, states))
-        return bytes([view in seen for view in views])
+        observations = set(compress(views, states))
+        return bytes([view in observations for view in views])
 
     def _local_states(self, agents: Iterable[str]) -> list[int]:
         """Return, for every reachable state, what these agents see of it."""
         mask = self._graph.packing.mask(name for agent in agents for name in self.system.agent[agent].local)
         return [state & mask for state in self._graph.states]
 
-    def _common_knowledge(self, agents: tuple[str, ...], known: States) -> States:
+    def _common_knowledge(self, agents: tuple[str, ...], satisfying: States) -> States:
         """Return the states from which no chain of look-alikes, of one agent after the other, leads out of the set."""
         if not agents:
             return self.reachable
         leading = common_knowledge_classes([self._local_states((agent,)) for agent in agents], self._considered)
-        doubtful = set(compress(leading, self.difference(self._considered, known)))
+        doubtful = set(compress(leading, self.difference(self._considered, satisfying)))
         return bytes([group not in doubtful for group in leading])
 
     def agreeing(self, observed: tuple[Expr, ...], states: States) -> States:
         views = self._values(observed)
-        seen = set(compress(views, states))
-        return bytes([view in seen for view in views])
+        observations = set(compress(views, states))
+        return bytes([view in observations for view in views])
 
     def _values(self, observed: tuple[Expr, ...]) -> list[int]:
         """Return, for every reachable state, the values of these variables and conditions as one number."""

@@ -1,8 +1,8 @@
-"""The graph of a synchronous system: the rounds of its players, computed without trying all that they may do together.
+"""The state graph of a synchronous system, without enumerating all joint actions.
 
-Players influence each other where a rule reads what several of them do. In a given state most of these have one action
-only, so those who have a choice fall into small groups, and each group is gone through by itself. Rules write different
-variables: the ways of the groups combine freely, and each combination is another state.
+Players depend on each other where a rule reads the actions of several of them. In a given state most players have a
+single action, so those with a choice fall into small independent groups, and each group is enumerated by itself. Rules
+write different variables: the outcomes of the groups combine freely, and each combination is another state.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from cplc.system.satisfying_assignments import independent_groups, satisfying_as
 from cplc.system.synchronous import Change, Player
 
 _MOST_TOGETHER = 1_000_000
-"""So many ways to act are tried at most for those who influence each other in a state."""
+"""Maximum number of joint actions that are enumerated for a group of dependent players."""
 _EDGES = 8
-"""For each state of the limit there may be so many rounds."""
+"""Maximum number of rounds per state of the limit."""
 _OFTEN = 256
-"""After so many states it is said how far the search has come."""
+"""Number of states between two progress reports."""
 
 T = TypeVar("T")
 Bits = tuple[int, ...]
-"""The actions that a player has, as bits of its choice."""
+"""Actions of a player, as bits of its choice variable."""
 Changes = tuple[int, ...]
-"""The changes of a rule that may be made, by their positions."""
+"""The changes of a rule whose guards hold, by their indices."""
 Steering = tuple[tuple[int, Bits], ...]
-"""Players whose choices are told apart, each with actions of it that come to the same."""
+"""Players whose actions are distinguished, each with a set of equivalent actions."""
 _JointOutcomes = tuple[list["_Rule"], dict[Steering, list[tuple[Changes, ...]]]]
-"""Some rules, and what they may do together."""
+"""Rules of one group, with their joint outcomes."""
 Restriction = tuple[str, str]
-"""A choice, and the one action that counts."""
+"""A choice variable and the only action of it that is considered."""
 
 
 def explore_rounds(system: System, limit: int) -> Graph:
-    """Return the reachable part of a synchronous system, if it has no more states than the limit."""
+    """Return the state graph of a synchronous system. Raise `ResourceExhausted` beyond the limit of states."""
     rounds = RoundSuccessors(system)
     start = initial_states(rounds.packing, system, limit)
     room = _EDGES * limit
-    found = resume_search(
+    partial = resume_search(
         system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)], limit
     )
-    states, first, target = found.states, found.first, found.target
+    states, first, target = partial.states, partial.first, partial.target
     count = before = len(states)
     number = StateIndex(states)
-    known, add, reached = number.adder(count), states.append, target.append
+    index_of, add, reached = number.adder(count), states.append, target.append
     for state in islice(states, len(first) - 1, None):  # grows
         for after in rounds.after(state, room - len(target)):
-            position = known(after, count)
+            position = index_of(after, count)
             if position == count:
                 add(after)
                 count += 1
@@ -70,29 +70,29 @@ def explore_rounds(system: System, limit: int) -> Graph:
             progress.report(progress.ExplorationProgress(count, count - len(first) + 1))
             checkpointing.safepoint()
             charge(_OFTEN)
-            known, before = number.adder(2 * count - before), count
+            index_of, before = number.adder(2 * count - before), count
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
     charge(len(first) % _OFTEN)
-    finish_search(found)
+    finish_search(partial)
     return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 
 
 def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
-    """Return the initial states: what the initial condition says of different variables is independent."""
+    """Return the initial states, as the product over independent parts of the initial condition."""
     domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
     parts: list[list[int]] = []
     for names, condition in independent_groups(domains, system.start):
         ways = satisfying_assignments({name: domains[name] for name in names}, condition)
-        found = [sum(packing.bits(*one) for one in way.items()) for way in islice(ways, limit + 1)]
-        parts.append(found)
+        packed_states = [sum(packing.bits(*one) for one in way.items()) for way in islice(ways, limit + 1)]
+        parts.append(packed_states)
         if prod(map(len, parts)) > limit:
             raise ResourceExhausted(f"more than {limit:,} initial states")
     return [sum(bits) for bits in product(*parts)]
 
 
 class RoundSuccessors:
-    """What the players may do in a packed state, and where that leads."""
+    """The rounds from a packed state."""
 
     def __init__(self, system: System, only: Restriction | None = None, steered: Collection[str] = ()) -> None:
         choices = {player.choice: tuple(action.name for action in player.actions) for player in system.players}
@@ -100,20 +100,22 @@ class RoundSuccessors:
         self._players = [_Player(self.packing, player, only) for player in system.players]
         position = {player.choice: index for index, player in enumerate(system.players)}
         rules = [_Rule(self.packing, rule, position) for player in system.players for rule in player.rules]
-        kept = frozenset(position[choice] for choice in steered)
-        self._groups = [_RuleGroup(self._players, some, kept) for some in _apart((rule, rule.asks) for rule in rules)]
-        asked = {index for rule in rules for index in rule.asks}
-        self._others = [player for index, player in enumerate(self._players) if index not in asked]
-        """Nobody reads what they do; it only matters that they can do something."""
+        steered_players = frozenset(position[choice] for choice in steered)
+        self._groups = [
+            _RuleGroup(self._players, some, steered_players) for some in _apart((rule, rule.asks) for rule in rules)
+        ]
+        read_players = {index for rule in rules for index in rule.asks}
+        self._others = [player for index, player in enumerate(self._players) if index not in read_players]
+        """Players whose actions no rule reads: it only matters that they have one."""
 
     def after(self, state: int, room: int) -> list[int]:
-        """Return the states that a round may lead to, each once, if they are not more than there is room for."""
+        """Return the successors, each once. Raise `ResourceExhausted` if there are more than ``room``."""
         return [after for _, some in self.options(state, room) for after in some]
 
     def options(self, state: int, room: int) -> Iterator[tuple[Steering, list[int]]]:
-        """Yield what those may do whose choices are told apart, each with the states that a round may lead to then.
+        """Yield the joint actions of the steered players, each with its successors.
 
-        Who is not named may do anything that it has to do.
+        All other players may take any allowed action.
         """
         for player in self._others:
             if not player.allowed[state & player.mask]:
@@ -122,14 +124,14 @@ class RoundSuccessors:
             room -= prod(len(changes) for _, changes in ways)
             if room < 0:
                 raise ResourceExhausted("more rounds between reachable states than can be kept")
-            found = [state]
+            targets = [state]
             for _, changes in ways:
-                found = [one ^ change for change in changes for one in found]
-            yield tuple(choice for steering, _ in ways for choice in steering), found
+                targets = [one ^ change for change in changes for one in targets]
+            yield tuple(choice for steering, _ in ways for choice in steering), targets
 
 
 class _Player:
-    """The actions that one player has in a state, as bits of its choice."""
+    """The allowed actions of one player as a function of the state."""
 
     def __init__(self, packing: Packing, player: Player, only: Restriction | None) -> None:
         actions = [
@@ -142,7 +144,7 @@ class _Player:
 
 
 class _Rule:
-    """One rule: which of its changes may be made is told by few variables and by what those do whom it asks."""
+    """One rule. Its outcome depends on few variables and on the actions of the players that it reads."""
 
     def __init__(self, packing: Packing, changes: Sequence[Change], position: dict[str, int]) -> None:
         names = {name for change in changes for name in reads(change.guard)}
@@ -151,7 +153,7 @@ class _Rule:
         used = {name for change in changes for written, value in change.updates for name in (written, *reads(value))}
         self._used = packing.mask(used)
         self.seen = packing.mask((names | used) - position.keys())
-        """Every bit of a state that matters to it."""
+        """The bits of a state that it reads or writes."""
         self._packing = packing
         guards = [(packing.mask(reads(change.guard)), MemoTable(packing.condition(change.guard))) for change in changes]
         self._updates = [
@@ -168,70 +170,72 @@ class _Rule:
         self._ways: dict[tuple[Changes, int], list[int]] = {}
 
     def told(self, doing: int, free: Mapping[int, Bits]) -> _RuleOutcomes:
-        """Return the changes that may be made, with what those do who have no choice, by what the others do."""
-        asked = [index for index in self.asks if index in free]
-        key = doing & self._mask, tuple(free[index] for index in asked)
-        known = self._told.get(key)
-        if known is None:
+        """Return the possible changes by the actions of the players who have a choice; the others' are in ``doing``."""
+        free_players = [index for index in self.asks if index in free]
+        key = doing & self._mask, tuple(free[index] for index in free_players)
+        outcomes = self._told.get(key)
+        if outcomes is None:
             if len(self._told) >= MAX_TABLE_ENTRIES:
                 self._told.clear()
-            known = self._told[key] = self._worked_out(doing, asked, free)
-        return known
+            outcomes = self._told[key] = self._worked_out(doing, free_players, free)
+        return outcomes
 
-    def _worked_out(self, doing: int, asked: list[int], free: Mapping[int, Bits]) -> _RuleOutcomes:
-        """Return only those that make a difference."""
-        _check_together(len(free[index]) for index in asked)
-        every = product(*(free[index] for index in asked))
-        told = _RuleOutcomes(asked, {chosen: self._made[doing + sum(chosen) & self._mask] for chosen in every})
-        for index in asked:
-            others = told.without(index)
-            if all(len(set(made)) == 1 for made in others.values()):
-                left = [one for one in told.asked if one != index]
-                told = _RuleOutcomes(left, {chosen: made[0] for chosen, made in others.items()})
-        return told
+    def _worked_out(self, doing: int, free_players: list[int], free: Mapping[int, Bits]) -> _RuleOutcomes:
+        """Return the outcomes, depending only on players whose actions make a difference."""
+        _check_together(len(free[index]) for index in free_players)
+        every = product(*(free[index] for index in free_players))
+        outcomes = _RuleOutcomes(
+            free_players, {chosen: self._made[doing + sum(chosen) & self._mask] for chosen in every}
+        )
+        for index in free_players:
+            by_other_players = outcomes.without(index)
+            if all(len(set(made)) == 1 for made in by_other_players.values()):
+                remaining = [one for one in outcomes.asked if one != index]
+                outcomes = _RuleOutcomes(remaining, {chosen: made[0] for chosen, made in by_other_players.items()})
+        return outcomes
 
     def ways(self, made: Changes, state: int) -> list[int]:
-        """Return the bits that change, one entry for each way; none where all these changes lead out of a domain."""
+        """Return the bits that change, one entry for each outcome; none where all changes leave a domain."""
         key = made, state & self._used
-        known = self._ways.get(key)
-        if known is None:
+        changes = self._ways.get(key)
+        if changes is None:
             if len(self._ways) >= MAX_TABLE_ENTRIES:
                 self._ways.clear()
-            found: dict[int, None] = {}
+            distinct: dict[int, None] = {}
             for number in made:
-                kept, updates = self._updates[number]
+                unwritten, updates = self._updates[number]
                 try:
                     written = sum(self._packing.bits(name, value(state)) for name, value in updates)
                 except ValueError:  # it has no such value
                     continue
-                found[(state & kept | written) ^ state] = None
-            known = self._ways[key] = list(found) if made else [0]
-        return known
+                distinct[(state & unwritten | written) ^ state] = None
+            changes = self._ways[key] = list(distinct) if made else [0]
+        return changes
 
 
 @dataclass(frozen=True, slots=True)
 class _RuleOutcomes:
-    """Which changes of a rule may be made, by what those do whom it asks and who have a choice."""
+    """The changes of a rule by the actions of the players that it reads and who have a choice."""
 
     asked: list[int]
     made: dict[Bits, Changes]
 
     def without(self, player: int) -> dict[Bits, list[Changes]]:
-        """Return the changes by what all others do, one entry for each thing that this player may do."""
+        """Return the changes by the actions of all other players, one entry for each action of this one."""
         at = self.asked.index(player)
-        found: dict[Bits, list[Changes]] = {}
+        by_other_players: dict[Bits, list[Changes]] = {}
         for chosen, made in self.made.items():
-            found.setdefault(chosen[:at] + chosen[at + 1 :], []).append(made)
-        return found
+            by_other_players.setdefault(chosen[:at] + chosen[at + 1 :], []).append(made)
+        return by_other_players
 
     def after(self, player: int, action: int) -> tuple[Changes, ...]:
-        """Return the changes if a player does this, one entry for each thing that all others may do."""
+        """Return the changes for this action, one entry for each joint action of the other players."""
         at = self.asked.index(player)
         return tuple(made for chosen, made in self.made.items() if chosen[at] == action)
 
 
 class _RuleGroup:
-    """Rules that ask the same players, directly or by way of other rules, and these players."""
+    """A connected component of rules and the players that they read."""
 
     def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule], steered: frozenset[int]) -> None:
         self._rules = rules
@@ -246,7 +250,7 @@ class _RuleGroup:
         self._known: dict[tuple[int, ...], tuple[list[_RuleOutcomes], list[_JointOutcomes]]] = {}
 
     def _ways(self, state: int) -> list[tuple[Steering, list[int]]]:
-        """Return the bits that change, one entry for each way, by what is told apart; none if one has nothing to do."""
+        """Return the bits that change, one entry for each outcome, by steering; none if a player has no action."""
         doing, free = state, dict[int, Bits]()
         for index, player in self._asked.items():
             allowed = player.allowed[state & player.mask]
@@ -261,14 +265,14 @@ class _RuleGroup:
             some = [(steering, self._changes(rules, made, state)) for steering, made in joint.items()]
             _check_ways(sum(len(one) for _, one in ways) * sum(len(one) for _, one in some))
             ways = [
-                (before + steering, [one ^ other for other in changes for one in known])
+                (before + steering, [one ^ other for other in changes for one in combined])
                 for steering, changes in some
-                for before, known in ways
+                for before, combined in ways
             ]
         return ways
 
     def _changes(self, rules: Sequence[_Rule], joint: Sequence[tuple[Changes, ...]], state: int) -> list[int]:
-        """Return the bits that change, one entry for each way."""
+        """Return the bits that change, one entry for each outcome."""
         some: dict[int, None] = {}
         for made in joint:
             combined = [0]
@@ -278,42 +282,45 @@ class _RuleGroup:
             some.update(dict.fromkeys(combined))
         return list(some)
 
-    def _together(self, told: list[_RuleOutcomes], free: Mapping[int, Bits]) -> list[_JointOutcomes]:
-        """Return what rules may do, in groups that do not depend on each other."""
-        key = tuple(map(id, told))  # what was told is kept with it, so no other has its identity
-        known = self._known.get(key)
-        if known is None:
+    def _together(self, outcomes: list[_RuleOutcomes], free: Mapping[int, Bits]) -> list[_JointOutcomes]:
+        """Return the joint outcomes of the rules, in independent groups."""
+        key = tuple(
+            map(id, outcomes)
+        )  # the outcomes are stored with the entry, so that no other object gets their identity
+        cached = self._known.get(key)
+        if cached is None:
             if len(self._known) >= MAX_TABLE_ENTRIES:
                 self._known.clear()
-            asking = ((pair, pair[1].asked) for pair in zip(self._rules, told, strict=True))
-            known = self._known[key] = told, [_joint(members, free, self._steered) for members in _apart(asking)]
-        return known[1]
+            asking = ((pair, pair[1].asked) for pair in zip(self._rules, outcomes, strict=True))
+            cached = self._known[key] = outcomes, [_joint(members, free, self._steered) for members in _apart(asking)]
+        return cached[1]
 
 
 def _joint(
     rules: Sequence[tuple[_Rule, _RuleOutcomes]], free: Mapping[int, Bits], steered: frozenset[int]
 ) -> _JointOutcomes:
-    """Return the changes that these rules may make together, whatever those do who are free to choose.
+    """Return the joint outcomes of these rules over all actions of the players who have a choice.
 
-    Of actions that come to the same for each of these rules one is tried. What those do whose choices are told apart
-    comes first.
+    Of actions that are equivalent for each of these rules one is tried. Steered players come first.
     """
-    asked = sorted({index for _, told in rules for index in told.asked}, key=lambda one: (one not in steered, one))
+    players = sorted(
+        {index for _, outcomes in rules for index in outcomes.asked}, key=lambda one: (one not in steered, one)
+    )
     kinds: list[list[Bits]] = []
-    for index in asked:
-        asking = [told for _, told in rules if index in told.asked]
+    for index in players:
+        asking = [outcomes for _, outcomes in rules if index in outcomes.asked]
         alike: dict[tuple[tuple[Changes, ...], ...], list[int]] = {}
         for action in free[index]:
-            alike.setdefault(tuple(told.after(index, action) for told in asking), []).append(action)
+            alike.setdefault(tuple(outcomes.after(index, action) for outcomes in asking), []).append(action)
         kinds.append([tuple(actions) for actions in alike.values()])
     _check_together(map(len, kinds))
-    apart = sum(index in steered for index in asked)
-    found: dict[Steering, dict[tuple[Changes, ...], None]] = {}
+    apart = sum(index in steered for index in players)
+    by_steering: dict[Steering, dict[tuple[Changes, ...], None]] = {}
     for actions in product(*kinds):
-        chosen = dict(zip(asked, actions, strict=True))
-        made = tuple(told.made[tuple(chosen[index][0] for index in told.asked)] for _, told in rules)
-        found.setdefault(tuple(chosen.items())[:apart], {})[made] = None
-    return [rule for rule, _ in rules], {steering: list(made) for steering, made in found.items()}
+        chosen = dict(zip(players, actions, strict=True))
+        made = tuple(outcomes.made[tuple(chosen[index][0] for index in outcomes.asked)] for _, outcomes in rules)
+        by_steering.setdefault(tuple(chosen.items())[:apart], {})[made] = None
+    return [rule for rule, _ in rules], {steering: list(made) for steering, made in by_steering.items()}
 
 
 def _check_ways(number: int) -> None:
@@ -327,17 +334,17 @@ def _check_together(choices: Iterable[int]) -> None:
 
 
 def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
-    """Return who asks, in groups that ask different players."""
+    """Return the connected components: groups that read disjoint sets of players."""
     groups: list[tuple[list[T], frozenset[int]]] = []
     for one, players in asking:
-        members, asked = [one], frozenset(players)
+        members, read_players = [one], frozenset(players)
         apart = []
         for group in groups:
-            if group[1].isdisjoint(asked):
+            if group[1].isdisjoint(read_players):
                 apart.append(group)
             else:
-                members, asked = group[0] + members, group[1] | asked
-        groups = [*apart, (members, asked)]
+                members, read_players = group[0] + members, group[1] | read_players
+        groups = [*apart, (members, read_players)]
     return [members for members, _ in groups]
 
 
@@ -345,33 +352,33 @@ def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
 
 
 def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> bytes:
-    """Return the states from which a round as the formula asks for leads into the goal, or to which from there."""
+    """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
     agree = agreeing(graph.packing, formula.same)
     ahead = _after_action(graph, system, formula.choice) if formula.choice else graph.after
-    found = bytearray(len(goal))
+    result = bytearray(len(goal))
     for number, state in enumerate(graph.states):
         if formula.back and not goal[number]:
             continue
         for target in ahead(number):
             if (formula.back or goal[target]) and agree(state, graph.states[target]):
-                found[target if formula.back else number] = 1
-    return bytes(found)
+                result[target if formula.back else number] = 1
+    return bytes(result)
 
 
 def _after_action(graph: Graph, system: System, only: Restriction) -> Callable[[int], list[int]]:
-    """Return what gives the states after those rounds in which a player does this."""
+    """Return the successor function restricted to rounds with this action."""
     rounds = RoundSuccessors(system, only)
     return lambda number: [graph.number[state] for state in rounds.after(graph.states[number], _MOST_TOGETHER)]
 
 
 def agreeing(packing: Packing, same: Iterable[tuple[str, str]]) -> Callable[[int, int], bool]:
-    """Return whether variables have the same values, the first of each pair in one state, the second in the other."""
-    kept = packing.mask(before for before, after in same if before == after)
+    """Return a test whether each pair of variables agrees, the first in one state and the second in the other."""
+    same_mask = packing.mask(before for before, after in same if before == after)
     moved = [
         (packing.evaluator(Read(before)), packing.evaluator(Read(after))) for before, after in same if before != after
     ]
 
     def agree(state: int, target: int) -> bool:
-        return not (state ^ target) & kept and all(one(state) == other(target) for one, other in moved)
+        return not (state ^ target) & same_mask and all(one(state) == other(target) for one, other in moved)
 
     return agree

@@ -1,4 +1,4 @@
-"""What holds in a state, when only some roles are sure to keep going: decided on demand, and remembered."""
+"""On-demand evaluation of state formulas, under justice for the assumed roles, with memoisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, O
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.engines.on_the_fly.product import Product, ProductEdge, product
 from cplc.engines.on_the_fly.reachable_states import ReachableStates
-from cplc.engines.on_the_fly.search import SearchResults, exists, nearest
+from cplc.engines.on_the_fly.search import SearchResults, accepting_start, nearest_accepting_start
 from cplc.engines.on_the_fly.synchronous_states import LazySynchronousStateSpace
 from cplc.engines.on_the_fly.tableau import Tableau
 from cplc.logic.formulas import (
@@ -42,73 +42,73 @@ from cplc.runtime.limits import ResourceExhausted
 
 Test = Callable[[int], bool]
 RunFromInitial = list[tuple[int | None, int]]
-"""A run from an initial state: that state, then each step and where it leads."""
+"""A run: the initial state, then each step with its successor."""
 
-_GUIDED = 400
-"""How many states a guided search for one state of a view may look at."""
+_MAX_GUIDED_STATES = 400
+"""States that a guided search for one state of an observation class may visit."""
 
 
 _NOT_PLAIN = OnPaths | KnownFrom | Knows | Commits | Fulfils | Conditional | SociallyCommits | Adjacent | Enforces
 
 
 def is_plain(formula: Formula) -> bool:
-    """Whether the variables of one state decide it."""
+    """Tell whether the formula depends on the variables of one state alone."""
     return not any(isinstance(part, _NOT_PLAIN) for part in subformulas(formula))
 
 
 @dataclass
 class SharedSearchData:
-    """What belongs to the system and not to a question: its states, views and estimates."""
+    """Data of the system that all questions share: states, observation classes and distance estimates."""
 
     world: LazyStateSpace
     reached: ReachableStates
     views: Indistinguishability
-    compass: DistanceHeuristic
+    heuristic: DistanceHeuristic
 
 
 @dataclass(frozen=True)
 class PathSearch:
-    """The search for a run on which a path formula has a value."""
+    """The search for a fair run on which a path formula has a given value."""
 
     product: Product
-    known: SearchResults
+    results: SearchResults
     guide: ProductHeuristic | None
 
-    def some(self, starts: Iterable[int]) -> int | None:
-        """Return one of the states from which there is such a run."""
-        node = exists(self.product, self.known, [self.product.node(state) for state in starts], self.guide)
+    def start_of_run(self, starts: Iterable[int]) -> int | None:
+        """Return one of the states from which such a run begins, or None."""
+        node = accepting_start(self.product, self.results, [self.product.node(state) for state in starts], self.guide)
         return None if node is None else self.product.split(node)[0]
 
 
 class Checker:
-    """Decides state formulas in states of one system, on runs where these roles keep going."""
+    """Decides state formulas in the states of one system, on runs that are just to the assumed roles."""
 
     def __init__(
-        self, realm: SharedSearchData, assuming: frozenset[str], moves: Callable[[int], Successors] | None = None
+        self, context: SharedSearchData, assuming: frozenset[str], moves: Callable[[int], Successors] | None = None
     ) -> None:
-        self.realm = realm
-        self.moves = realm.world.moves if moves is None else moves
+        self.context = context
+        self.moves = context.world.moves if moves is None else moves
         self.assuming = assuming
         self._tests: dict[Formula, Test] = {}
         self._runs: dict[tuple[Formula, bool, Taken | None], PathSearch] = {}
-        self._others: dict[tuple[Formula, ObservationClass], int | None] = {}
+        self._indistinguishable_states: dict[tuple[Formula, ObservationClass], int | None] = {}
         self._steps: dict[Taken, frozenset[int]] = {}
-        self._led_from: dict[Adjacent, dict[int, int]] = {}
+        self._round_predecessors: dict[Adjacent, dict[int, int]] = {}
 
     def holds(self, formula: Formula, state: int) -> bool:
         return self.test(formula)(state)
 
     def test(self, formula: Formula) -> Test:
-        """Return the formula as a function of the state."""
-        known = self._tests.get(formula)
-        if known is None:
-            known = self._tests[formula] = self._test(formula)
-        return known
+        """Return the formula as a predicate on states."""
+        test = self._tests.get(formula)
+        if test is None:
+            test = self._tests[formula] = self._test(formula)
+        return test
 
     def _test(self, formula: Formula) -> Test:
         match formula:
             case Atom(condition):
-                return self.realm.world.condition(condition)
+                return self.context.world.condition(condition)
             case Not(operand):
                 inner = self.test(operand)
                 return lambda state: not inner(state)
@@ -124,27 +124,34 @@ class Checker:
                 one, other = self.test(left), self.test(right)
                 return lambda state: one(state) == other(state)
             case OnPaths(quantifier, path, along):
-                runs = self.runs(path, quantifier == "E", along)
-                return lambda state: (runs.some((state,)) is not None) == (quantifier == "E")
+                runs = self.path_search(path, quantifier == "E", along)
+                return lambda state: (runs.start_of_run((state,)) is not None) == (quantifier == "E")
             case Knows("common", _, _):
-                return lambda state: self.chain(formula, state) is None
+                return lambda state: self.common_knowledge_chain(formula, state) is None
             case Knows("each", agents, operand):
                 return lambda state: all(
-                    self.other(operand, False, self.realm.views.alike((agent,), state), state) is None
+                    self.indistinguishable_state(operand, False, self.context.views.of_agents((agent,), state), state)
+                    is None
                     for agent in agents
                 )
             case Knows(_, agents, operand):
-                return lambda state: self.other(operand, False, self.realm.views.alike(agents, state), state) is None
+                return lambda state: (
+                    self.indistinguishable_state(operand, False, self.context.views.of_agents(agents, state), state)
+                    is None
+                )
             case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return self.test(meaning(formula))
             case KnownFrom(observed, operand):
                 return lambda state: (
-                    self.other(operand, False, self.realm.views.agreeing(observed, state), state) is None
+                    self.indistinguishable_state(
+                        operand, False, self.context.views.of_observers(observed, state), state
+                    )
+                    is None
                 )
             case Adjacent(back=False):
-                return lambda state: self.ahead(formula, state) is not None
+                return lambda state: self.round_successor(formula, state) is not None
             case Adjacent():
-                return lambda state: self.behind(formula, state) is not None
+                return lambda state: self.round_predecessor(formula, state) is not None
             case Enforces():
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
             case _:
@@ -155,201 +162,207 @@ class Checker:
 
     # --- runs
 
-    def runs(self, path: Formula, value: bool, along: Taken | None) -> PathSearch:
-        """Return the search for fair runs on which the path formula has the value."""
+    def path_search(self, path: Formula, value: bool, along: Taken | None) -> PathSearch:
+        """Return the cached search for fair runs on which the path formula has the value."""
         key = (path, value, along)
-        known = self._runs.get(key)
-        if known is None:
-            known = self._runs[key] = self._new_runs(path, value, along, fair=True)
-        return known
+        search = self._runs.get(key)
+        if search is None:
+            search = self._runs[key] = self._new_path_search(path, value, along, fair=True)
+        return search
 
-    def _new_runs(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
-        system = self.realm.world.system
+    def _new_path_search(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
+        system = self.context.world.system
         tableau = Tableau(path, value, is_plain)
         justice = system.constraints(self.assuming) if fair else ()
         conditions = system.fairness if fair else ()
-        endless = self.begins if fair and self._must_go_on(OnPaths("E", path, along)) else None
+        endless = self.begins if fair and self._needs_endless_run(OnPaths("E", path, along)) else None
         built = product(
-            self.realm.world, self.moves, tableau, self.test, along, justice, conditions, self._steps_of, endless
+            self.context.world, self.moves, tableau, self.test, along, justice, conditions, self._steps_of, endless
         )
         return PathSearch(
-            built, SearchResults(), ProductHeuristic(self.realm.compass, built) if self.realm.world.rests else None
+            built,
+            SearchResults(),
+            ProductHeuristic(self.context.heuristic, built) if self.context.world.has_idle_step else None,
         )
 
-    def _must_go_on(self, formula: OnPaths) -> bool:
-        """Whether a run that stops shows nothing: in rounds all but those of CTL, or all if there is fairness."""
-        system = self.realm.world.system
+    def _needs_endless_run(self, formula: OnPaths) -> bool:
+        """Tell whether finite prefixes prove nothing: in rounds for formulas beyond CTL, or for all under fairness."""
+        system = self.context.world.system
         return system.is_synchronous and (bool(system.fairness) or ctl_path(formula) is None)
 
     def begins(self, state: int) -> bool:
-        """Whether a fair run begins there."""
+        """Tell whether a fair run begins in the state."""
         return self.test(SOME_FAIR_RUN)(state)
 
-    def counts(self, state: int) -> bool:
-        """Whether knowledge and commitments are about a state: in rounds one without fair run counts for nothing."""
+    def is_considered(self, state: int) -> bool:
+        """Tell whether accessibility relations include the state: in rounds those with a fair run alone."""
         return not self.excludes_unfair_states or self.begins(state)
 
     @property
     def excludes_unfair_states(self) -> bool:
-        system = self.realm.world.system
+        system = self.context.world.system
         return system.is_synchronous and bool(system.fairness)
 
-    def _counting(self, claim: Formula) -> Formula:
+    def _among_considered(self, claim: Formula) -> Formula:
         return And((claim, SOME_FAIR_RUN)) if self.excludes_unfair_states else claim
 
     def _steps_of(self, taken: Taken) -> frozenset[int]:
-        known = self._steps.get(taken)
-        if known is None:
-            steps = enumerate(self.realm.world.system.steps)
-            known = self._steps[taken] = frozenset(number for number, step in steps if step.name in taken.steps)
-        return known
+        matching_steps = self._steps.get(taken)
+        if matching_steps is None:
+            steps = enumerate(self.context.world.system.steps)
+            matching_steps = self._steps[taken] = frozenset(
+                number for number, step in steps if step.name in taken.steps
+            )
+        return matching_steps
 
-    # --- states that can be reached, whatever is fair
+    # --- reachable states, without fairness
 
-    def met(self, formula: Formula, effort: int | None = None) -> RunFromInitial | None:
-        """Return a run to a reachable state that satisfies the formula, if there is one.
+    def run_to_formula(self, formula: Formula, effort: int | None = None) -> RunFromInitial | None:
+        """Return a run to a reachable state that satisfies the formula, or None.
 
-        With a limit to the effort None may also mean that none was found.
+        With a limit on the effort, None may also mean that the search was given up.
         """
-        runs = self._new_runs(Finally(formula), True, None, fair=False)
-        starts = [runs.product.node(state) for state in self.realm.world.initial()]
-        found = nearest(runs.product, runs.known, starts, runs.guide, effort)
-        if found is None:
+        runs = self._new_path_search(Finally(formula), True, None, fair=False)
+        starts = [runs.product.node(state) for state in self.context.world.initial()]
+        node = nearest_accepting_start(runs.product, runs.results, starts, runs.guide, effort)
+        if node is None:
             return None
-        trail: RunFromInitial = [(None, runs.product.split(found)[0])]
-        while isinstance(hop := runs.known.ways[found], ProductEdge):
-            found = hop.target
-            trail.append((hop.step, runs.product.split(found)[0]))
+        trail: RunFromInitial = [(None, runs.product.split(node)[0])]
+        while isinstance(hop := runs.results.continuations[node], ProductEdge):
+            node = hop.target
+            trail.append((hop.step, runs.product.split(node)[0]))
         return trail
 
-    def way_to(self, state: int) -> RunFromInitial:
-        """Return a run from an initial state to one that is reachable."""
-        reached = self.realm.reached
-        if not reached.has(state):
-            whole = ObservationClass(self.realm.views.whole, state)
-            trail = self.met(Atom(self.realm.views.condition(whole), "state"), _GUIDED)
+    def run_to(self, state: int) -> RunFromInitial:
+        """Return a run from an initial state to a reachable state."""
+        reached = self.context.reached
+        if not reached.contains(state):
+            whole = ObservationClass(self.context.views.whole, state)
+            trail = self.run_to_formula(Atom(self.context.views.condition(whole), "state"), _MAX_GUIDED_STATES)
             if trail is not None:
-                reached.note(trail)
+                reached.add_run(trail)
             else:
-                next(reached.alike(whole))
-        return reached.way_to(state)
+                next(reached.states_in(whole))
+        return reached.run_to(state)
 
-    def other(self, formula: Formula, value: bool, view: ObservationClass, here: int) -> int | None:
-        """Return a reachable state of the view in which the formula has the value, ``here`` if it is one."""
+    def indistinguishable_state(self, formula: Formula, value: bool, view: ObservationClass, here: int) -> int | None:
+        """Return a reachable state of the class in which the formula has the value, preferably ``here``, or None."""
         claim = formula if value else Not(formula)
-        inside = view.sight.of(here) == view.pattern and self.counts(here)
+        inside = view.sight.of(here) == view.pattern and self.is_considered(here)
         if inside and self.test(claim)(here):
             return here
         key = (claim, view)
-        if key not in self._others:
-            alike = self._is_seen(formula, view)
-            self._others[key] = None if alike and inside else self._other(self._counting(claim), view)
-        return self._others[key]
+        if key not in self._indistinguishable_states:
+            alike = self._is_determined_by(formula, view)
+            self._indistinguishable_states[key] = (
+                None if alike and inside else self._find_indistinguishable(self._among_considered(claim), view)
+            )
+        return self._indistinguishable_states[key]
 
-    def _is_seen(self, formula: Formula, view: ObservationClass) -> bool:
-        """Whether the formula has one value in all the states of the view.
+    def _is_determined_by(self, formula: Formula, view: ObservationClass) -> bool:
+        """Tell whether the formula has the same value in all states of the class.
 
-        A condition on what is observed does, and so does all that somebody knows who observes no more.
+        Conditions on observed variables do, and so does knowledge from observations that the class determines.
         """
-        determines = self.realm.views.determines
+        determines = self.context.views.determines
         match formula:
             case Atom(condition):
                 return determines(view.sight, (condition,))
             case Not() | And() | Or() | Implies() | Iff():
-                return all(self._is_seen(child, view) for child in children(formula))
+                return all(self._is_determined_by(child, view) for child in children(formula))
             case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self._is_seen(meaning(formula), view)
+                return self._is_determined_by(meaning(formula), view)
             case KnownFrom(observed):
                 return determines(view.sight, observed)
             case _:
                 return False
 
-    def _other(self, claim: Formula, view: ObservationClass) -> int | None:
-        reached, test = self.realm.reached, self.test(claim)
-        for state in reached.known(view):
+    def _find_indistinguishable(self, claim: Formula, view: ObservationClass) -> int | None:
+        reached, test = self.context.reached, self.test(claim)
+        for state in reached.reached_in(view):
             if test(state):
                 return state
-        if reached.may_guess(_GUIDED):
-            trail = self.met(And((Atom(self.realm.views.condition(view), "view"), claim)), _GUIDED)
+        if reached.may_search_separately(_MAX_GUIDED_STATES):
+            trail = self.run_to_formula(
+                And((Atom(self.context.views.condition(view), "view"), claim)), _MAX_GUIDED_STATES
+            )
             if trail is not None:
-                reached.note(trail)
+                reached.add_run(trail)
                 return trail[-1][1]
-        return next(filter(test, reached.alike(view)), None)
+        return next(filter(test, reached.states_in(view)), None)
 
     # --- rounds
 
     def _world(self) -> LazySynchronousStateSpace:
-        world = self.realm.world
-        assert isinstance(world, LazySynchronousStateSpace), (
-            "only in rounds one state is said to be one round from another"
-        )
+        world = self.context.world
+        assert isinstance(world, LazySynchronousStateSpace), "adjacency by a round requires a synchronous system"
         return world
 
-    def ahead(self, formula: Adjacent, state: int) -> int | None:
-        """Return a state after a round of the kind that the formula asks for, in which its operand holds."""
-        test = self.test(self._counting(formula.operand))
+    def round_successor(self, formula: Adjacent, state: int) -> int | None:
+        """Return a successor by a round of the formula's kind in which its operand holds, or None."""
+        test = self.test(self._among_considered(formula.operand))
         return next(filter(test, self._world().neighbours(formula)(state)), None)
 
-    def behind(self, formula: Adjacent, state: int) -> int | None:
-        """Return a state where the operand holds and from which a round as the formula asks for leads here.
+    def round_predecessor(self, formula: Adjacent, state: int) -> int | None:
+        """Return a predecessor by a round of the formula's kind in which its operand holds, or None.
 
-        All reachable states are gone through once, for all that will be asked.
+        The predecessors of all states are computed once, from all reachable states.
         """
-        found = self._led_from.get(formula)
-        if found is None:
-            test, ahead = self.test(self._counting(formula.operand)), self._world().neighbours(formula)
-            found = {}
-            for before in filter(test, self.realm.reached.alike(ObservationClass(self.realm.views.nothing, 0))):
-                found.update(dict.fromkeys(ahead(before), before))
-            self._led_from[formula] = found
-        return found.get(state)
+        predecessor_of = self._round_predecessors.get(formula)
+        if predecessor_of is None:
+            test, ahead = self.test(self._among_considered(formula.operand)), self._world().neighbours(formula)
+            predecessor_of = {}
+            for before in filter(test, self.context.reached.states_in(ObservationClass(self.context.views.nothing, 0))):
+                predecessor_of.update(dict.fromkeys(ahead(before), before))
+            self._round_predecessors[formula] = predecessor_of
+        return predecessor_of.get(state)
 
     # --- common knowledge
 
-    def chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
-        """Return who takes this state for which, and so on, to where the operand fails; None if that leads nowhere."""
-        views, reached, test = self.realm.views, self.realm.reached, self.test(formula.operand)
-        came: dict[int, tuple[int, str] | None] = {state: None}
+    def common_knowledge_chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
+        """Return a chain of indistinguishable states, each with its agent, to one where the operand fails, or None."""
+        views, reached, test = self.context.views, self.context.reached, self.test(formula.operand)
+        parents: dict[int, tuple[int, str] | None] = {state: None}
         if not test(state):
             return [(formula.agents[0], state)]
-        seen = {(agent, views.alike((agent,), state)): state for agent in formula.agents}
-        fresh = list(seen)
+        origin_of_class = {(agent, views.of_agents((agent,), state)): state for agent in formula.agents}
+        fresh = list(origin_of_class)
         position = 0
         while True:
-            found, fresh = fresh, []
+            frontier, fresh = fresh, []
             old = [
                 (member, agent, origin)
-                for agent, view in found
-                for origin in (seen[agent, view],)
-                for member in reached.known(view)
+                for agent, view in frontier
+                for origin in (origin_of_class[agent, view],)
+                for member in reached.reached_in(view)
             ]
             new = [
-                (member, agent, seen[agent, view])
+                (member, agent, origin_of_class[agent, view])
                 for member in reached.states[position:]
                 for agent in formula.agents
-                for view in (views.alike((agent,), member),)
-                if (agent, view) in seen
+                for view in (views.of_agents((agent,), member),)
+                if (agent, view) in origin_of_class
             ]
             position = len(reached.states)
             for member, agent, origin in (*old, *new):
-                if member in came or not self.counts(member):
+                if member in parents or not self.is_considered(member):
                     continue
-                came[member] = (origin, agent)
+                parents[member] = (origin, agent)
                 if not test(member):
-                    return _links(came, member)
+                    return _links(parents, member)
                 for other in formula.agents:
-                    key = (other, views.alike((other,), member))
-                    if key not in seen:
-                        seen[key] = member
+                    key = (other, views.of_agents((other,), member))
+                    if key not in origin_of_class:
+                        origin_of_class[key] = member
                         fresh.append(key)
-            if not fresh and position == len(reached.states) and not reached.more():
+            if not fresh and position == len(reached.states) and not reached.expand():
                 return None
 
 
-def _links(came: dict[int, tuple[int, str] | None], member: int) -> list[tuple[str, int]]:
-    found = []
-    while (step := came[member]) is not None:
+def _links(parents: dict[int, tuple[int, str] | None], member: int) -> list[tuple[str, int]]:
+    links = []
+    while (step := parents[member]) is not None:
         origin, agent = step
-        found.append((agent, member))
+        links.append((agent, member))
         member = origin
-    return found[::-1]
+    return links[::-1]

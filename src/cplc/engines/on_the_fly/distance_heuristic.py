@@ -1,8 +1,9 @@
-"""Which way to go: an estimate of the steps that a condition is away, where nothing that was reached is lost again.
+"""Distance heuristic: the additive delete-relaxation estimate of planning (Bonet and Geffner 2001).
 
-What a state lacks is traced back to the steps that can bring it about and to what these lack in turn; from there the
-cost of each fact follows (the additive heuristic of Bonet and Geffner, "Planning as heuristic search", 2001, on the
-facts that matter alone). An estimate can mislead a search but never make it wrong.
+In the relaxation a fact that was achieved once holds forever. Facts that a goal lacks are traced back to the steps
+that achieve them and to the facts that these steps lack in turn; costs then propagate forward ("Planning as heuristic
+search", Artificial Intelligence 129). Only facts that matter to the goal are considered. A wrong estimate
+slows a search down but never changes its result.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ from cplc.logic.formulas import (
 Fact = tuple[str, Value]
 """A variable and a value of it."""
 
-_FAR = 1 << 20
-_PAIRS = 64
-"""Comparisons of two variables with more pairs of values than this are taken for true."""
-_ESTIMATES = 4000
-"""After so many different estimates a search goes on without."""
-_PER_UNIT = 2
-"""How many facts can be looked at once while a state is."""
+_UNREACHABLE_COST = 1 << 20
+_MAX_COMBINATIONS = 64
+"""Comparisons with more combinations of values than this are approximated by true."""
+_MAX_ESTIMATES = 4000
+"""Different estimates after which a search continues without guidance."""
+_FACTS_PER_UNIT = 2
+"""Facts that are evaluated in one unit of work."""
 
 # Conditions in terms of facts: a fact, or "all" or "any" of several.
-_Tree = tuple[str, tuple["_Tree", ...]] | Fact
-_ALL: _Tree = ("all", ())
-_NEVER: _Tree = ("any", ())
+_FactTree = tuple[str, tuple["_FactTree", ...]] | Fact
+_ALL: _FactTree = ("all", ())
+_NEVER: _FactTree = ("any", ())
 
 
 class DistanceHeuristic:
-    """Estimates for one system; what the steps can bring about is worked out where it is asked for."""
+    """Distance estimates for one system; the achievers of facts are computed on demand."""
 
     def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
@@ -58,30 +59,30 @@ class DistanceHeuristic:
         for number, step in enumerate(self.system.steps):
             for name in step.writes:
                 self._writers.setdefault(name, []).append(number)
-        self._achievers: dict[Fact, list[tuple[int, _Tree]]] = {}
-        self._trees: dict[tuple[Expr, bool], _Tree] = {}
+        self._achievers: dict[Fact, list[tuple[int, _FactTree]]] = {}
+        self._trees: dict[tuple[Expr, bool], _FactTree] = {}
 
-    def estimate(self, goal: _Tree, state: int) -> tuple[int, frozenset[int]]:
-        """Return how far the goal is from the state, and the steps on the way that need nothing more."""
+    def estimate(self, goal: _FactTree, state: int) -> tuple[int, frozenset[int]]:
+        """Return the estimated distance of the goal, and the helpful steps: the enabled ones of a cheapest plan."""
         value = self.world.packing.value
 
         @cache
-        def is_so(fact: Fact) -> bool:
+        def holds(fact: Fact) -> bool:
             return value(fact[0], state) == fact[1]
 
-        needed: dict[Fact, list[tuple[int, _Tree]]] = {}
+        needed: dict[Fact, list[tuple[int, _FactTree]]] = {}
         helps: dict[Fact, dict[Fact, None]] = {}
-        waiting = list(_lacking(goal, is_so))
+        waiting = list(_missing_facts(goal, holds))
         while waiting:
             fact = waiting.pop()
             if fact not in needed:
-                needed[fact] = self._ways_to(fact)
+                needed[fact] = self._achievers_of(fact)
                 for _, tree in needed[fact]:
-                    for lacking in _lacking(tree, is_so):
+                    for lacking in _missing_facts(tree, holds):
                         waiting.append(lacking)
                         helps.setdefault(lacking, {})[fact] = None
         cost: dict[Fact, int] = {}
-        best: dict[Fact, tuple[int, _Tree]] = {}
+        best: dict[Fact, tuple[int, _FactTree]] = {}
         stale = set(needed)
         rounds = 0
         while stale and rounds < len(needed) + 1:
@@ -91,175 +92,175 @@ class DistanceHeuristic:
                     continue
                 stale.remove(fact)
                 for way in needed[fact]:
-                    length = 1 + _cost(way[1], is_so, cost)
-                    if length < cost.get(fact, _FAR):
+                    length = 1 + _cost(way[1], holds, cost)
+                    if length < cost.get(fact, _UNREACHABLE_COST):
                         cost[fact] = length
                         best[fact] = way
                         stale.update(helps.get(fact, ()))
-        self.world.spend(rounds * len(needed) // _PER_UNIT)
-        return _cost(goal, is_so, cost), frozenset(_first_steps(goal, is_so, cost, best))
+        self.world.spend(rounds * len(needed) // _FACTS_PER_UNIT)
+        return _cost(goal, holds, cost), frozenset(_first_steps(goal, holds, cost, best))
 
-    def tree(self, condition: Expr, value: bool = True) -> _Tree:
-        """Return the condition, or its negation, in terms of facts; what is too intricate is taken for true."""
-        known = self._trees.get((condition, value))
-        if known is None:
-            known = self._trees[condition, value] = self._tree(condition, value)
-        return known
+    def tree(self, condition: Expr, value: bool = True) -> _FactTree:
+        """Return the condition, or its negation, as a tree of facts. Too complex parts are approximated by true."""
+        tree = self._trees.get((condition, value))
+        if tree is None:
+            tree = self._trees[condition, value] = self._tree(condition, value)
+        return tree
 
-    def _tree(self, condition: Expr, value: bool) -> _Tree:
+    def _tree(self, condition: Expr, value: bool) -> _FactTree:
         match condition:
             case e.Not(operand):
                 return self.tree(operand, not value)
             case e.And(operands):
-                return _joined("all" if value else "any", [self.tree(operand, value) for operand in operands])
+                return _combine("all" if value else "any", [self.tree(operand, value) for operand in operands])
             case e.Or(operands):
-                return _joined("any" if value else "all", [self.tree(operand, value) for operand in operands])
+                return _combine("any" if value else "all", [self.tree(operand, value) for operand in operands])
             case e.Ite(test, then, otherwise):
-                yes = _joined("all", [self.tree(test), self.tree(then, value)])
-                no = _joined("all", [self.tree(test, False), self.tree(otherwise, value)])
-                return _joined("any", [yes, no])
+                yes = _combine("all", [self.tree(test), self.tree(then, value)])
+                no = _combine("all", [self.tree(test, False), self.tree(otherwise, value)])
+                return _combine("any", [yes, no])
             case _:
                 return self._enumerated(condition, value)
 
-    def _enumerated(self, condition: Expr, value: bool) -> _Tree:
-        """Return the combinations of values that make a comparison true."""
+    def _enumerated(self, condition: Expr, value: bool) -> _FactTree:
+        """Return the combinations of values for which a comparison has the given value."""
         names = sorted(e.reads(condition))
         domains = [self.system.variable[name].domain for name in names]
         size = 1
         for domain in domains:
             size *= len(domain)
-        if size > _PAIRS:
+        if size > _MAX_COMBINATIONS:
             return _ALL
         packing = self.world.packing
         holds = packing.condition(condition)
-        found: list[_Tree] = []
+        combinations: list[_FactTree] = []
         for values in product(*domains):
             facts = list(zip(names, values, strict=True))
             if holds(sum(packing.bits(name, one) for name, one in facts)) is value:
-                found.append(_joined("all", facts))
-        return _joined("any", found)
+                combinations.append(_combine("all", facts))
+        return _combine("any", combinations)
 
-    def _ways_to(self, fact: Fact) -> list[tuple[int, _Tree]]:
-        """Return the steps that can make it so, each with what that takes."""
-        known = self._achievers.get(fact)
-        if known is None:
-            known = self._achievers[fact] = []
+    def _achievers_of(self, fact: Fact) -> list[tuple[int, _FactTree]]:
+        """Return the steps that can achieve the fact, each with its precondition."""
+        achievers = self._achievers.get(fact)
+        if achievers is None:
+            achievers = self._achievers[fact] = []
             name, value = fact
             for number in self._writers.get(name, ()):
                 step = self.system.steps[number]
                 guard = self.tree(step.guard)
                 if name in step.free:
                     if value in self.system.variable[name].initial:
-                        known.append((number, guard))
+                        achievers.append((number, guard))
                     continue
-                when = self._yields(dict(step.updates)[name], value)
+                when = self._when_equal(dict(step.updates)[name], value)
                 if when != _NEVER and guard != _NEVER:
-                    known.append((number, _joined("all", [guard, when])))
-        return known
+                    achievers.append((number, _combine("all", [guard, when])))
+        return achievers
 
-    def _yields(self, assigned: Expr, value: Value) -> _Tree:
-        """Return when an expression has the value."""
+    def _when_equal(self, assigned: Expr, value: Value) -> _FactTree:
+        """Return the condition under which an expression has the value."""
         match assigned:
             case e.Const(constant):
                 return _ALL if constant == value else _NEVER
             case e.Read(name):
                 return (name, value) if value in self.system.variable[name].domain else _NEVER
             case e.Ite(test, then, otherwise):
-                yes = _joined("all", [self.tree(test), self._yields(then, value)])
-                no = _joined("all", [self.tree(test, False), self._yields(otherwise, value)])
-                return _joined("any", [yes, no])
+                yes = _combine("all", [self.tree(test), self._when_equal(then, value)])
+                no = _combine("all", [self.tree(test, False), self._when_equal(otherwise, value)])
+                return _combine("any", [yes, no])
             case e.Arith():
                 return self._enumerated(e.Equal(assigned, e.Const(value)), True)
             case _:
                 return self.tree(assigned, bool(value))
 
 
-def _joined(kind: str, operands: Iterable[_Tree]) -> _Tree:
+def _combine(kind: str, operands: Iterable[_FactTree]) -> _FactTree:
     neutral, final = (_ALL, _NEVER) if kind == "all" else (_NEVER, _ALL)
-    kept = tuple(dict.fromkeys(operand for operand in operands if operand != neutral))
-    if final in kept:
+    relevant = tuple(dict.fromkeys(operand for operand in operands if operand != neutral))
+    if final in relevant:
         return final
-    if len(kept) == 1:
-        return kept[0]
-    return (kind, kept)
+    if len(relevant) == 1:
+        return relevant[0]
+    return (kind, relevant)
 
 
-def _lacking(tree: _Tree, is_so: Callable[[Fact], bool]) -> Iterator[Fact]:
-    """Yield the facts that are not so and would help; none where the condition holds."""
+def _missing_facts(tree: _FactTree, holds: Callable[[Fact], bool]) -> Iterator[Fact]:
+    """Yield the facts that do not hold and would help; none where the condition holds."""
     kind, operands = tree
     if not isinstance(operands, tuple):
-        if not is_so((kind, operands)):
+        if not holds((kind, operands)):
             yield (kind, operands)
         return
-    inner = [list(_lacking(operand, is_so)) for operand in operands]
+    inner = [list(_missing_facts(operand, holds)) for operand in operands]
     if kind == "any" and any(not facts for facts in inner):
         return
     for facts in inner:
         yield from facts
 
 
-def _cost(tree: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int]) -> int:
+def _cost(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int]) -> int:
     kind, operands = tree
     if not isinstance(operands, tuple):
-        return 0 if is_so((kind, operands)) else cost.get((kind, operands), _FAR)
+        return 0 if holds((kind, operands)) else cost.get((kind, operands), _UNREACHABLE_COST)
     if kind == "all":
         together = 0
         for operand in operands:
-            together += _cost(operand, is_so, cost)
-            if together >= _FAR:
-                return _FAR
+            together += _cost(operand, holds, cost)
+            if together >= _UNREACHABLE_COST:
+                return _UNREACHABLE_COST
         return together
-    least = _FAR
+    least = _UNREACHABLE_COST
     for operand in operands:
-        least = min(least, _cost(operand, is_so, cost))
+        least = min(least, _cost(operand, holds, cost))
         if least == 0:
             break
     return least
 
 
 def _first_steps(
-    goal: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int], best: dict[Fact, tuple[int, _Tree]]
+    goal: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int], best: dict[Fact, tuple[int, _FactTree]]
 ) -> Iterator[int]:
-    """Yield the steps of the cheapest way to the goal that can be taken at once."""
-    waiting, seen = list(_cheapest(goal, is_so, cost)), set[Fact]()
+    """Yield the enabled steps of a cheapest relaxed plan."""
+    waiting, visited = list(_cheapest(goal, holds, cost)), set[Fact]()
     while waiting:
         fact = waiting.pop()
-        if fact in seen or fact not in best:
+        if fact in visited or fact not in best:
             continue
-        seen.add(fact)
+        visited.add(fact)
         step, tree = best[fact]
-        before = list(_cheapest(tree, is_so, cost))
+        before = list(_cheapest(tree, holds, cost))
         if not before:
             yield step
         waiting.extend(before)
 
 
-def _cheapest(tree: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int]) -> Iterator[Fact]:
-    """Yield the facts that are not so on the cheapest way to meet the condition."""
+def _cheapest(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int]) -> Iterator[Fact]:
+    """Yield the facts that do not hold in the cheapest alternative of the condition."""
     kind, operands = tree
     if not isinstance(operands, tuple):
-        if not is_so((kind, operands)):
+        if not holds((kind, operands)):
             yield (kind, operands)
     elif kind == "all":
         for operand in operands:
-            yield from _cheapest(operand, is_so, cost)
+            yield from _cheapest(operand, holds, cost)
     elif operands:
-        yield from _cheapest(min(operands, key=lambda operand: _cost(operand, is_so, cost)), is_so, cost)
+        yield from _cheapest(min(operands, key=lambda operand: _cost(operand, holds, cost)), holds, cost)
 
 
-# --- what a formula wants
+# --- distance of product nodes
 
 
 class ProductHeuristic:
-    """How far a node of a product is from where its run ends well."""
+    """Distance of a product node from acceptance: stages of the automaton first, then estimated steps."""
 
-    def __init__(self, compass: DistanceHeuristic, runs: Product) -> None:
-        self._compass = compass
+    def __init__(self, heuristic: DistanceHeuristic, runs: Product) -> None:
+        self._heuristic = heuristic
         self._product = runs
         self._stages = _stages(runs)
-        self._goals: dict[int, _Tree] = {}
+        self._goals: dict[int, _FactTree] = {}
         self._masks: dict[int, int] = {}
-        self._known: dict[tuple[int, int], tuple[int, frozenset[int]]] = {}
+        self._cache: dict[tuple[int, int], tuple[int, frozenset[int]]] = {}
 
     def __call__(self, node: Node) -> tuple[int, int, frozenset[int]]:
         state, place = self._product.split(node)
@@ -269,30 +270,30 @@ class ProductHeuristic:
         goal = self._goals.get(place)
         if goal is None:
             goal = self._goals[place] = self._goal(place, stage)
-        if len(self._known) >= _ESTIMATES:
+        if len(self._cache) >= _MAX_ESTIMATES:
             return stage, 0, frozenset()
         key = (place, state)
-        if key not in self._known:
-            self._known[key] = self._compass.estimate(goal, state)
-        return stage, *self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._heuristic.estimate(goal, state)
+        return stage, *self._cache[key]
 
-    def _goal(self, place: int, stage: int) -> _Tree:
-        """Return what leads to a later stage, or to rest in the last."""
+    def _goal(self, place: int, stage: int) -> _FactTree:
+        """Return the condition of the edges to a later stage, or of staying in the last one."""
         ways = []
         for edge in self._product.tableau.edges(place):
             if self._stages.get(edge.target, stage) < stage or (edge.target == place and stage == 0):
-                wants = [wish(self._compass, formula, value) for formula, value in edge.claims]
-                wants += [self._possible(taken) for taken, value in edge.demands if value]
-                ways.append(_joined("all", wants))
-        return _joined("any", ways)
+                goals = [relaxed_goal(self._heuristic, formula, value) for formula, value in edge.claims]
+                goals += [self._possible(taken) for taken, value in edge.demands if value]
+                ways.append(_combine("all", goals))
+        return _combine("any", ways)
 
-    def _possible(self, taken: Taken) -> _Tree:
-        steps = self._compass.system.steps
-        return _joined("any", [self._compass.tree(steps[step].guard) for step in self._product.steps_of(taken)])
+    def _possible(self, taken: Taken) -> _FactTree:
+        steps = self._heuristic.system.steps
+        return _combine("any", [self._heuristic.tree(steps[step].guard) for step in self._product.steps_of(taken)])
 
 
 def _stages(runs: Product) -> dict[int, int]:
-    """Return how many edges each state of the automaton is from one in which a run may stay for ever."""
+    """Return the number of edges from each automaton state to one in which a run may stay forever."""
     tableau = runs.tableau
     states, waiting = {tableau.first}, [tableau.first]
     before: dict[int, set[int]] = {}
@@ -317,24 +318,31 @@ def _stages(runs: Product) -> dict[int, int]:
     return stages
 
 
-def wish(compass: DistanceHeuristic, formula: Formula, value: bool) -> _Tree:
-    """Return a condition that is often met where the formula has the value."""
+def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) -> _FactTree:
+    """Return a state condition that approximates the formula having the value."""
     match formula:
         case Atom(condition):
-            return compass.tree(condition, value)
+            return heuristic.tree(condition, value)
         case Not(operand):
-            return wish(compass, operand, not value)
+            return relaxed_goal(heuristic, operand, not value)
         case And(operands):
-            return _joined("all" if value else "any", [wish(compass, operand, value) for operand in operands])
+            return _combine(
+                "all" if value else "any", [relaxed_goal(heuristic, operand, value) for operand in operands]
+            )
         case Or(operands):
-            return _joined("any" if value else "all", [wish(compass, operand, value) for operand in operands])
+            return _combine(
+                "any" if value else "all", [relaxed_goal(heuristic, operand, value) for operand in operands]
+            )
         case Implies(left, right):
-            return _joined("any" if value else "all", [wish(compass, left, not value), wish(compass, right, value)])
+            return _combine(
+                "any" if value else "all",
+                [relaxed_goal(heuristic, left, not value), relaxed_goal(heuristic, right, value)],
+            )
         case Iff() | Taken():
             return _ALL
         case Finally(operand) | Globally(operand) | Once(operand):
-            return wish(compass, operand, value)
+            return relaxed_goal(heuristic, operand, value)
         case Until(_, right):
-            return wish(compass, right, value)
+            return relaxed_goal(heuristic, right, value)
         case _:
-            return _joined("all", [wish(compass, child, value) for child in children(formula)])
+            return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])

@@ -1,4 +1,4 @@
-"""Why a formula has its value, from what the searches found."""
+"""Evidence (counterexamples and witnesses) from the results of the searches."""
 
 from __future__ import annotations
 
@@ -33,42 +33,44 @@ Part = tuple[int, Evidence]
 
 
 class EvidenceBuilder:
-    """Makes evidence from what one checker knows."""
+    """Builds evidence from the results of one checker."""
 
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
-        self._world = checker.realm.world
-        self._known: dict[tuple[Formula, bool, int], Evidence] = {}
+        self._world = checker.context.world
+        self._cache: dict[tuple[Formula, bool, int], Evidence] = {}
 
     def evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
-        """Return why the formula has this value in a state; the checker has decided that it has."""
+        """Return evidence that the formula has this value in a state, as the checker has decided."""
         key = (formula, holds, state)
-        if key not in self._known:
-            self._known[key] = self._evidence(formula, state, holds)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._evidence(formula, state, holds)
+        return self._cache[key]
 
     def _evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
-        views = self.checker.realm.views
+        views = self.checker.context.views
         match formula:
             case OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
-                return self._run(formula, state, self.checker.runs(path, holds, along), holds)
+                return self._run(formula, state, self.checker.path_search(path, holds, along), holds)
             case Knows("together", agents, operand) if not holds:
-                return self._pair(formula, state, (operand, False), views.alike(agents, state), agents)
+                return self._pair(formula, state, (operand, False), views.of_agents(agents, state), agents)
             case Knows("each", agents, operand) if not holds:
-                looks = [(agent, views.alike((agent,), state)) for agent in agents]
+                looks = [(agent, views.of_agents((agent,), state)) for agent in agents]
                 agent, view = next(
-                    one for one in looks if self.checker.other(operand, False, one[1], state) is not None
+                    one
+                    for one in looks
+                    if self.checker.indistinguishable_state(operand, False, one[1], state) is not None
                 )
                 return self._pair(formula, state, (operand, False), view, (agent,))
             case Knows() if not holds:
                 return self._chain(formula, state)
             case KnownFrom(observed, operand) if not holds:
-                return self._pair(formula, state, (operand, False), views.agreeing(observed, state), ())
+                return self._pair(formula, state, (operand, False), views.of_observers(observed, state), ())
             case Adjacent(back=False) if holds:
                 return self._round(formula, state)
             case Adjacent(operand) if holds:
-                before = self.checker.behind(formula, state)
-                assert before is not None, "a round is said to have led here and none can be found"
+                before = self.checker.round_predecessor(formula, state)
+                assert before is not None, "the state was decided to have a predecessor by a round, but none exists"
                 return self._pair_with(before, formula, state, (operand, True), ())
             case OnPaths() | KnownFrom() | Knows() | Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
@@ -81,7 +83,7 @@ class EvidenceBuilder:
     # --- parts
 
     def _parts(self, position: int, state: int, claims: Iterable[Claim]) -> list[Part]:
-        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        """Return the evidence that the claims need besides the values of the variables."""
         needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
         return [(position, self.evidence(formula, state, holds)) for formula, holds in needed]
 
@@ -109,7 +111,7 @@ class EvidenceBuilder:
                 return [claim]
 
     def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
-        """Return what one true claim among these needs, one of the variables alone if there is such."""
+        """Return the needs of one true claim, preferably of one that the variables decide."""
         plain_first = sorted(claims, key=lambda claim: not is_plain(claim[0]))
         return self._needs(
             next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
@@ -118,8 +120,8 @@ class EvidenceBuilder:
     # --- runs
 
     def _run(self, formula: Formula, state: int, runs: PathSearch, holds: bool) -> Evidence:
-        """Follow the way that the search has found."""
-        runs.some((state,))
+        """Return the run that the search has found, with the evidence for the state formulas along it."""
+        runs.start_of_run((state,))
         node = runs.product.node(state)
         moves: list[Move] = []
         parts: list[Part] = []
@@ -132,11 +134,14 @@ class EvidenceBuilder:
         def go(hop: ProductEdge) -> int:
             see(hop.edge, runs.product.split(node)[0])
             moves.append(
-                Move(hop.step if self._world.rests else None, self._world.state(runs.product.split(hop.target)[0]))
+                Move(
+                    hop.step if self._world.has_idle_step else None,
+                    self._world.state(runs.product.split(hop.target)[0]),
+                )
             )
             return hop.target
 
-        while isinstance(way := runs.known.ways[node], ProductEdge):
+        while isinstance(way := runs.results.continuations[node], ProductEdge):
             node = go(way)
         match way:
             case GoodPrefix(edge):
@@ -151,8 +156,8 @@ class EvidenceBuilder:
         return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
 
     def _round(self, formula: Adjacent, state: int) -> Evidence:
-        target = self.checker.ahead(formula, state)
-        assert target is not None, "a round is said to be possible and none can be found"
+        target = self.checker.round_successor(formula, state)
+        assert target is not None, "the state was decided to have a successor by a round, but none exists"
         run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
         lasting = [(SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
         return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
@@ -162,35 +167,48 @@ class EvidenceBuilder:
     def _pair(
         self, formula: Formula, state: int, claim: Claim, view: ObservationClass, agents: tuple[str, ...]
     ) -> Evidence:
-        other = self.checker.other(*claim, view, state)
-        assert other is not None, "two states are said to be related and the other one cannot be found"
+        other = self.checker.indistinguishable_state(*claim, view, state)
+        assert other is not None, "the state was decided to have an indistinguishable one, but none exists"
         return self._pair_with(other, formula, state, claim, agents)
 
     def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
         holds = isinstance(formula, Adjacent)
-        there = self.evidence(claim[0], other, claim[1])
-        lasting, elsewhere = self._lasting(other), self._way_to(other)
+        operand_evidence = self.evidence(claim[0], other, claim[1])
+        lasting, elsewhere = self._lasting(other), self._run_to(other)
         return Evidence(
-            formula, holds, self._here(state), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+            formula,
+            holds,
+            self._here(state),
+            elsewhere=elsewhere,
+            there=operand_evidence,
+            agents=agents,
+            lasting=lasting,
         )
 
     def _lasting(self, other: int) -> Evidence | None:
         return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.excludes_unfair_states else None
 
     def _chain(self, formula: Knows, state: int) -> Evidence:
-        chain = self.checker.chain(formula, state)
-        assert chain is not None, "it is said not to be common knowledge and everybody knows"
+        chain = self.checker.common_knowledge_chain(formula, state)
+        assert chain is not None, "common knowledge was refuted, but there is no chain"
         here = [state, *(other for _, other in chain[:-1])]
-        there = self.evidence(formula.operand, chain[-1][1], False)
-        found = there
+        evidence = self.evidence(formula.operand, chain[-1][1], False)
         for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):
-            lasting, elsewhere = self._lasting(other), self._way_to(other)
-            found = Evidence(
-                formula, False, self._here(before), elsewhere=elsewhere, there=found, agents=(agent,), lasting=lasting
+            lasting, elsewhere = self._lasting(other), self._run_to(other)
+            evidence = Evidence(
+                formula,
+                False,
+                self._here(before),
+                elsewhere=elsewhere,
+                there=evidence,
+                agents=(agent,),
+                lasting=lasting,
             )
-        return found
+        return evidence
 
-    def _way_to(self, state: int) -> Run:
-        trail: RunFromInitial = self.checker.way_to(state)
-        moves = tuple(Move(step if self._world.rests else None, self._world.state(after)) for step, after in trail[1:])
+    def _run_to(self, state: int) -> Run:
+        trail: RunFromInitial = self.checker.run_to(state)
+        moves = tuple(
+            Move(step if self._world.has_idle_step else None, self._world.state(after)) for step, after in trail[1:]
+        )
         return Run(self._world.state(trail[0][1]), moves)

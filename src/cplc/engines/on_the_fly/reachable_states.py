@@ -1,4 +1,4 @@
-"""The reachable states, found by one search that all questions share and that goes on when one of them needs more."""
+"""Reachable states, enumerated by one incremental search that all questions share."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _CHUNK = 64
 
 
 class ReachableStates:
-    """Reachable states in breadth-first order, as many as have been asked for, and by what can be seen of them."""
+    """Reachable states in breadth-first order, enumerated on demand and indexed by observation class."""
 
     def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
         self.states: list[int] = []
-        self._came: dict[int, tuple[int, int] | None] = {}
+        self._parents: dict[int, tuple[int, int] | None] = {}
         self._next = 0
         self._views: dict[Observation, tuple[dict[int, list[int]], list[int]]] = {}
         self._begun = False
         self._attempts = 0
 
-    def may_guess(self, effort: int) -> bool:
-        """Whether a state may be looked for by other means: not for longer than by this search all in all."""
+    def may_search_separately(self, effort: int) -> bool:
+        """Tell whether a separate guided search may be tried: in total it takes no longer than this search."""
         if self._begun and self._next == len(self.states):
             return False
         if self._attempts * effort > len(self.states) + 8 * effort:
@@ -31,15 +31,15 @@ class ReachableStates:
         self._attempts += 1
         return True
 
-    def note(self, trail: list[tuple[int | None, int]]) -> None:
-        """Remember a run from an initial state."""
+    def add_run(self, trail: list[tuple[int | None, int]]) -> None:
+        """Add the states of a run from an initial state."""
         before: int | None = None
         for step, state in trail:
             self._add(state, None if before is None or step is None else (before, step))
             before = state
 
-    def more(self) -> bool:
-        """Find some states more; return whether there may be any."""
+    def expand(self) -> bool:
+        """Expand some more states; return False if all were expanded before."""
         if not self._begun:
             self._begun = True
             for state in self.world.initial():
@@ -52,39 +52,39 @@ class ReachableStates:
                 self._add(target, (state, step))
         return True
 
-    def _add(self, state: int, came: tuple[int, int] | None) -> None:
-        if state not in self._came:
+    def _add(self, state: int, parent: tuple[int, int] | None) -> None:
+        if state not in self._parents:
             self.world.store()
-            self._came[state] = came
+            self._parents[state] = parent
             self.states.append(state)
 
-    def alike(self, view: ObservationClass) -> Iterator[int]:
-        """Yield every reachable state of the view, those that have been reached already first."""
+    def states_in(self, view: ObservationClass) -> Iterator[int]:
+        """Yield every reachable state of the class, beginning with those that were reached before."""
         position = 0
         while True:
-            while position < len(members := self.known(view)):
+            while position < len(members := self.reached_in(view)):
                 yield members[position]
                 position += 1
-            if not self.more():
+            if not self.expand():
                 return
 
-    def known(self, view: ObservationClass) -> list[int]:
-        """Return the states of the view that have been reached so far."""
+    def reached_in(self, view: ObservationClass) -> list[int]:
+        """Return the states of the class that have been reached so far."""
         views, done = self._views.setdefault(view.sight, ({}, [0]))
         for state in self.states[done[0] :]:
             views.setdefault(view.sight.of(state), []).append(state)
         done[0] = len(self.states)
         return views.get(view.pattern, [])
 
-    def way_to(self, state: int) -> list[tuple[int | None, int]]:
-        """Return a run to a state that was found: the initial state, then each step and where it leads."""
-        found: list[tuple[int | None, int]] = []
-        while (came := self._came[state]) is not None:
-            before, step = came
-            found.append((step, state))
+    def run_to(self, state: int) -> list[tuple[int | None, int]]:
+        """Return a run to a stored state: the initial state, then each step with its successor."""
+        run: list[tuple[int | None, int]] = []
+        while (parent := self._parents[state]) is not None:
+            before, step = parent
+            run.append((step, state))
             state = before
-        found.append((None, state))
-        return found[::-1]
+        run.append((None, state))
+        return run[::-1]
 
-    def has(self, state: int) -> bool:
-        return state in self._came
+    def contains(self, state: int) -> bool:
+        return state in self._parents

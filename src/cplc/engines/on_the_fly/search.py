@@ -1,9 +1,9 @@
-"""Whether a run exists, by going no further than it takes to find one.
+"""On-the-fly emptiness check of the product with a generalised Büchi automaton.
 
-Two searches take turns, each with twice the effort of the one before: the first looks for a run that ends well or
-comes to rest, nearest first and then by what brings it nearer to the goal; the second looks for fair loops, depth
-first, and stops at the first strongly connected part that meets every mark (Couvreur 1999). What one question found
-out is kept for the next: nodes from which no run is good, and nodes from which one is, with the way to go.
+Two searches alternate, each turn with twice the effort of the previous one. The first is breadth-first, later guided by
+a heuristic, and looks for good prefixes and self-loops. The second is depth-first and stops at the first strongly
+connected component that meets every mark (Couvreur 1999). Later questions reuse the results: rejecting nodes, and
+accepting nodes with a continuation.
 """
 
 from __future__ import annotations
@@ -18,153 +18,158 @@ from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, Node, Pr
 from cplc.records import dataclass
 
 _FIRST_EFFORT = 512
-"""Nodes that are met and nodes that are looked at, all in all."""
+"""Nodes that are stored or expanded in the first turn."""
 
-Way = ProductEdge | GoodPrefix | AcceptingCycle
-"""From a node on a good run: the next hop, or how it goes on for ever."""
+Continuation = ProductEdge | GoodPrefix | AcceptingCycle
+"""The continuation of an accepted run at a node: the next edge, or its infinite rest."""
 Heuristic = Callable[[Node], tuple[int, int, frozenset[int]]]
-"""How far a node is from the goal (stages of the formula, then steps), and the steps that help."""
+"""Returns the distance of a node (stages of the automaton, then steps), and the helpful steps."""
 
 
 @dataclass
 class SearchResults:
-    """What the searches of one product have found out."""
+    """Results that the searches of one product share."""
 
-    hopeless: set[Node] = field(default_factory=set)
-    """Nodes from which no run is good."""
-    ways: dict[Node, Way] = field(default_factory=dict)
-    """Nodes from which some run is, and how it goes on."""
+    rejecting: set[Node] = field(default_factory=set)
+    """Nodes from which no run is accepted."""
+    continuations: dict[Node, Continuation] = field(default_factory=dict)
+    """Nodes from which a run is accepted, with its continuation."""
 
 
-def exists(product: Product, known: SearchResults, starts: Iterable[Node], guide: Heuristic | None) -> Node | None:
-    """Return one of the nodes from which some good run begins; `SearchResults.ways` tells how it goes on."""
+def accepting_start(
+    product: Product, results: SearchResults, starts: Iterable[Node], guide: Heuristic | None
+) -> Node | None:
+    """Return one of the nodes from which an accepted run begins, or None; see `SearchResults.continuations`."""
     open_starts = []
     for start in starts:
-        if start in known.ways:
+        if start in results.continuations:
             return start
-        if start not in known.hopeless:
+        if start not in results.rejecting:
             open_starts.append(start)
-    sprint = _BestFirstSearch(product, known, open_starts, guide)
-    dive = None if product.finite else _SccSearch(product, known, open_starts)
+    best_first = _BestFirstSearch(product, results, open_starts, guide)
+    scc_search = None if product.finite else _SccSearch(product, results, open_starts)
     effort = _FIRST_EFFORT
-    while not sprint.hopeless and (dive is None or not dive.hopeless):
-        found = sprint.advance(effort)
-        if found is None and dive is not None:
-            found = dive.advance(effort)
-        if found is not None:
-            return found
+    while not best_first.is_refuted and (scc_search is None or not scc_search.is_refuted):
+        start_node = best_first.advance(effort)
+        if start_node is None and scc_search is not None:
+            start_node = scc_search.advance(effort)
+        if start_node is not None:
+            return start_node
         effort *= 2
     return None
 
 
-def nearest(
-    product: Product, known: SearchResults, starts: Iterable[Node], guide: Heuristic | None, effort: int | None
+def nearest_accepting_start(
+    product: Product, results: SearchResults, starts: Iterable[Node], guide: Heuristic | None, effort: int | None
 ) -> Node | None:
-    """Return one of the nodes from which a run that ends well begins, if there is one; or give up after some effort."""
-    sprint = _BestFirstSearch(product, known, list(starts), guide)
-    found = sprint.advance(_FIRST_EFFORT if effort is None else min(effort, _FIRST_EFFORT))
-    while found is None and not sprint.over and effort is None:
-        found = sprint.advance(_FIRST_EFFORT)
-    return found if found is not None or effort is None else sprint.advance(effort)
+    """Return one of the nodes that reach a good prefix or self-loop, or None, also when the effort is used up."""
+    best_first = _BestFirstSearch(product, results, list(starts), guide)
+    start_node = best_first.advance(_FIRST_EFFORT if effort is None else min(effort, _FIRST_EFFORT))
+    while start_node is None and not best_first.is_exhausted and effort is None:
+        start_node = best_first.advance(_FIRST_EFFORT)
+    return start_node if start_node is not None or effort is None else best_first.advance(effort)
 
 
 class _BestFirstSearch:
-    """A search for a node whose outcome is good: breadth-first at the beginning, then led by the guide."""
+    """A search for good prefixes and self-loops: first breadth-first, then best-first by the heuristic."""
 
-    def __init__(self, product: Product, known: SearchResults, starts: list[Node], guide: Heuristic | None) -> None:
+    def __init__(self, product: Product, results: SearchResults, starts: list[Node], guide: Heuristic | None) -> None:
         self.product = product
-        self.known = known
+        self.results = results
         self.guide = guide
-        self.over = False
-        """Every node has been looked at."""
-        self._came: dict[Node, tuple[Node, ProductEdge] | None] = dict.fromkeys(starts)
+        self.is_exhausted = False
+        """Every node has been expanded."""
+        self._parents: dict[Node, tuple[Node, ProductEdge] | None] = dict.fromkeys(starts)
         self._starts = starts
-        self._led = False
-        self._near: deque[Node] = deque(starts)
+        self._is_guided = False
+        self._queue: deque[Node] = deque(starts)
         self._ranked: list[tuple[int, int, bool, int, Node]] = []
         self._number = count()
         product.world.store(len(starts))
 
     @property
-    def hopeless(self) -> bool:
-        """Whether no run is good: none ends well, and no endless one needs to be looked for."""
-        return self.over and self.product.finite
+    def is_refuted(self) -> bool:
+        """Whether no run is accepted: there is no good prefix, and every accepted run would have one."""
+        return self.is_exhausted and self.product.finite
 
     def advance(self, effort: int) -> Node | None:
-        """Return where a good run begins, if one is found with so much effort more."""
-        goal = len(self._came) + effort
-        while len(self._came) < goal and not self.over:
+        """Continue with this effort; return the first node of an accepted run, or None."""
+        goal = len(self._parents) + effort
+        while len(self._parents) < goal and not self.is_exhausted:
             goal -= 1
             node = self._next()
             if node is None:
-                self.over = True
+                self.is_exhausted = True
                 if self.product.finite:
-                    self.known.hopeless.update(self._came)
+                    self.results.rejecting.update(self._parents)
                 return None
-            if (found := self._expand(node)) is not None:
-                return found
-        self._lead()
+            if (start_node := self._expand(node)) is not None:
+                return start_node
+        self._restart_guided()
         return None
 
     def _next(self) -> Node | None:
-        if self._near:
-            return self._near.popleft()
+        if self._queue:
+            return self._queue.popleft()
         return heappop(self._ranked)[-1] if self._ranked else None
 
-    def _lead(self) -> None:
-        """Begin again, and go where the guide leads: what was near is not it."""
-        if self.guide is None or self._led or not self._near:
+    def _restart_guided(self) -> None:
+        """Restart as a best-first search: no accepting node is close to the start."""
+        if self.guide is None or self._is_guided or not self._queue:
             return
-        self._led = True
-        self._near.clear()
-        self._came = dict.fromkeys(self._starts)
+        self._is_guided = True
+        self._queue.clear()
+        self._parents = dict.fromkeys(self._starts)
         for start in self._starts:
             heappush(self._ranked, (0, 0, False, next(self._number), start))
 
     def _expand(self, node: Node) -> Node | None:
-        known, came = self.known, self._came
-        outcome = known.ways.get(node) or self.product.outcome(node)
+        results, parents = self.results, self._parents
+        outcome = results.continuations.get(node) or self.product.outcome(node)
         if outcome is not None:
-            known.ways[node] = outcome
-            while (step := came[node]) is not None:
+            results.continuations[node] = outcome
+            while (step := parents[node]) is not None:
                 node, hop = step
-                known.ways[node] = hop
+                results.continuations[node] = hop
             return node
-        guide = self.guide if self._led else None
+        guide = self.guide if self._is_guided else None
         stage, steps, helpful = (0, 0, frozenset[int]()) if guide is None else guide(node)
-        before = len(came)
+        before = len(parents)
         for hop in self.product.hops(node):
             target = hop.target
-            if target in came or target in known.hopeless:
+            if target in parents or target in results.rejecting:
                 continue
-            came[target] = (node, hop)
+            parents[target] = (node, hop)
             if guide is not None:
                 unhelpful = hop.step not in helpful
                 heappush(self._ranked, (stage, steps - (not unhelpful), unhelpful, next(self._number), target))
             else:
-                self._near.append(target)
-        self.product.world.store(len(came) - before)
+                self._queue.append(target)
+        self.product.world.store(len(parents) - before)
         return None
 
 
 @dataclass(slots=True)
 class _SccRoot:
-    """The first node of a part that is strongly connected as far as is known, and the marks met within it."""
+    """The root of a component on the search path, with the marks met within it."""
 
     index: int
     arriving: int
-    """The marks of the hop that led here."""
+    """The marks of the edge that leads to the root."""
     marks: int = 0
 
 
 class _SccSearch:
-    """A depth-first search for a strongly connected part that meets every mark."""
+    """Couvreur's depth-first search for a strongly connected component that meets every mark.
 
-    def __init__(self, product: Product, known: SearchResults, starts: list[Node]) -> None:
+    Invariant: the roots partition the live nodes into the components of the visited subgraph, in the order of the path.
+    """
+
+    def __init__(self, product: Product, results: SearchResults, starts: list[Node]) -> None:
         self.product = product
-        self.known = known
-        self.hopeless = False
-        """Everything has been looked at, and no run is good."""
+        self.results = results
+        self.is_refuted = False
+        """Everything has been explored, and no run is accepted."""
         self._goal = product.all_marks
         self._index: dict[Node, int] = {}
         self._live: list[Node] = []
@@ -173,37 +178,37 @@ class _SccSearch:
         self._starts = starts[::-1]
 
     def advance(self, effort: int) -> Node | None:
-        """Return where a good run begins, if one is found with so much effort more."""
+        """Continue with this effort; return the first node of an accepted run, or None."""
         while effort > 0:
             if not self._path:
                 if not self._starts:
-                    self.hopeless = True
+                    self.is_refuted = True
                     return None
                 start = self._starts.pop()
-                if start not in self.known.hopeless and self._enter(start, None):
+                if start not in self.results.rejecting and self._push(start, None):
                     return start
                 continue
             node, hops, _ = self._path[-1]
             hop = next(hops, None)
             if hop is None:
-                self._leave(node)
-            elif hop.target in self.known.hopeless:
+                self._pop(node)
+            elif hop.target in self.results.rejecting:
                 pass
             elif hop.target in self._index:
-                if self._close(hop):
+                if self._merge_components(hop):
                     return self._path[0][0]
-            elif self._enter(hop.target, hop):
+            elif self._push(hop.target, hop):
                 return self._path[0][0]
             else:
                 effort -= 1
         return None
 
-    def _enter(self, node: Node, hop: ProductEdge | None) -> bool:
-        """Go on to a new node; return whether all is well there."""
-        outcome = self.known.ways.get(node) or self.product.outcome(node)
+    def _push(self, node: Node, hop: ProductEdge | None) -> bool:
+        """Push a new node; return whether an accepted run continues from it."""
+        outcome = self.results.continuations.get(node) or self.product.outcome(node)
         if outcome is not None:
-            self.known.ways[node] = outcome
-            self._remember(len(self._path), hop)
+            self.results.continuations[node] = outcome
+            self._record_continuations(len(self._path), hop)
             return True
         self.product.world.store()
         self._index[node] = len(self._live)
@@ -212,26 +217,26 @@ class _SccSearch:
         self._path.append((node, self.product.hops(node), hop))
         return False
 
-    def _remember(self, length: int, last: ProductEdge | None) -> None:
-        """Note the way along the path, up to the given length, and by the last hop from there."""
+    def _record_continuations(self, length: int, last: ProductEdge | None) -> None:
+        """Record continuations along the path up to this length, ending with the last edge."""
         for position in range(length - 1, -1, -1):
             if last is not None:
-                self.known.ways[self._path[position][0]] = last
+                self.results.continuations[self._path[position][0]] = last
             last = self._path[position][2]
 
-    def _leave(self, node: Node) -> None:
-        """Go back from a node; where a whole part is done, no run from it is good."""
+    def _pop(self, node: Node) -> None:
+        """Pop a node. If it is a root, its whole component is rejecting."""
         self._path.pop()
         index = self._index[node]
         if self._roots[-1].index == index:
             self._roots.pop()
             for gone in self._live[index:]:
                 del self._index[gone]
-            self.known.hopeless.update(self._live[index:])
+            self.results.rejecting.update(self._live[index:])
             del self._live[index:]
 
-    def _close(self, hop: ProductEdge) -> bool:
-        """Join what the hop connects; return whether the part now meets every mark."""
+    def _merge_components(self, hop: ProductEdge) -> bool:
+        """Merge the components on the cycle that the edge closes; return whether the result meets every mark."""
         index = self._index[hop.target]
         marks = hop.marks
         while self._roots[-1].index > index:
@@ -243,31 +248,33 @@ class _SccSearch:
             return False
         part = set(self._live[top.index :])
         entry = self._live[top.index]
-        self.known.ways[entry] = AcceptingCycle(loop(self.product, entry, part))
+        self.results.continuations[entry] = AcceptingCycle(accepting_cycle(self.product, entry, part))
         length = next(number for number, (node, _, _) in enumerate(self._path) if node == entry)
-        self._remember(length, self._path[length][2])
+        self._record_continuations(length, self._path[length][2])
         return True
 
 
-def loop(product: Product, entry: Node, part: set[Node]) -> tuple[ProductEdge, ...]:
-    """Return a way round through a strongly connected part that meets every mark, each at the next occasion."""
+def accepting_cycle(product: Product, entry: Node, part: set[Node]) -> tuple[ProductEdge, ...]:
+    """Return a cycle through a strongly connected component that meets every mark, greedily."""
     missing = product.all_marks
-    found: list[ProductEdge] = []
+    cycle: list[ProductEdge] = []
     node = entry
     while missing:
-        way = _way(product, node, part, missing, None)
+        way = _shortest_segment(product, node, part, missing, None)
         for hop in way:
             missing &= ~hop.marks
-        found += way
+        cycle += way
         node = way[-1].target
-    if node != entry or not found:
-        found += _way(product, node, part, 0, entry)
-    return tuple(found)
+    if node != entry or not cycle:
+        cycle += _shortest_segment(product, node, part, 0, entry)
+    return tuple(cycle)
 
 
-def _way(product: Product, start: Node, part: set[Node], marks: int, end: Node | None) -> list[ProductEdge]:
-    """Return the shortest way within the part whose last hop meets one of the marks or leads to the end."""
-    came: dict[Node, tuple[Node, ProductEdge] | None] = {start: None}
+def _shortest_segment(
+    product: Product, start: Node, part: set[Node], marks: int, end: Node | None
+) -> list[ProductEdge]:
+    """Return a shortest path within the component whose last edge meets one of the marks or leads to the end."""
+    parents: dict[Node, tuple[Node, ProductEdge] | None] = {start: None}
     waiting = deque((start,))
     while waiting:
         node = waiting.popleft()
@@ -276,11 +283,11 @@ def _way(product: Product, start: Node, part: set[Node], marks: int, end: Node |
                 continue
             if hop.marks & marks or hop.target == end:
                 way = [hop]
-                while (step := came[node]) is not None:
+                while (step := parents[node]) is not None:
                     node, before = step
                     way.append(before)
                 return way[::-1]
-            if hop.target not in came:
-                came[hop.target] = (node, hop)
+            if hop.target not in parents:
+                parents[hop.target] = (node, hop)
                 waiting.append(hop.target)
-    raise AssertionError("a strongly connected part has no way round")
+    raise AssertionError("a strongly connected component has no such path")

@@ -1,48 +1,48 @@
-"""Fewer ways to go on, where all that is asked is what can be reached: those by stubborn sets of steps.
+"""Partial-order reduction on the fly: successors by stubborn sets (Valmari), for reachability questions.
 
-To follow every step from a state never does harm. So a search begins with all of them, and only one that takes longer
-chooses; and if choosing leaves out little it stops to choose.
+Following every step is always sound. A search therefore begins without reduction, computes stubborn sets only once it
+takes longer, and stops computing them if they leave out few steps.
 """
 
 from __future__ import annotations
 
-from cplc.engines.ctl_fragment import Plan
+from cplc.engines.ctl_fragment import ReachabilityGoals
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 
-_AT_ONCE = 1024
-"""From so many states all steps are followed: choosing them takes preparations."""
-_SAMPLE = 1024
-_LITTLE = 0.7
-_PER_UNIT = 32
-"""So many combinations of values can be gone through while a state is looked at."""
-_REMEMBERED = 1 << 15
+_UNREDUCED_STATES = 1024
+"""States that are expanded without reduction, since stubborn sets need preparations."""
+_SAMPLE_STATES = 1024
+_MAX_FOLLOWED_FRACTION = 0.7
+_COMBINATIONS_PER_UNIT = 32
+"""Combinations of values that are enumerated in one unit of work."""
+_MAX_REMEMBERED = 1 << 15
 
 
 class StubbornSuccessors:
-    """The moves from each state that are enough for what a plan looks for."""
+    """The successor function that preserves the reachability of a plan's goals."""
 
-    def __init__(self, world: LazyStateSpace, plan: Plan) -> None:
+    def __init__(self, world: LazyStateSpace, plan: ReachabilityGoals) -> None:
         self._world = world
         self._plan = plan
-        self._known: dict[int, Successors] = {}
-        self._asked = self._possible = self._followed = self._paid = 0
+        self._cache: dict[int, Successors] = {}
+        self._calls = self._possible = self._followed = self._charged = 0
         self._interference: DependencyRelation | None = None
         self._stubborn: StubbornSets | None = None
 
     def __call__(self, state: int) -> Successors:
-        known = self._known.get(state)
-        if known is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            known = self._known[state] = self._chosen(state)
-        return known
+        successors = self._cache.get(state)
+        if successors is None:
+            if len(self._cache) >= _MAX_REMEMBERED:
+                self._cache.clear()
+            successors = self._cache[state] = self._choose(state)
+        return successors
 
-    def _chosen(self, state: int) -> Successors:
+    def _choose(self, state: int) -> Successors:
         moves = self._world.moves(state)
-        self._asked += 1
-        if self._asked <= _AT_ONCE or len(moves) < 2 or not self._pays:
+        self._calls += 1
+        if self._calls <= _UNREDUCED_STATES or len(moves) < 2 or not self._is_worthwhile:
             return moves
         if self._stubborn is None or self._interference is None:
             self._interference = DependencyRelation(self._world.system)
@@ -51,18 +51,21 @@ class StubbornSuccessors:
         for step, _ in moves:
             enabled |= 1 << step
         steps = self._stubborn(state, enabled, range(len(self._plan.goals)))
-        self._pay(self._interference.effort)
+        self._charge(self._interference.effort)
         self._possible += enabled.bit_count()
         self._followed += steps.bit_count()
         return moves if steps == enabled else tuple(move for move in moves if steps >> move[0] & 1)
 
     @property
-    def _pays(self) -> bool:
-        return self._asked <= _AT_ONCE + _SAMPLE or self._followed <= _LITTLE * self._possible
+    def _is_worthwhile(self) -> bool:
+        return (
+            self._calls <= _UNREDUCED_STATES + _SAMPLE_STATES
+            or self._followed <= _MAX_FOLLOWED_FRACTION * self._possible
+        )
 
-    def _pay(self, effort: int) -> None:
-        """Account for what it took to see which steps get in each other's way."""
-        units = (effort - self._paid) // _PER_UNIT
+    def _charge(self, effort: int) -> None:
+        """Count the work of computing the dependency relation."""
+        units = (effort - self._charged) // _COMBINATIONS_PER_UNIT
         if units:
-            self._paid += units * _PER_UNIT
+            self._charged += units * _COMBINATIONS_PER_UNIT
             self._world.spend(units)

@@ -1,4 +1,4 @@
-"""The states of a synchronous system as they are met: a round is worked out where a search comes to it."""
+"""Lazy state space of a synchronous system: rounds are computed when a search expands a state."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.logic.formulas import Adjacent
 from cplc.system.model import System
 
-_ROUNDS = 8
-"""For each state of the limit so many rounds may be possible in one state."""
-_REMEMBERED = 1 << 15
+_ROUNDS_PER_STATE = 8
+"""Maximum number of rounds in one state, per state of the limit."""
+_MAX_REMEMBERED = 1 << 15
 
 
 class LazySynchronousStateSpace(LazyStateSpace):
@@ -26,22 +26,22 @@ class LazySynchronousStateSpace(LazyStateSpace):
         return iter(initial_states(self.packing, self.system, self._limit))
 
     def moves(self, state: int) -> Successors:
-        known = self._after.get(state)
-        if known is None:
-            if len(self._after) >= _REMEMBERED:
+        successors = self._after.get(state)
+        if successors is None:
+            if len(self._after) >= _MAX_REMEMBERED:
                 self._after.clear()
-            known = self._after[state] = tuple((0, target) for target in self.after(state))
-            self.spend(len(known))
-        return known
+            successors = self._after[state] = tuple((0, target) for target in self.after(state))
+            self.spend(len(successors))
+        return successors
 
     def after(self, state: int, only: Restriction | None = None) -> list[int]:
-        """Return where rounds lead, or those in which a player does this."""
+        """Return the successors, or those by rounds with this action."""
         rounds = self._rounds.get(only)
         if rounds is None:
             rounds = self._rounds[only] = RoundSuccessors(self.system, only)
-        return rounds.after(state, _ROUNDS * self._limit)
+        return rounds.after(state, _ROUNDS_PER_STATE * self._limit)
 
     def neighbours(self, formula: Adjacent) -> Callable[[int], Iterator[int]]:
-        """Return what gives the states after a round that the formula may be about, whatever its operand."""
+        """Return the successor function by rounds of the formula's kind."""
         agree = agreeing(self.packing, formula.same)
         return lambda state: (one for one in self.after(state, formula.choice) if agree(state, one))

@@ -1,9 +1,9 @@
-"""The rules by which a path formula is taken apart: an automaton that is made as far as a search walks on it.
+"""Tableau of a CTL* path formula with past: a generalised Büchi automaton that is built on demand.
 
-A state is a set of goals for the rest of the path, and which of the formulas that the past is asked for were so one
-step before. An edge says what must hold now, what the next step must (not) be, and which goals are left for after it;
-it is *marked* with every until that it does not put off. A path satisfies the formula iff it has a walk from the first
-state that meets every mark infinitely often: where nothing is left to prove, all is well.
+A state is a set of obligations for the rest of the path, with the values of the past subformulas one step before. An
+edge has claims on the current state, demands on the next step, and the obligations after it. It is *marked* with every
+until that it does not postpone. A path satisfies the formula iff it has a run from the first state that meets every
+mark infinitely often; the empty set of obligations accepts every path.
 
 The rules are those of the tableaux for CTL* (Bhat, Cleaveland and Grumble, "Efficient on-the-fly model checking for
 CTL*", 1995) with the marks on edges (Couvreur, "On-the-fly verification of linear temporal logic", 1999). For the
@@ -44,16 +44,16 @@ from cplc.runtime.limits import ResourceExhausted
 Claim = tuple[Formula, bool]
 """A state formula and the value it must have."""
 Demand = tuple[Taken, bool]
-"""What the next step must be, or must not."""
+"""A set of steps to which the next step must belong, or must not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     claims: tuple[Claim, ...]
-    """What must be so in the present state, the easiest to see first."""
+    """State formulas with their required values, the cheapest first."""
     demands: tuple[Demand, ...]
     marks: int
-    """A bit for each until that is not put off."""
+    """A bit for each until that is not postponed."""
     target: int
 
     @property
@@ -78,7 +78,7 @@ class _StepLiteral:
 
 @dataclass(frozen=True, slots=True)
 class _PastValue:
-    """Whether the formula of this number, among those the past is asked for, was so one step before."""
+    """The value of the past subformula of this number one step before."""
 
     number: int
     value: bool
@@ -116,12 +116,12 @@ class _Release:
 _Goal = _StateLiteral | _StepLiteral | _PastValue | _Conjunction | _Disjunction | _Next | _Until | _Release
 
 _Obligations = tuple[frozenset[int], int]
-"""What is left to prove, and a bit for each formula that was so one step before."""
+"""The obligations, and the past subformulas that held one step before, a bit for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """One way to prove the goals, as far as it has been followed."""
+    """A partially expanded disjunct of the obligations."""
 
     todo: tuple[int, ...]
     proven: frozenset[int] = frozenset()
@@ -131,7 +131,7 @@ class _Branch:
     put_off: int = 0
     decided: int = 0
     now: int = 0
-    """Of the formulas that the past is asked for: those decided, and those that are so."""
+    """Past subformulas: those decided on this branch, and those that hold."""
 
 
 class Tableau:
@@ -151,7 +151,7 @@ class Tableau:
         self.marks = len(self._mark_of)
         self.all_marks = (1 << self.marks) - 1
         self.ends = not any(isinstance(goal, _Release) and goal.bound is None for goal in self._goals)
-        """Whether whatever satisfies it does so by a finite beginning."""
+        """Whether every path that satisfies the formula has a good prefix."""
         self._places: list[_Obligations] = []
         self._state_of: dict[_Obligations, int] = {}
         self._edges: list[tuple[Edge, ...] | None] = []
@@ -159,10 +159,10 @@ class Tableau:
         self.first = self._state((self._simplified((root,)), 0))
 
     def edges(self, state: int) -> tuple[Edge, ...]:
-        known = self._edges[state]
-        if known is None:
-            known = self._edges[state] = self._made(self._places[state])
-        return known
+        edges = self._edges[state]
+        if edges is None:
+            edges = self._edges[state] = self._made(self._places[state])
+        return edges
 
     # --- building
 
@@ -176,16 +176,16 @@ class Tableau:
         return number
 
     def _all(self, operands: Iterable[int]) -> int:
-        kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._true))
-        if self._false in kept:
+        conjuncts = tuple(dict.fromkeys(operand for operand in operands if operand != self._true))
+        if self._false in conjuncts:
             return self._false
-        return kept[0] if len(kept) == 1 else self._number(_Conjunction(kept))
+        return conjuncts[0] if len(conjuncts) == 1 else self._number(_Conjunction(conjuncts))
 
     def _any(self, operands: Iterable[int]) -> int:
-        kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._false))
-        if self._true in kept:
+        disjuncts = tuple(dict.fromkeys(operand for operand in operands if operand != self._false))
+        if self._true in disjuncts:
             return self._true
-        return kept[0] if len(kept) == 1 else self._number(_Disjunction(kept))
+        return disjuncts[0] if len(disjuncts) == 1 else self._number(_Disjunction(disjuncts))
 
     def _goal(self, formula: Formula, value: bool) -> int:
         """Return the number of the formula, or of its negation where ``value`` is false."""
@@ -247,7 +247,7 @@ class Tableau:
                 return self._number(_StateLiteral(formula, value))
 
     def _worth_a_step(self, goal: int) -> int:
-        """Return the goal; what is always so becomes one that takes a step to see."""
+        """Return the goal; a valid one becomes a goal that requires a next step."""
         return self._number(_StateLiteral(Atom(TRUE, "true"), True)) if goal == self._true else goal
 
     def _until(self, left: int, right: int, bound: int | None, value: bool, not_right: int) -> int:
@@ -282,15 +282,15 @@ class Tableau:
         state = self._state_of.get(place)
         if state is None:
             if len(self._places) >= self._limit:
-                raise ResourceExhausted(f"a formula about paths comes down to more than {self._limit:,} sets of goals")
+                raise ResourceExhausted(f"the automaton of a path formula has more than {self._limit:,} states")
             state = self._state_of[place] = len(self._places)
             self._places.append(place)
             self._edges.append(None)
         return state
 
     def _simplified(self, goals: Iterable[int]) -> frozenset[int]:
-        """Return goals that say the same: conjunctions taken apart, and of bounds the one that implies the others."""
-        kept: set[int] = set()
+        """Return equivalent goals: conjunctions are split, and of several bounds the strictest remains."""
+        simplified: set[int] = set()
         strictest: dict[tuple[type, int, int], tuple[float, int]] = {}
         todo = list(goals)
         while todo:
@@ -304,18 +304,18 @@ class Tableau:
                     key = (type(goal), left, right)
                     strictest[key] = min(strictest.get(key, rank), rank)
                 case _:
-                    kept.add(number)
-        return frozenset(kept.union(number for _, number in strictest.values()))
+                    simplified.add(number)
+        return frozenset(simplified.union(number for _, number in strictest.values()))
 
     def _past_of(self, number: int) -> int:
-        """Return what the goal will want to know of the past, a bit for each formula."""
-        found, todo, seen = 0, [number], {number}
+        """Return the past subformulas whose values the goal depends on, a bit for each."""
+        past_formulas, todo, visited = 0, [number], {number}
         if number in self._past:
             return self._past[number]
         while todo:
             match self._goals[todo.pop()]:
                 case _PastValue(asked, _):
-                    found |= 1 << asked
+                    past_formulas |= 1 << asked
                     inner: tuple[int, ...] = self._sides[asked]
                 case _Conjunction(operands) | _Disjunction(operands):
                     inner = operands
@@ -325,16 +325,16 @@ class Tableau:
                     inner = (left, right)
                 case _:
                     inner = ()
-            todo.extend(one for one in inner if one not in seen)
-            seen.update(inner)
-        self._past[number] = found
-        return found
+            todo.extend(one for one in inner if one not in visited)
+            visited.update(inner)
+        self._past[number] = past_formulas
+        return past_formulas
 
     # --- edges
 
     def _made(self, place: _Obligations) -> tuple[Edge, ...]:
         goals, before = place
-        found: dict[Edge, None] = {}
+        edges: dict[Edge, None] = {}
         waiting = [_Branch(tuple(sorted(goals, reverse=True)))]
         while waiting:
             branch = waiting.pop()
@@ -347,35 +347,37 @@ class Tableau:
                 waiting.append(replace(branch, todo=(no,), decided=decided))
                 waiting.append(replace(branch, todo=(yes,), decided=decided, now=branch.now | bit))
             else:
-                found[self._edge(branch)] = None
-            if len(found) + len(waiting) > self._limit:
-                raise ResourceExhausted(f"a formula about paths can be met in more than {self._limit:,} ways")
-        return self._leading(list(found))
+                edges[self._edge(branch)] = None
+            if len(edges) + len(waiting) > self._limit:
+                raise ResourceExhausted(
+                    f"a state of the automaton of a path formula has more than {self._limit:,} edges"
+                )
+        return self._leading(list(edges))
 
     def _undecided(self, branch: _Branch) -> int:
-        wanted = 0
+        needed = 0
         for number in branch.later:
-            wanted |= self._past_of(number)
-        return wanted & ~branch.decided
+            needed |= self._past_of(number)
+        return needed & ~branch.decided
 
     def _edge(self, branch: _Branch) -> Edge:
         claims = sorted(branch.claims, key=lambda claim: not self._plain(claim[0]))
         goals = self._simplified(branch.later)
-        wanted = 0
+        needed = 0
         for number in goals:
-            wanted |= self._past_of(number)
-        target = self._state((goals, branch.now & wanted))
+            needed |= self._past_of(number)
+        target = self._state((goals, branch.now & needed))
         return Edge(tuple(claims), branch.demands, self.all_marks & ~branch.put_off, target)
 
     def _leading(self, edges: list[Edge]) -> tuple[Edge, ...]:
-        """Leave out what another edge does as well under fewer conditions, with fewer goals left."""
+        """Leave out edges that another edge subsumes: fewer claims and obligations, at least the same marks."""
         if len(edges) > 256:
             return tuple(edges)
-        kept: list[Edge] = []
+        minimal: list[Edge] = []
         for edge in sorted(edges, key=lambda one: (len(one.claims), len(self._places[one.target][0]))):
-            if not any(self._covers(other, edge) for other in kept):
-                kept.append(edge)
-        return tuple(kept)
+            if not any(self._covers(other, edge) for other in minimal):
+                minimal.append(edge)
+        return tuple(minimal)
 
     def _covers(self, one: Edge, other: Edge) -> bool:
         (goals, before), (more, other_before) = self._places[one.target], self._places[other.target]
@@ -388,7 +390,7 @@ class Tableau:
         )
 
     def _proofs(self, branch: _Branch, before: int) -> Iterator[_Branch]:
-        """Yield the ways to go on after the next goal has been looked at; the last is followed first."""
+        """Yield the branches after expanding the next goal; the last one is followed first."""
         number, rest = branch.todo[0], branch.todo[1:]
         if number in branch.proven:
             yield replace(branch, todo=rest)
