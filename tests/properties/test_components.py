@@ -154,9 +154,8 @@ def disagreements(whole: System, formula: Formula, assuming: frozenset[str]) -> 
     positions = [position for position, variable in enumerate(whole.variables) if variable.name in part.variable]
     large, small = Naive(whole), Naive(part)
     in_whole, in_part = large.satisfying(formula, assuming), small.satisfying(formula, assuming)
-    return [
-        state for state in large.reachable if (state in in_whole) != (tuple(state[n] for n in positions) in in_part)
-    ]
+    in_slice = [(state, tuple(state[n] for n in positions) in in_part) for state in large.reachable]
+    return [state for state, holds in in_slice if (state in in_whole) != holds]
 
 
 def tiny_parts() -> SearchStrategy[tuple[System, System]]:

@@ -104,9 +104,8 @@ def test_unmentioned_commitment_is_outside_the_cone() -> None:
     bound = f.Atom(e.Equal(e.Read("c"), e.Const("active")), "active(c)")
     everything = frozenset(system.variable)
     assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(received))) == everything - {"c"}
-    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), received)))) == everything - {
-        "c"
-    }
+    knowledge = f.Knows("each", ("A",), received)
+    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(knowledge))) == everything - {"c"}
     assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(bound))) == everything
 
 

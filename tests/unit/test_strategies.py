@@ -200,7 +200,7 @@ def test_too_many_situations_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = _evidence(served)
     assert evidence.exhaustive
     assert evidence.strategy
-    assert "was found by exploring everything" in result_text(served, detail="everything")
+    assert "was decided by exploring all states" in result_text(served, detail="everything")
 
 
 def test_goal_without_single_state_evidence() -> None:
