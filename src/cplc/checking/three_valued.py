@@ -185,7 +185,7 @@ class ThreeValuedRun:
         return [*range(1, size), again]
 
     def _until(self, left: _Values, right: _Values, bound: int | None, *, endless: bool) -> _Values:
-        """Return the values of ``left U right``, which is ``endless`` where ``left`` holds forever without ``right``."""
+        """Return values of ``left U right``, which is ``endless`` where ``left`` holds forever without ``right``."""
         following = self._following(len(left))
         if bound is not None:
             return [self._within(position, left, right, following, bound) for position in range(len(left))]
