@@ -93,7 +93,7 @@ def _why(problem: Exception) -> str:
         case TooLarge():
             return str(problem)
         case MemoryError():
-            return "memory is used up"
+            return "memory is exhausted"
         case RecursionError():
             return "it is nested too deeply for a browser"
         case _:

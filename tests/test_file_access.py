@@ -347,7 +347,7 @@ def test_record_leads_to_files_of_the_project_only(project: Path, named: str) ->
     (project / "run.json").write_text(written.replace('"main.cpl"', f'"{named}"'), encoding="utf-8")
     done = _cplc("replay", "run.json", cwd=project)
     assert done.returncode == 2
-    assert "which is no protocol or model of this project" in done.stderr
+    assert "which is not a protocol or model of this project" in done.stderr
     (project / "run.json").write_text(written, encoding="utf-8")
     assert _cplc("replay", "run.json", cwd=project).returncode == 0
 

@@ -186,7 +186,7 @@ export const scenarios = {
       await small.page.click('#more summary');
       await small.page.selectOption('#engine', 'explicit');
       await small.verify();
-      assert.match(await small.status(), /memory is used up/);
+      assert.match(await small.status(), /memory is exhausted/);
       assert.ok((await small.verdicts()).every(([, verdict]) => verdict === 'unknown'));
       await small.page.fill('input[name=customers]', '');
       await small.verify();

@@ -1,4 +1,4 @@
-"""Recorded runs and the compilation that they are said to be of."""
+"""Replay of recorded runs in a compilation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cplc.system.standings import last_move_of
 
 
 def system_of_run(compilation: Compilation | IsplCompilation, recorded: Recorded) -> System:
-    """Return the system that has the variables of the run: what a question alone made it keep is kept again."""
+    """Return the system with the variables of the run, including views that only one question observed."""
     system = compilation.system
     missing = recorded.variables - system.variable.keys()
     if not missing or not isinstance(compilation, Compilation):
@@ -23,6 +23,6 @@ def system_of_run(compilation: Compilation | IsplCompilation, recorded: Recorded
 
 
 def replay_recorded(compilation: Compilation | IsplCompilation, recorded: Recorded) -> tuple[System, Replayed]:
-    """Return the run taken again, and the system that took it."""
+    """Return the system and the replayed run."""
     system = system_of_run(compilation, recorded)
     return system, replayed(system, recorded)

@@ -97,7 +97,7 @@ def test_a_formula_is_asked_instead_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (MemoryError(), "memory is used up"),
+        (MemoryError(), "memory is exhausted"),
         (RecursionError(), "it is nested too deeply for a browser"),
         (KeyError("x"), "this is a bug in cplc: KeyError: 'x'"),
     ],

@@ -41,7 +41,7 @@ async def test_a_file_with_mistakes_is_not_verified_and_says_why(editor: Editor)
     uri = await editor.open("wrong.cpl", "protocol P { role A role B A -> B : m after n  property p: AF m }")
     verify = lsp.ExecuteCommandParams("cplc.verify", arguments=[uri, "P", None])
     said: Any = await editor.client.workspace_execute_command_async(verify)
-    assert said["end"] == "the file has mistakes: Nothing here is called `n`"
+    assert said["end"] == "the file has errors: Nothing here is called `n`"
     assert said["results"] == []
 
 

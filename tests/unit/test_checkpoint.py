@@ -100,11 +100,11 @@ def test_anything_else_is_no_checkpoint(whole: tuple[Path, bytes], content: byte
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match="it is no file"):
+    with pytest.raises(Unusable, match="it is not a regular file"):
         open_verified(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(Unusable, match="it is no file"):
+        with pytest.raises(Unusable, match="it is not a regular file"):
             open_verified(tmp_path / "pipe")
 
 
@@ -126,10 +126,10 @@ def test_what_somebody_else_has_changed_is_not_kept_for_ours(tmp_path: Path) -> 
     before = _container(tmp_path / "kept")
     replace_file(SectionFile(tmp_path / "kept"), {}, {"states 1": lambda: (bytes(256),)}, ())
     assert before.read("states 1") is None
-    with pytest.raises(Unusable, match="somebody else has changed it"):
+    with pytest.raises(Unusable, match="another process has changed it"):
         replace_file(before, {}, {}, ["states 1"])
     (tmp_path / "kept").unlink()
-    with pytest.raises(Unusable, match="somebody else has removed it"):
+    with pytest.raises(Unusable, match="another process has removed it"):
         replace_file(before, {}, {}, ["states 1"])
     assert list(tmp_path.iterdir()) == []
 

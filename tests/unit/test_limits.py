@@ -74,7 +74,7 @@ def test_memory_that_is_used_up_is_an_interruption() -> None:
         yield 1
         raise MemoryError
 
-    with pytest.raises(Interrupted, match="memory is used up"):
+    with pytest.raises(Interrupted, match="memory is exhausted"):
         list(run_supervised(work(), Limits(), waiting=_nothing))
 
 

@@ -66,7 +66,7 @@ def test_a_quiet_command_shows_nothing(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_what_is_not_left_is_not_taken() -> None:
     set_memory_limit(lambda: 100)
     require_memory(100, "a table")
-    with pytest.raises(TooLarge, match="a table takes more memory than is left"):
+    with pytest.raises(TooLarge, match="a table needs more memory than is left"):
         require_memory(101, "a table")
 
 

@@ -1,1 +1,1 @@
-"""Verdicts that are kept from one run to the next, for as long as nothing that they rest on has changed."""
+"""Result cache and checkpoints: results reused by later runs while all their inputs are unchanged."""

@@ -1,6 +1,6 @@
-"""Everything that a verdict rests on, as one short text: what is asked of which files, and who answers it.
+"""Keys of the result cache: a digest of the question, the input files and the program.
 
-The program counts by its files, not by its version alone: whoever works on it, or has patched it, gets no old verdict.
+The digest covers the files of the program, not only its version, so a patched program reuses no old result.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cplc.checking.results import Question
 from cplc.resources import shipped
 
 _LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "numpy")
-"""Those that read the language, or find verdicts."""
+"""Libraries that parse the language or compute verdicts."""
 
 
 def result_key(reading: Mapping[str, object], question: Question) -> str:
-    """Return the name of a verdict: ``reading`` is all that the system was made from, and how it is verified."""
+    """Return the cache key of a result; ``reading`` describes the inputs and options of the verification."""
     span = question.span
     question_data = {
         "name": question.name,
@@ -39,10 +39,7 @@ def result_key(reading: Mapping[str, object], question: Question) -> str:
 
 @cache
 def program_fingerprint() -> str:
-    """Return what answers: this program, its libraries, and the Python that they run on.
-
-    Raise `OSError` where the program cannot be read.
-    """
+    """Return a digest of the program, its libraries and Python. Raise `OSError` if a file of it is unreadable."""
     sha256 = hashlib.sha256()
     for part in (__version__, sys.version, sys.platform, *_versions()):
         sha256.update(part.encode() + b"\0")

@@ -1,8 +1,7 @@
-"""``--checkpoint``: answers, and searches that are not at their end, in a file that a later run goes on from.
+"""Checkpoint files (``--checkpoint``): results and unfinished searches, from which a later run resumes.
 
-The file belongs to one system and one program, and is refused for any other. What is in it is written now and then by
-the thread that does the work, between two pieces of it: often enough that little is lost, and so seldom that writing
-takes no more than a small part of the time.
+A file belongs to one system and one version of the program, and is rejected for any other. The working thread writes
+it at safepoints: often enough to lose little, and rarely enough that writing takes a small share of the time.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ from cplc.system.model import System
 
 _VERDICT: Final = "verdict "
 _WRITE_COST_FACTOR: Final = 20
-"""Writing takes at most one in so many seconds."""
+"""Upper bound on the cost of writing: 1 s of writing per so many seconds of work."""
 _QUICK_WRITE_BYTES: Final = 64 * 2**20
-"""A file of so many bytes is written while somebody waits."""
+"""Maximum size of a file that is rewritten while the user waits for the end of the run."""
 _LIMIT_POLL_SECONDS: Final = 0.05
-"""So often it is seen whether a limit is near."""
+"""Interval between checks for a near limit."""
 _MIN_RESULT_INTERVAL_SECONDS: Final = 1.0
-"""So many seconds after the file was written last an answer is worth writing it again."""
+"""Minimum interval between writes that are triggered by new results."""
 
 
 @dataclass(frozen=True)
 class CheckpointContent:
-    """What is in the file, for people."""
+    """Summary of a checkpoint file, for display."""
 
     answers: int
     searches: tuple[str, ...]
 
     def text(self) -> str:
-        """Return it as in `2 answers, a search with 1,234 states`."""
+        """Return the summary as in `2 results, a search with 1,234 states`."""
         parts = [f"{self.answers:,} result{'' if self.answers == 1 else 's'}"] if self.answers else []
         parts += [f"a search with {search}" for search in self.searches[:3]]
         parts += [f"{len(self.searches) - 3} more searches"] if len(self.searches) > 3 else []
@@ -58,10 +57,10 @@ class CheckpointContent:
 
 
 class Checkpoint:
-    """Keeps answers and searches; see `cplc.runtime.checkpointing`, and `cplc.caching.entry_store` for answers.
+    """Store of results (as `cplc.caching.entry_store`) and of searches (see `cplc.runtime.checkpointing`) in one file.
 
-    ``limit`` names a limit that is so near that what takes so many seconds should be done now. All is done by the
-    thread that works, but for `stopped`, which another one calls.
+    ``limit`` returns the name of a limit that leaves no more time than a write of so many seconds needs. The working
+    thread calls all methods but `stopped`, which the main thread calls.
     """
 
     def __init__(self, path: Path, every: float, limit: Callable[[float], str | None] = lambda seconds: None) -> None:
@@ -70,31 +69,31 @@ class Checkpoint:
         self._limit = limit
         self._met: set[str | None] = {None}
         self._effort = 0.0
-        """So many seconds it took to write the file last."""
+        """Duration of the last write, in seconds."""
         self._file = SectionFile(path)
         self._about: Mapping[str, object] = {}
         self._answers: dict[str, bytes] = {}
-        """Those of this run."""
+        """Results of this run."""
         self._searches: dict[str, Search] = {}
         self._far: dict[str, int] = {}
-        """How far those searches had come that are in the file."""
+        """Progress of each search at its last write."""
         self._useless: set[str] = set()
         self._lock = threading.Lock()
-        """Belongs to whoever writes the file."""
+        """Held while the file is written."""
         self._wanted = threading.Event()
         self._done = threading.Event()
         self._is_over = False
         self.problem: str | None = None
-        """Why it could not be written last."""
+        """Reason for the failure of the last write, if it failed."""
         self.last: float | None = None
-        """When it was written last."""
+        """Time of the last write."""
         self._next = time.monotonic() + every
         self._glance = 0.0
 
     def open(self, system: System) -> CheckpointContent | None:
-        """Read what an earlier run has left, if there is anything. Raise `Unusable` if that is not about this.
+        """Read the checkpoint of an earlier run, if there is one. Raise `Unusable` if it belongs to another system.
 
-        A place that cannot be read, or written, is better known before the work than after it: raise `OSError` then.
+        Raise `OSError` if the path is not readable and writable: better before the work than after it.
         """
         prepare_folder(self.path)
         remove_stale(self.path)
@@ -142,7 +141,7 @@ class Checkpoint:
             self._try_to_write()
 
     def trim(self) -> None:
-        """Nothing to do: it belongs to one system alone."""
+        """Do nothing: the file belongs to one system, so it does not grow without bound."""
 
     # --- searches
 
@@ -150,8 +149,8 @@ class Checkpoint:
         section = self._file.sections.get(name)
         if section is None or name in self._useless:
             return None
-        require_memory(2 * section.size, "what was found before")
-        with suppress(OSError):  # somebody has removed it
+        require_memory(2 * section.size, "the saved search")
+        with suppress(OSError):  # the file was removed
             return self._file.read(name)
         return None
 
@@ -182,17 +181,16 @@ class Checkpoint:
     # --- the end
 
     def ended(self, *, is_complete: bool) -> None:
-        """Write everything; where there is nothing left to be searched for, the answers alone."""
+        """Write the file at the end of the run; a complete run saves its results only."""
         if is_complete:
             self._useless.update(*(self._file.sections.keys() - self._verdicts(), self._searches))
             self._searches.clear()
         self._try_to_write()
 
     def stopped(self, patience: float, most: float, slow: Callable[[], None] = lambda: None) -> CheckpointContent:
-        """Let the work write what it has found, then write at least the answers; return what is in the file.
+        """Let the working thread write at its next safepoint, else write the results; return the content of the file.
 
-        There are so many seconds for it to begin with that, and so many until it must be done; ``slow`` is called in
-        between.
+        The write must begin within ``patience`` seconds and end within ``most``; ``slow`` is called in between.
         """
         self._done.clear()
         self._wanted.set()
@@ -200,7 +198,7 @@ class Checkpoint:
             slow()
             self._done.wait(most - patience)
         self._is_over = True
-        if self._lock.acquire(timeout=_LIMIT_POLL_SECONDS):  # and it is not given back: nobody writes any more
+        if self._lock.acquire(timeout=_LIMIT_POLL_SECONDS):  # never released: no thread writes after this
             self._write_answers()
         remove_stale(self.path)
         return self._kept()
@@ -220,7 +218,7 @@ class Checkpoint:
         return {name for name in self._file.sections if name.startswith(_VERDICT)}
 
     def _try_to_write(self) -> None:
-        """Write, or say later why not: a full disk shall not end the work."""
+        """Write, or record the problem: a full disk must not end the work."""
         try:
             try:
                 self._write(self._searches)
@@ -233,12 +231,12 @@ class Checkpoint:
                 self.problem = _reason(problem)
 
     def _write(self, searches: Mapping[str, Search]) -> None:
-        """Write what is new, and keep what is not."""
+        """Write new results and changed searches, and retain the other sections."""
         began = time.monotonic()
         with self._lock:
             try:
                 self._replace(searches)
-            except Unusable:  # what was kept in it is lost, and nothing else
+            except Unusable:  # only its retained sections are lost
                 self._file, self._far = SectionFile(self.path), {}
                 self._replace(searches)
         now = time.monotonic()
@@ -270,7 +268,7 @@ def _reason(problem: Exception) -> str:
         case OSError(strerror=str(text)):
             return text
         case MemoryError():
-            return "it takes more memory than is left"
+            return "it needs more memory than is left"
         case _:
             return str(problem)
 

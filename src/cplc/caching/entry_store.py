@@ -1,7 +1,7 @@
-"""A folder of entries that several runs use at once, any of which may be killed at any moment.
+"""Folder of cache entries, shared by concurrent runs that may be killed at any time.
 
-An entry is written beside its place and put there whole. What cannot be read, or is not what was written, is not there;
-what cannot be written is not kept. Nothing here ever fails a run.
+An entry is written to a temporary file and renamed, so it is complete or absent. An unreadable or damaged entry counts
+as absent, and a failed write is ignored: the cache never fails a run.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _DIGEST_BYTES = 32
 MAX_ENTRY_BYTES = 32 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
 _ABANDONED_SECONDS = 3600
-"""After so many seconds nobody writes an unfinished entry any more."""
+"""Age after which a temporary file belongs to a dead process."""
 
 
 def cache_folder() -> Path | None:
-    """Return where verdicts are kept: where the user says so, or where the system keeps such things."""
-    with suppress(RuntimeError):  # nobody's home
+    """Return the folder of the cache: `CPLC_CACHE_DIR`, or the usual place of the operating system."""
+    with suppress(RuntimeError):  # no home directory
         if chosen := os.environ.get("CPLC_CACHE_DIR"):
             return Path(chosen).expanduser()
         if sys.platform == "win32":
@@ -47,10 +47,10 @@ def cache_folder() -> Path | None:
 class EntryStore:
     folder: Path
     most: int = MAX_TOTAL_BYTES
-    """In bytes, all entries together."""
+    """Maximum total size of all entries, in bytes."""
 
     def get(self, key: str) -> bytes | None:
-        """Return the entry, unless it is not there, damaged, or somebody else's."""
+        """Return the entry; None if it is absent, damaged, or owned by another user."""
         path = self._path(key)
         try:
             with os.fdopen(open_regular(path), "rb") as stream:
@@ -64,11 +64,11 @@ class EntryStore:
         if header != _HEADER or digest != _digest(key, content):
             return None
         with suppress(OSError):
-            os.utime(path)  # what is used stays
+            os.utime(path)  # marks the entry as recently used
         return content
 
     def put(self, key: str, content: bytes) -> None:
-        """Keep the entry, if that is possible."""
+        """Store the entry, if possible."""
         if len(content) > MAX_ENTRY_BYTES:
             return
         with suppress(OSError):
@@ -84,7 +84,7 @@ class EntryStore:
                 raise
 
     def trim(self) -> None:
-        """Remove what was abandoned, and what was not used for longest where there is too much."""
+        """Remove abandoned temporary files, and the least recently used entries beyond the maximum size."""
         now = time.time()
         for path in self._files(_UNFINISHED, ""):
             with suppress(OSError):
@@ -99,15 +99,15 @@ class EntryStore:
                     path.unlink()
 
     def count(self) -> tuple[int, int]:
-        """Return how many entries there are, and how many bytes they take."""
+        """Return the number of entries and their total size in bytes."""
         sizes = [length for _, length, _ in self._known()]
         return len(sizes), sum(sizes)
 
     def clear(self) -> int:
-        """Remove every entry, and nothing else; return how many there were."""
+        """Remove every entry, and nothing else; return the number of entries."""
         count = 0
         for path in [*self._files("", _SUFFIX), *self._files(_UNFINISHED, "")]:
-            with suppress(FileNotFoundError):  # somebody else was quicker
+            with suppress(FileNotFoundError):  # removed by another process
                 path.unlink()
                 count += path.name.endswith(_SUFFIX)
         return count
@@ -116,7 +116,7 @@ class EntryStore:
         return self.folder / f"{key}{_SUFFIX}"
 
     def _known(self) -> Iterator[tuple[int, int, Path]]:
-        """Yield when each entry was last used, and its size."""
+        """Yield the time of last use, the size and the path of each entry."""
         for path in self._files("", _SUFFIX):
             with suppress(OSError):
                 status = path.stat()
@@ -132,10 +132,10 @@ class EntryStore:
 
 
 def _digest(key: str, content: bytes) -> bytes:
-    """Return what an entry is known by: one that was put in the place of another is damaged, too."""
+    """Return the digest of key and content: an entry under the wrong key counts as damaged."""
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 
 def _is_ours(handle: int) -> bool:
-    """Whether nobody else has written the file: verdicts of others are none of ours."""
+    """Return whether this user wrote the file: results of other users are not trusted."""
     return not hasattr(os, "geteuid") or os.fstat(handle).st_uid == os.geteuid()

@@ -12,7 +12,7 @@ from typing import Final
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _MAX_ATTEMPTS: Final = 100
 _PROCESS: Final = 32
-"""Bytes that the number of a process takes at most."""
+"""Maximum length of a process number, in bytes."""
 
 
 class InUse(Exception):
@@ -37,7 +37,7 @@ def exclusive_lock(path: Path) -> Iterator[None]:
 
 
 def _acquired(beside: Path) -> int:
-    """Return the open lock file. Whoever held it removes it: so it is taken only if it is still the one at its path."""
+    """Return the open lock file. Its last holder removes it, so it is valid only if it is still the one at its path."""
     for _ in range(_MAX_ATTEMPTS):
         handle = os.open(beside, _FLAGS, 0o600)
         try:

@@ -1,4 +1,4 @@
-"""Results as bytes and back. What is read is data: nothing but the values that results are made of is ever made."""
+"""Encoding of results as bytes. Decoding is safe: it constructs only the data classes of results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OWN_SYSTEM: Final = "own system"
 
 
 class _Writer(pickle.Pickler):
-    """Leaves out what whoever asks again has anyway."""
+    """Omits the question and its system, which the reader has anyway."""
 
     def __init__(self, stream: io.BytesIO, question: Question, system: System) -> None:
         super().__init__(stream, protocol=5)
@@ -54,7 +54,7 @@ class _Reader(pickle.Unpickler):
 
 
 def encode_result(result: Result, system: System) -> bytes | None:
-    """Return the result of a question to this system; None if it cannot be kept."""
+    """Return the encoded result of a question about this system; None if it cannot be encoded."""
     stream = io.BytesIO()
     try:
         _Writer(stream, result.question, system).dump(result)
@@ -64,10 +64,10 @@ def encode_result(result: Result, system: System) -> bytes | None:
 
 
 def decode_result(content: bytes, question: Question, system: System) -> Result | None:
-    """Return the result again, as an answer to this very question; None if that is not what was written."""
+    """Return the decoded result, bound to this question; None if the content is not a result of it."""
     try:
         whole = zlib.decompressobj().decompress(content, _MAX_BYTES)
         result = _Reader(io.BytesIO(whole), question, system).load()
-    except Exception:  # whatever is in it, it is not worth a run
+    except Exception:  # a damaged entry must not fail a run
         return None
     return replace(result, cached=True) if isinstance(result, Result) and result.question is question else None

@@ -1,9 +1,9 @@
-"""A file of named sections that is replaced whole, and that is believed only if it is whole.
+"""Files of named sections with digests, replaced atomically and rejected unless intact.
 
     cplc checkpoint 1 ⏎ | where the table begins | digest of the table | sections | table
 
-The table, in JSON, says of each section where it begins, how long it is and what its digest is; sections leave no gap.
-So whatever is cut off, added or changed is noticed before anything is used, and nothing is read that is not there.
+The table, in JSON, has the offset, size and digest of each section; sections leave no gap. So every truncation,
+addition or change is detected before any content is used.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _BEGIN: Final = len(_MAGIC) + len(_VERSION) + _HEAD.size
 _MAX_TABLE_BYTES: Final = 32 * 2**20
 _CHUNK_BYTES: Final = 1 << 20
 _ABANDONED_SECONDS: Final = 3600
-"""After so many seconds nobody writes an unfinished file any more."""
+"""Age after which a temporary file belongs to a dead process."""
 
 
 class Unusable(Exception):
-    """There is a file, but none of ours, or of another version, or damaged; the text says which."""
+    """The file is of another kind or version, or damaged; the text says which."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ class Section:
 
 @dataclass(frozen=True)
 class SectionFile:
-    """A file that was whole when it was opened, or written."""
+    """A file that was intact when it was opened or written."""
 
     path: Path
     about: Mapping[str, object] = field(default_factory=dict)
-    """What the table says besides."""
+    """Further entries of the table."""
     sections: Mapping[str, Section] = field(default_factory=dict)
 
     def read(self, name: str) -> bytes | None:
-        """Return a section; None if there is none of that name, or the file has changed since."""
+        """Return a section; None if it does not exist or the file has changed."""
         section = self.sections.get(name)
         if section is None:
             return None
@@ -65,7 +65,7 @@ class SectionFile:
         return content if sha256(content).hexdigest() == section.digest else None
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Yield a section piece by piece, as it is now."""
+        """Yield the present content of a section in chunks."""
         section = self.sections[name]
         with os.fdopen(open_regular(self.path), "rb") as stream:
             stream.seek(section.begin)
@@ -76,19 +76,19 @@ class SectionFile:
 
 
 def open_verified(path: Path, what: str = "checkpoint") -> SectionFile:
-    """Return the file, once every byte of it was looked at. Raise `Unusable`, or `OSError` where there is none.
+    """Return the file after a check of every byte. Raise `Unusable`, or `OSError` if there is no file.
 
-    ``what`` it should be is said of a file that is something else.
+    ``what`` is the expected kind of file, for messages.
     """
     try:
         handle = open_regular(path)
     except (NotRegular, IsADirectoryError):
-        raise Unusable("it is no file") from None
+        raise Unusable("it is not a regular file") from None
     with os.fdopen(handle, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         head = stream.read(_BEGIN)
         if not head.startswith(_MAGIC):
-            raise Unusable(f"it is no {what}")
+            raise Unusable(f"it is not a {what}")
         if not head.startswith(_MAGIC + _VERSION):
             raise Unusable("it was written by another version of cplc in another format")
         if len(head) < _BEGIN:
@@ -99,18 +99,18 @@ def open_verified(path: Path, what: str = "checkpoint") -> SectionFile:
         stream.seek(begin)
         table = stream.read(size - begin)
         if sha256(table).digest() != digest:
-            raise Unusable("it is damaged: its table is not what was written")
+            raise Unusable("it is damaged: its table was changed")
         about, sections = _read_table(table)
         at = _BEGIN
         for name, section in sections.items():
             if section.begin != at or section.size < 0 or at + section.size > begin:
-                raise Unusable("it is damaged: its table is not what was written")
+                raise Unusable("it is damaged: its table was changed")
             stream.seek(at)
             if _digest(stream, section.size) != section.digest:
-                raise Unusable(f"it is damaged: `{name.partition(' ')[0]}` in it is not what was written")
+                raise Unusable(f"it is damaged: `{name.partition(' ')[0]}` was changed")
             at += section.size
         if at != begin:
-            raise Unusable("it is damaged: there is more in it than was written")
+            raise Unusable("it is damaged: data was added to it")
     return SectionFile(path, about, sections)
 
 
@@ -126,7 +126,7 @@ def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
                 pass
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
         pass
-    raise Unusable("it is damaged: its table is not what was written")
+    raise Unusable("it is damaged: its table was changed")
 
 
 def _digest(stream: IO[bytes], size: int) -> str:
@@ -140,10 +140,10 @@ def _digest(stream: IO[bytes], size: int) -> str:
 def replace_file(
     before: SectionFile, about: Mapping[str, object], new: Mapping[str, Parts], retained: Iterable[str]
 ) -> SectionFile:
-    """Put a new file in the place of the one before it, with new sections and those of the old ones that are kept.
+    """Replace a file atomically by one with new sections and the retained old ones.
 
-    Whoever is killed here leaves one of the two, and all of it. Raise `OSError` where that cannot be written, and
-    `Unusable` where the old one has changed meanwhile.
+    A process killed here leaves the old or the new file, complete. Raise `OSError` if the file cannot be written, and
+    `Unusable` if the old one has changed meanwhile.
     """
     path = before.path
     handle, name = _create_temporary(path)
@@ -155,9 +155,9 @@ def replace_file(
                 try:
                     sections[one] = _copy_section(stream, before.pieces(one))
                 except FileNotFoundError:
-                    raise Unusable("somebody else has removed it") from None
+                    raise Unusable("another process has removed it") from None
                 if sections[one].digest != before.sections[one].digest:
-                    raise Unusable("somebody else has changed it")
+                    raise Unusable("another process has changed it")
             begin = stream.tell()
             where = {name: (one.begin, one.size, one.digest) for name, one in sections.items()}
             table = json.dumps({"about": about, "sections": where}).encode()
@@ -176,7 +176,7 @@ def replace_file(
 
 
 def _sync_folder(path: Path) -> None:
-    """Have the new name of a file survive a power failure, where a folder can be opened."""
+    """Sync the folder, so that the renaming survives a power failure."""
     with suppress(OSError):
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -194,7 +194,7 @@ def _copy_section(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
 
 
 def prepare_folder(path: Path) -> None:
-    """Make the folder for a file, if there is none. Raise `OSError` where nothing can be written."""
+    """Create the folder of a file, if it does not exist. Raise `OSError` if it is not writable."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = _create_temporary(path)
     os.close(handle)
@@ -214,7 +214,7 @@ def _process_prefix(path: Path) -> str:
 
 
 def remove_unfinished(path: Path) -> None:
-    """Remove what is half-written beside the file, by whomever: only for the holder of its lock."""
+    """Remove all temporary files of this file. Only the holder of its lock may do so."""
     with suppress(OSError):
         for entry in os.scandir(path.parent):
             if entry.name.startswith(_temporary_prefix(path)):
@@ -223,7 +223,7 @@ def remove_unfinished(path: Path) -> None:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove what is half-written beside the file: by this process, or by others that must have been killed."""
+    """Remove the temporary files of this process, and old ones, whose process must have been killed."""
     with suppress(OSError):
         for entry in os.scandir(path.parent):
             if entry.name.startswith(_temporary_prefix(path)):

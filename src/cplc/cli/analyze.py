@@ -1,4 +1,4 @@
-"""``cplc analyze``: what one participant can count on, given what it believes of the others."""
+"""``cplc analyze``: probabilities and values that a participant can guarantee, given its beliefs about the others."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ Examples:
     type=definition,
     metavar="NAME=VALUE",
     multiple=True,
-    help="Give a parameter of the other protocol a value. May be repeated.",
+    help="Set a parameter of the other protocol. May be repeated.",
 )
 @click.option(
     "--charts",
@@ -174,7 +174,7 @@ def _asked(
     protocol: str | None,
     agents: Sequence[str],
 ) -> Generator[Event, None, tuple[ParticipantQuery, ...]]:
-    """Yield what is to be said of the file; return the participants, none if it is wrong."""
+    """Yield the diagnostics of the file; return its participants, none if it has errors."""
     compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
     yield diagnostics
     if compilation is None:
@@ -194,7 +194,7 @@ def _asked(
 def _labels(
     file: str, definitions: Sequence[tuple[str, str]], other: str, other_definitions: Sequence[tuple[str, str]]
 ) -> tuple[str, str]:
-    """Return what the two protocols are called: their files, with what they were given if that is the same file."""
+    """Return labels of the two protocols: their files, or their parameters if the file is the same."""
     if file != other:
         return file, other
     given = [" ".join(f"{name}={value}" for name, value in each) for each in (definitions, other_definitions)]

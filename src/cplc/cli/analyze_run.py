@@ -1,4 +1,4 @@
-"""One run of ``cplc analyze``: what becomes known is said at once, and decides the exit code at the end."""
+"""One run of ``cplc analyze``: prints results as they arrive, and computes the exit code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about one participant."""
+    """Analysis of one participant."""
 
     asked: ParticipantQuery
     analysis: Analysis
@@ -57,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class EstimateFinding:
-    """What runs by chance say of one participant."""
+    """Statistical estimate for one participant."""
 
     asked: ParticipantQuery
     estimate: Estimate
@@ -83,27 +83,27 @@ Event = tuple[Diagnostic, ...] | list[str] | Finding | EstimateFinding | Finding
 
 @dataclass
 class AnalyzeRun:
-    """What is known so far. Only the main thread touches it."""
+    """State of the run, used by the main thread only."""
 
     file: str
     definitions: dict[str, str]
     form: AnyFormat
     colour: Colour
     labels: tuple[str, str] = ("", "")
-    """What the two protocols are called that are compared."""
+    """Labels of the two protocols to compare."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     found: list[Finding | EstimateFinding | FindingPair] = field(default_factory=list)
     interrupted: str | None = None
 
     def doing(self) -> str:
-        """Say what is being worked on."""
+        """Return a description of the current work."""
         remaining = self.names[len(self.found) :]
         which = f" ({len(self.found) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
         return f"analyzing {remaining[0]}{which}" if remaining else "compiling"
 
     def take(self, event: Event) -> None:
-        """Say what is new."""
+        """Print an event."""
         match event:
             case list():
                 self.names = event
@@ -150,7 +150,7 @@ class AnalyzeRun:
 
     @property
     def exit(self) -> Exit:
-        """What is certain outweighs what is unknown; a figure that nothing is asked of may be unknown too."""
+        """The exit code. A definite outcome outweighs an unknown one; figures without a threshold may be unknown."""
         code = exit_for(self.diagnostics, strict=False)
         if code == Exit.WRONG:
             return code
@@ -164,7 +164,7 @@ class AnalyzeRun:
         return Exit.EXPECTED
 
     def finish(self) -> None:
-        """Say what there is to say at the end."""
+        """Print the summary, or the document of the format."""
         if self.form == "json":
             self._write_data()
         elif self.form == "html":
@@ -220,7 +220,7 @@ class AnalyzeRun:
         output.write(decision_page(self.file, __version__, diagnostics, sections, self.interrupted))
 
     def write_charts(self, folder: Path) -> None:
-        """Write each drawing into the folder; say of whom there is nothing to draw."""
+        """Write the charts of each participant into the folder; report participants without charts."""
         texts: dict[Path, str] = {}
         for event in self.found:
             if isinstance(event, FindingPair):
@@ -236,7 +236,7 @@ class AnalyzeRun:
 
 
 def section(event: Finding | EstimateFinding) -> Section:
-    """Return what a page shows of one participant."""
+    """Return the section of the page about one participant."""
     from cplc.report.decision_page import Section
 
     return Section(
@@ -249,7 +249,7 @@ def section(event: Finding | EstimateFinding) -> Section:
 
 
 def plain_text(event: Finding | EstimateFinding) -> str:
-    """Return what was found out, as it is written into a file."""
+    """Return the finding as plain text, for a file."""
     from cplc.report.analysis import analysis_text
     from cplc.report.estimate import estimate_text
 
@@ -261,7 +261,7 @@ def plain_text(event: Finding | EstimateFinding) -> str:
 
 
 def drawings_of(event: Finding | EstimateFinding) -> Iterator[tuple[str, str]]:
-    """Yield the drawings of it with their names."""
+    """Yield the charts of a finding with their names."""
     from cplc.participant_analysis import limit
     from cplc.report.analysis_drawings import drawings, estimate_drawings
 
@@ -273,7 +273,7 @@ def drawings_of(event: Finding | EstimateFinding) -> Iterator[tuple[str, str]]:
 
 
 def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Result]:
-    """Yield what is asked as the verdicts that other formats know."""
+    """Yield the thresholds of a finding as results, for formats that have verdicts only."""
     from cplc.compilation import BoundQuestion
     from cplc.participant_analysis import estimated_result, limit, threshold_question, threshold_result
 
@@ -281,7 +281,7 @@ def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Resul
         return
     bound_participant = event.asked
     for number, threshold in enumerate(bound_participant.thresholds):
-        seconds = 0.0 if number else event.seconds  # once for all that is asked of one participant
+        seconds = 0.0 if number else event.seconds  # counted once per participant
         question = BoundQuestion(threshold_question(threshold, bound_participant.participant), bound_participant.system)
         if isinstance(event, EstimateFinding):
             yield estimated_result(question, event.estimate, threshold.aspect, seconds)

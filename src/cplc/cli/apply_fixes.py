@@ -1,4 +1,4 @@
-"""What ``cplc check --fix`` does to a file before the rest of it is reported."""
+"""Automatic fixes of ``cplc check --fix``, applied before the remaining diagnostics are reported."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BYTE_ORDER_MARK = "\ufeff"
 def fix_file(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
 ) -> FixedText | str | None:
-    """Repair what can only be meant in one way; return that, None where nothing is repaired, or why it was stopped.
+    """Apply the unambiguous fixes and return them; None if there are none, or the reason of an interruption.
 
-    With ``diff`` nothing is written but what would change. Models in ISPL and standard input are left as they are.
+    With ``diff``, print the changes only. Models in ISPL and standard input are not changed.
     """
     from cplc.automatic_fixes import fix_text
     from cplc.compilation import Compilation, is_ispl, load

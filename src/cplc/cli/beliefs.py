@@ -1,4 +1,4 @@
-"""``cplc beliefs``: what a participant may believe of others, estimated from logs."""
+"""``cplc beliefs``: beliefs of a participant about others, estimated from logs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Examples:
 @resource_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="How to print the outcome.",
+    help="Output format.",
 )  # fmt: skip
 @colour_option
 def command(
@@ -123,7 +123,7 @@ def command(
 
 
 def _observed_roles(compilation: Compilation, agent: str) -> frozenset[str]:
-    """Return the roles that somebody plays."""
+    """Return the roles of a participant, or the role of this name."""
     model = compilation.model
     for participant in model.participants:
         if participant.name == agent:

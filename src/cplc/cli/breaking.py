@@ -1,4 +1,4 @@
-"""``cplc breaking``: what a new version of a protocol means for those who rely on the old one."""
+"""``cplc breaking``: breaking changes between two versions of a protocol."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def command(
         after, more = compile_protocol(new, definitions, channels, protocol)
         if before is None or after is None:
             return None, (*diagnostics, *more)
-        # What there is to warn of is said by `check`; only what keeps the two from being compared matters here.
+        # Warnings are reported by `check`; here only errors matter, which prevent the comparison.
         match = Match(before.system, after.system, dict(renames))
         _refuse(match.unused(), f"`{new}` has nothing called")
         _refuse(match.clashes(), "with these renames two things would be called")
@@ -135,7 +135,7 @@ def _refuse(names: Sequence[str], problem: str) -> None:
 
 
 def _exit(comparison: Comparison | None, *, both: bool, interrupted: str | None) -> Exit:
-    """What is certain outweighs what is unknown."""
+    """Return the exit code. A definite outcome outweighs an unknown one."""
     if comparison is None:
         return Exit.UNKNOWN if interrupted else Exit.WRONG
     if comparison.is_breaking or (both and comparison.has_lost):

@@ -1,4 +1,4 @@
-"""``cplc cache``: where verdicts of earlier runs are, and how to be rid of them."""
+"""``cplc cache``: location, size and removal of cached results."""
 
 from __future__ import annotations
 

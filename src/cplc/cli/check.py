@@ -1,4 +1,4 @@
-"""``cplc check``: what is wrong with a file."""
+"""``cplc check``: diagnostics of files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def command(
             one = _checked(file, definitions, channels, protocol, strict=strict, fix=fix, diff=diff)
         except (click.ClickException, OSError):
             raise
-        except Exception as error:  # a bug that one file meets does not keep the others from being checked
+        except Exception as error:  # a bug in one file does not stop the check of the others
             report_bug(error, file)
             checked.append(_Checked(file, (), Exit.WRONG))
             continue
@@ -112,7 +112,7 @@ def _checked(
     fix: bool,
     diff: bool,
 ) -> _Checked | str:
-    """Return what is to be said of a file, after it was repaired if that is wanted, or why that was stopped."""
+    """Return the diagnostics of a file, fixed first if requested; or the reason of an interruption."""
     repairs = 0
     remarks: tuple[Diagnostic, ...] = ()
     if fix or diff:
@@ -132,7 +132,7 @@ def _checked(
 
 
 def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:
-    """Write what is written when all is known, as one document."""
+    """Write the document of formats that have one for all files."""
     names = ", ".join(one.file for one in checked)
     every = [diagnostic for one in checked for diagnostic in in_order(one.diagnostics)]
     match form:

@@ -1,4 +1,4 @@
-"""``--checkpoint``: what a long run has found so far, where a later run goes on from."""
+"""Checkpointing of long runs (``--checkpoint``): options, and the interplay with limits and interruptions."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DEFAULT_INTERVAL_SECONDS: Final = 30.0
 _LIMIT_GRACE_SECONDS: Final = 0.15
-"""So many seconds a run that has reached a limit waits for what is written meanwhile,"""
+"""Time that a run at its limit waits for a write in progress:"""
 _LIMIT_GRACE_SHARE: Final = 0.02
-"""but no more than this part of the time that it had."""
+"""at most this share of its time limit."""
 _SAFEPOINT_GRACE_SECONDS: Final = 1.0
-"""So many seconds one that somebody stops waits for a good moment to write what was found,"""
+"""Time that an interrupted run waits for a safepoint."""
 _WRITE_GRACE_SECONDS: Final = 60.0
-"""and so many until it is written, unless that is stopped as well."""
+"""Time that an interrupted run waits for the write, unless it is interrupted again."""
 _TIME_MARGIN_SHARE: Final = 0.05
-"""This part of the time that there is belongs to writing what was found."""
+"""Share of the time limit reserved for writing."""
 _MAX_TIME_MARGIN_SECONDS: Final = 5.0
 _MEMORY_SAVE_SHARE: Final = 0.85
-"""When this part of the memory is taken, what was found is written, while there is room to do it."""
+"""Share of the memory limit at which searches are saved, while memory for writing is left."""
 
 
 def checkpoint_options(command: Command) -> Command:
-    """Add where to keep what was found, and how often."""
+    """Add the options for the checkpoint file."""
     command = click.option(
         "--checkpoint-every",
         "every",
@@ -53,7 +53,7 @@ def checkpoint_options(command: Command) -> Command:
 
 
 def checkpointing_for(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
-    """Return what keeps the work of this run, if that is wanted."""
+    """Return the checkpointing of this run; None without ``--checkpoint``."""
     if path is None:
         if every is not None:
             raise click.UsageError("--checkpoint-every requires --checkpoint")
@@ -62,7 +62,7 @@ def checkpointing_for(path: Path | None, every: float | None, limits: Limits) ->
 
 
 class Checkpointing:
-    """One file for one run: made by the main thread, used by the one that does the work."""
+    """The checkpoint file of a run: created by the main thread, used by the working thread."""
 
     def __init__(self, path: Path, every: float, limits: Limits) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class Checkpointing:
         self._store: Checkpoint | None = None
 
     def begin(self, system: System) -> tuple[Checkpoint, str | None]:
-        """Read what an earlier run has left, and keep searches from now on; return where, and what there is to say."""
+        """Load the checkpoint of an earlier run and save searches from now on; return the store and a message."""
         from cplc.caching.checkpoint_file import Checkpoint
         from cplc.caching.section_file import Unusable
 
@@ -91,7 +91,7 @@ class Checkpointing:
         return store, None if content is None else f"resuming from {self.path}: {content.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
-        """Return the limit that is so near that what takes so many seconds should be done now."""
+        """Return the limit that leaves too little time for a write of ``effort`` seconds, if there is one."""
         if self._seconds is not None:
             margin = min(_MAX_TIME_MARGIN_SECONDS, self._seconds * _TIME_MARGIN_SHARE)
             if self._guards.seconds_left() < max(margin, 2 * effort):
@@ -99,7 +99,7 @@ class Checkpointing:
         return "memory" if self._guards.share() > _MEMORY_SAVE_SHARE else None
 
     def doing(self) -> str:
-        """Return what to say of it while the work goes on."""
+        """Return the status of the file for the progress line."""
         store = self._store
         if store is None:
             return ""
@@ -108,13 +108,13 @@ class Checkpointing:
         return "" if store.last is None else f"; saved {int(time.monotonic() - store.last)} s ago"
 
     def ended(self, *, is_complete: bool) -> None:
-        """Write everything, as the work is over."""
+        """Write the file at the end of the run."""
         checkpointing.set_store(None)
         if self._store is not None:
             self._store.ended(is_complete=is_complete)
 
     def stopped(self, stop: Interrupted | KeyboardInterrupt, tell: Callable[[str], None]) -> str | None:
-        """Let be written what was found; return what to say of it to whoever has stopped the work."""
+        """Save the interrupted work; return a message for the user."""
         store = self._store
         if store is None:
             return None
@@ -135,10 +135,10 @@ class Checkpointing:
         except KeyboardInterrupt:
             content = store.stopped(0, 0)
         checkpointing.set_store(None)
-        return self.problem or f"kept in {self.path}: {content.text()}; the same command goes on from there\n"
+        return self.problem or f"saved in {self.path}: {content.text()}; the same command resumes from there\n"
 
     @property
     def problem(self) -> str | None:
-        """What to say at the end, if it could not be written."""
+        """The message about a failed write, if it failed."""
         store = self._store
         return f"{self.path} could not be written: {store.problem}\n" if store is not None and store.problem else None

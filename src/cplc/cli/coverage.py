@@ -1,4 +1,4 @@
-"""``cplc coverage``: which changes to a protocol its properties would notice."""
+"""``cplc coverage``: mutation coverage of properties, or coverage of a protocol by logs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def command(
         compilation, problems = compile_protocol(file, definitions, channels, protocol)
         yield problems
         if compilation:
-            questions_of(compilation, properties)  # unknown names are wrong before anything is verified
+            questions_of(compilation, properties)  # reports unknown names before the verification
             yield from compilation.coverage(properties, engine)
 
     def take(event: tuple[Diagnostic, ...] | Outcome) -> None:

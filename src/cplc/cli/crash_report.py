@@ -1,4 +1,4 @@
-"""Reports of mistakes in `cplc` itself: what a user reads instead of a traceback."""
+"""Reports of bugs in `cplc` itself, printed instead of a traceback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REPORT_TO: Final = "Please report it with the command, the file and the output 
 
 
 def report_bug(error: Exception, file: str | None = None) -> None:
-    """Write which exception it is and, where one file of several is concerned, which file; `CPLC_DEBUG` shows more."""
+    """Print the exception, with the file if there are several; `CPLC_DEBUG` adds the traceback."""
     if os.environ.get("CPLC_DEBUG"):
         write("".join(traceback.format_exception(error)), err=True)
     detail = str(error).splitlines()

@@ -1,4 +1,4 @@
-"""What the exit code of every command says."""
+"""Exit codes of all commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cplc explain``: what a code means."""
+"""``cplc explain``: documentation of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cplc export``: the system and its questions in the form that another tool reads."""
+"""``cplc export``: a system and its questions in the format of another tool."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _decision(compilation: Compilation, agent: str) -> Export:
 
 
 def _check_place(path: Path, file: str, *, force: bool) -> None:
-    """Refuse what cannot be meant before any work is done."""
+    """Reject invalid output paths before any work is done."""
     if path.is_dir():
         raise click.UsageError(f"`{path}` is a directory, not a file")
     if path.exists() and Path(file).exists() and path.samefile(file):

@@ -1,4 +1,4 @@
-"""``cplc fmt``: files laid out as everybody's are."""
+"""``cplc fmt``: canonical formatting of files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
     for name in named:
         try:
             outcome = _outcome(name)
-        except Exception as error:  # a bug that one file meets does not keep the others from being laid out
+        except Exception as error:  # a bug in one file does not stop the formatting of the others
             report_bug(error, name)
             wrong += 1
             continue
@@ -89,7 +89,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
 
 
 def _outcome(name: str) -> tuple[str, Formatted] | str:
-    """Return a text and how it should be laid out, or why that was stopped."""
+    """Return a text and its canonical layout, or the reason of an interruption."""
     text = _text(name)
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
@@ -99,7 +99,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
 
 
 def _text(name: str) -> str | Diagnostic:
-    """Return the text with its line ends and its byte order mark."""
+    """Return the text, unchanged: with its line ends and byte order mark."""
     try:
         if name == STANDARD_INPUT:
             data = sys.stdin.buffer.read(MAX_BYTES + 1)
@@ -122,7 +122,7 @@ def _unreadable(name: str, message: str) -> Diagnostic:
 
 
 def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> Diagnostic | None:
-    """Write the text, or show what would change; return why it cannot be written."""
+    """Write the text, or show its changes; return the problem if it cannot be written."""
     if diff:
         output.write_exactly(output.difference(name, before, after))
     elif check:

@@ -1,4 +1,4 @@
-"""Reading that somebody stops: between two events, so that nobody is left in the middle of one."""
+"""Graceful shutdown while reading logs: a request to stop takes effect between two events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTERRUPTED: Final = "the run was interrupted"
 
 
 class StopRequest:
-    """Lets a request to end come only between two events, or while nothing is done but waiting for the next."""
+    """Request to stop, which takes effect between two events or while waiting for the next."""
 
     def __init__(self, limits: Limits) -> None:
         self._reached = limit_monitor(limits)
@@ -41,7 +41,7 @@ class StopRequest:
             self._is_waiting = False
 
     def asked(self, more: Callable[[], bool]) -> bool:
-        """Ask whether there may be more; nobody interrupts what is done meanwhile."""
+        """Return whether there may be more events; ``more`` is not interrupted."""
         self._is_waiting = False
         self.look()
         answer = more()
@@ -51,7 +51,7 @@ class StopRequest:
         return answer
 
     def look(self) -> None:
-        """See whether a limit is reached."""
+        """Raise `Interrupted` if a limit was reached."""
         reached = self._reached()
         if reached is not None:
             raise reached
@@ -59,7 +59,7 @@ class StopRequest:
 
 @contextmanager
 def graceful_stop(limits: Limits) -> Iterator[StopRequest]:
-    """Let Ctrl-C, a polite request to end and the time limit end the reading where it can be gone on later."""
+    """Let signals and the time limit stop the reading where a later run can resume."""
     stop = StopRequest(limits)
     if threading.current_thread() is not threading.main_thread():
         yield stop

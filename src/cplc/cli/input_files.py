@@ -1,4 +1,4 @@
-"""Which files a run has read, and what was in them: so that it is known when to run again, or not to."""
+"""Digests of the files that a run reads, for the result cache and ``--watch``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation, IsplCompilation
 
 FILES_READ = "CPLC_FILES_READ"
-"""The variable of the environment that names the file which a watched run tells what it has read."""
+"""Environment variable with the path where a watched run records the files that it reads."""
 
 Contents = dict[str, str | None]
-"""File to the digest of what is in it; None for one that is not there, but would be read if it were."""
+"""Map from files to digests; None for a missing file that would be read if it existed."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 2**20
 
 
 def digest(path: str) -> str | None:
-    """Return the digest of a regular file as it is now."""
+    """Return the present digest of a regular file."""
     sha256 = hashlib.sha256()
     try:
         with os.fdopen(open_regular(path), "rb") as stream:
@@ -39,7 +39,7 @@ def digest(path: str) -> str | None:
 
 
 def input_digests(reading: Compilation | IsplCompilation) -> Contents:
-    """Return what was read for it: the file, all that it imports, and the settings."""
+    """Return the digests of all inputs: the file, its imports, and the settings."""
     from cplc.compilation import Compilation
     from cplc.settings import settings_paths
 
@@ -60,7 +60,7 @@ def input_digests(reading: Compilation | IsplCompilation) -> Contents:
 
 
 def input_description(reading: Compilation | IsplCompilation) -> dict[str, object]:
-    """Return all that the system was made from."""
+    """Return a description of all inputs of the system, for the cache key."""
     from cplc.compilation import Compilation
 
     document: dict[str, object] = {
@@ -82,7 +82,7 @@ def _digest(text: str) -> str:
 
 
 def report_files_read(reading: Compilation | IsplCompilation) -> None:
-    """Say what was read, if somebody is watching."""
+    """Record the files read, for a watching process."""
     place = os.environ.get(FILES_READ)
     if place:
         digests = dict(files_read(place)) | input_digests(reading)
@@ -90,7 +90,7 @@ def report_files_read(reading: Compilation | IsplCompilation) -> None:
 
 
 def files_read(place: str) -> Iterator[tuple[str, str | None]]:
-    """Yield what was said there; nothing before anything was."""
+    """Yield the recorded files and digests; none before the first record."""
     try:
         document = json.loads(Path(place).read_text(encoding="utf-8"))
     except (OSError, ValueError):

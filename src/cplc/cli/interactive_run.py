@@ -1,4 +1,4 @@
-"""A run made or gone through step by step: reads commands from a terminal or from a pipe."""
+"""Interactive exploration of a run: commands from a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run_interactive(
     colour: Colour,
     limits: Limits,
 ) -> Exit:
-    """Let somebody choose each step of a run."""
+    """Let the user choose each step of a run."""
 
     def work() -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
         compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
@@ -87,7 +87,7 @@ def run_interactive(
 
 
 def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
-    """Let somebody go through a recorded run, as far as it fits, and leave it where they like."""
+    """Let the user explore a recorded run, as far as it fits, and diverge from it."""
     from cplc.simulation.interactive_session import ChoiceTable, Session
     from cplc.simulation.rng import RandomSource
     from cplc.system.trace import Run
@@ -105,7 +105,7 @@ def explore_recorded_run(compilation: Compilation, system: System, replayed: Rep
 
 
 class _InteractiveRun:
-    """The conversation. What is asked changes nothing; what is done makes another session."""
+    """The interactive loop. Queries change nothing; steps replace the session."""
 
     def __init__(
         self,
@@ -152,10 +152,10 @@ class _InteractiveRun:
             "start": lambda: self._start(rest),
             "save": lambda: self._save(rest),
         }
-        # A message may be called like a command; then its step has a number, and a longer name.
+        # A message may have the name of a command: then its step is chosen by number or by its longer name.
         (actions.get(word) or (lambda: self._step(line)))()
 
-    # --- going on
+    # --- steps
 
     def _show(self, most: int) -> None:
         from cplc.report.state_text import choices_text
@@ -186,7 +186,7 @@ class _InteractiveRun:
         self._show(_MAX_CHOICES_SHOWN)
 
     def _tell(self, target: Session) -> None:
-        """Say what the last step has done."""
+        """Print the last step and its effects."""
         from cplc.report.step_text import changes, step_text
 
         before, move = target.jump(target.at - 1).state, target.whole.moves[target.at - 1]
@@ -212,7 +212,7 @@ class _InteractiveRun:
             self._say(self._unknown(text))
 
     def _unknown(self, text: str) -> str:
-        """Return why a text is nothing that can be done: no such step, or not now."""
+        """Return the error message for unknown input: no such step, or a step that is not enabled."""
         from cplc.checking.interpreter import holds
 
         about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
@@ -267,7 +267,7 @@ class _InteractiveRun:
         self._session = begin(self._system, self._dice, given)
         self._show(_MAX_CHOICES_SHOWN)
 
-    # --- looking round
+    # --- queries
 
     def _view(self, agent: str) -> None:
         from cplc.report.state_text import view_text
@@ -323,7 +323,7 @@ class _InteractiveRun:
         verdicts = self._run_verdicts.setdefault(id(system), RunVerdicts(system))
         return verdicts.verdict(question.formula, question.assuming, run)
 
-    # --- keeping
+    # --- saving
 
     def _save(self, rest: str) -> None:
         if not rest:
@@ -371,7 +371,7 @@ def _text(value: Value) -> str:
 
 
 def _lines() -> Iterator[str]:
-    """Yield what is typed; what comes from a pipe is repeated, so that the output can be read alone."""
+    """Yield the input lines; lines from a pipe are echoed, so that the output is self-contained."""
     if sys.stdin is None:
         return
     typed = sys.stdin.isatty()

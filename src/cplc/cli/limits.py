@@ -1,7 +1,7 @@
-"""Work that can be stopped: it runs in a thread of its own, and the main thread watches time, memory and Ctrl-C.
+"""Supervised work: a worker thread computes while the main thread watches time, memory and Ctrl-C.
 
-An operation on decision diagrams cannot be cancelled, so work that is stopped is abandoned: whoever catches
-`Interrupted` reports what is finished and ends the process.
+Operations on decision diagrams cannot be cancelled, so interrupted work is abandoned: the handler of `Interrupted`
+reports the finished results and ends the process.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ Event = TypeVar("Event")
 
 _STACK_BYTES = 64 * 2**20
 _RECURSION_LIMIT = 20_000
-"""Decision diagrams are walked recursively, one level for each variable, and formulas of many conjuncts are deep."""
+"""Decision diagrams are traversed recursively, one level per variable, and long conjunctions are deep."""
 _POLL_SECONDS = 0.05
 _DEADLINE_MARGIN_SECONDS = 0.001
 _SWITCH_INTERVAL_SECONDS = (0.005, 0.0002)
-"""So long a thread of Python may go on before another has its turn: while work goes on, and once it is abandoned."""
+"""Switch interval of Python threads: during the work, and after it was abandoned."""
 _FAST_POLL_SECONDS = 0.005
-"""Between two looks where memory grows so fast that it would be too late after the usual time."""
+"""Poll interval near the memory limit."""
 
 
 class Interrupted(Exception):
-    """The work was stopped before its end; the text says why."""
+    """The work was stopped before its end; the text is the reason."""
 
 
 class Terminated(Interrupted):
-    """Somebody has asked the process to end, and not for anything that it was given too little of."""
+    """A signal, not a limit, stopped the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     seconds: float | None = None
     memory: int | None = None
-    """In bytes; None stands for most of what the machine has."""
+    """In bytes; None for the default, a share of the memory of the machine."""
 
 
 def run_supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], None]) -> Iterator[Event]:
-    """Yield what the work yields, in the calling thread; raise `Interrupted` when a limit is reached.
+    """Yield the events of the work in the calling thread; raise `Interrupted` when a limit is reached.
 
-    What the work raises is raised here. ``waiting`` is called now and then while there is nothing to yield.
+    Exceptions of the work are raised here. ``waiting`` is called regularly while there is no event.
     """
     if sys.platform == "emscripten":  # no threads there
         yield from work
@@ -67,7 +67,7 @@ def run_supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[
         _start(work, queue, abandoned)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
-            # What is finished when a limit is reached is still worth having; what comes after that is not waited for.
+            # At a limit, the finished events are still delivered; later ones are not.
             stop = stop or reached()
             try:
                 item = queue.get(timeout=0 if stop else reached.patience)
@@ -76,7 +76,7 @@ def run_supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[
                 continue
             if isinstance(item, _End):
                 if isinstance(item.error, MemoryError):
-                    raise Interrupted("memory is used up")
+                    raise Interrupted("memory is exhausted")
                 if isinstance(item.error, TooLarge):
                     raise Interrupted(str(item.error))
                 if item.error is not None:
@@ -87,7 +87,7 @@ def run_supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[
 
 
 def compute_supervised(work: Callable[[], Event], limits: Limits, *, waiting: Callable[[], None]) -> Event:
-    """Return what the work returns; raise what it raises, and `Interrupted` when a limit is reached."""
+    """Return the result of the work; raise its exception, and `Interrupted` when a limit is reached."""
 
     def once() -> Iterator[Event]:
         yield work()
@@ -107,7 +107,7 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: t
         try:
             for event in work:
                 queue.put(event)
-        except BaseException as error:  # it is raised again in the main thread
+        except BaseException as error:  # raised again in the main thread
             queue.put(_End(error))
         else:
             queue.put(_End(None))
@@ -121,7 +121,7 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: t
 
 @contextmanager
 def _announce_abandonment(abandoned: threading.Event) -> Iterator[None]:
-    """Let nothing that is abandoned get in the way of what is still to be said, and nothing else rest for that."""
+    """Signal to abandoned work that it must stop, and let the report run first."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
@@ -142,7 +142,7 @@ def _deep_recursion() -> Iterator[None]:
 
 @contextmanager
 def interrupt_on_termination() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP count as an interruption: the first one only, as a report follows."""
+    """Treat the first SIGTERM or SIGHUP as an interruption, and ignore further ones during the report."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -160,12 +160,12 @@ def interrupt_on_termination() -> Iterator[None]:
 
 
 def limit_monitor(limits: Limits) -> LimitMonitor:
-    """Return a function that returns the reason to stop, once there is one."""
+    """Return the monitor of these limits."""
     return LimitMonitor(limits)
 
 
 class LimitMonitor:
-    """What stops the work: called, it returns the reason, once there is one."""
+    """Monitor of the limits: a call returns the reason to stop, once there is one."""
 
     def __init__(self, limits: Limits) -> None:
         self._seconds = limits.seconds
@@ -174,17 +174,17 @@ class LimitMonitor:
         """The memory limit in force, in bytes; None if there is none."""
         self._before = 0
         self.patience = _POLL_SECONDS
-        """How long to wait until the next call."""
+        """Time until the next call, in seconds."""
 
     def seconds_left(self) -> float:
         return float("inf") if self._deadline is None else self._deadline - time.monotonic()
 
     def share(self) -> float:
-        """Return which part of the memory that may be taken is taken."""
+        """Return the memory in use as a share of the limit."""
         return 0.0 if self.most is None else _memory_in_use() / self.most
 
     def left(self) -> int:
-        """Return how many bytes may still be taken."""
+        """Return the number of bytes left."""
         return sys.maxsize if self.most is None else self.most - _memory_in_use()
 
     def __call__(self) -> Interrupted | None:
@@ -196,7 +196,7 @@ class LimitMonitor:
             return None
         used = _memory_in_use()
         grown, self._before = max(0, used - self._before), used
-        # What is taken until the next look counts as taken, though not more of it than nobody minds.
+        # Extrapolate the growth until the next call, by at most 5 % of the limit.
         if used + min(grown, self.most // 20) > self.most:
             return Interrupted(f"the memory limit of {self.most // 2**20} MB was reached")
         if used > self.most * 3 // 4:
@@ -205,7 +205,7 @@ class LimitMonitor:
 
 
 def _memory_in_use() -> int:
-    """Return the bytes in use now, or the most that were ever in use where only that is known."""
+    """Return the bytes in use now, or the peak where only that is known."""
     with suppress(OSError):
         import os
 

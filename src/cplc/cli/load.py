@@ -1,4 +1,4 @@
-"""From the file named on the command line to something that can be worked with."""
+"""From files named on the command line to compilations, questions and exit codes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ STANDARD_INPUT = "-"
 
 
 def files_in(paths: Iterable[str], *endings: str) -> tuple[str, ...]:
-    """Return the files that are named, and of each folder that is named those below it that end so, each once.
+    """Return the named files, and the files with these endings below the named folders, each once.
 
-    Of a folder, hidden folders are left out, and so are pipes, devices, sockets and links that lead out of its project.
+    Hidden folders, pipes, devices, sockets and links out of the project are skipped.
     """
     return tuple(dict.fromkeys(_files_in(paths, endings or (".cpl",))))
 
@@ -56,9 +56,9 @@ def compile_protocol(
     *,
     needs_protocol: bool = True,
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
-    """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it.
+    """Return the compilation of a protocol, None if it is unreadable or has errors, and the diagnostics.
 
-    A file of macros alone is in order, but only what needs no protocol can be done with it.
+    A file of macros has no errors, but most commands need a protocol.
     """
     from cplc.compilation import is_ispl
 
@@ -81,7 +81,7 @@ def _loaded(
     protocol: str | None,
     strategies: Strategies = "full",
 ) -> Compilation | Diagnostic:
-    """Return what is known of a protocol, right or wrong, or the problem that keeps it from being read."""
+    """Return the compilation of a protocol, even with errors; or the diagnostic of an unreadable file."""
     from cplc.compilation import Compilation, load
 
     parameters = dict(definitions)
@@ -102,7 +102,7 @@ def compile_file(
     *,
     needs_protocol: bool = True,
 ) -> tuple[Compilation | IsplCompilation | None, tuple[Diagnostic, ...]]:
-    """Return the same of a protocol or of a model in ISPL."""
+    """Return the compilation of a protocol or of a model in ISPL, and the diagnostics."""
     from cplc.compilation import is_ispl
 
     if not is_ispl(file):
@@ -132,7 +132,7 @@ def _model_in_ispl(
 def diagnostics_of(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return all that is to be said of a file: a protocol, or a model in ISPL."""
+    """Return the diagnostics of a file: a protocol, or a model in ISPL."""
     from cplc.compilation import is_ispl
 
     if not is_ispl(file):
@@ -156,14 +156,14 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
-    # What stands in the working directory imports from there, and its settings hold.
+    # Standard input belongs to the working directory: its imports and settings are found there.
     return Compilation(Source("<stdin>", text), Path("<stdin>"), parameters, channels)
 
 
 def questions_of(
     compilation: Compilation | IsplCompilation, names: Sequence[str], besides: Sequence[str] = ()
 ) -> tuple[BoundQuestion, ...]:
-    """Return what the file asks, or the properties and checks of these names; ``besides`` are names that exist too."""
+    """Return the questions of the file, or those of these names; ``besides`` are further valid names."""
     from cplc.compilation import UnknownQuestion
 
     try:
@@ -176,7 +176,7 @@ def questions_of(
 
 
 def selected_questions(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
-    """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
+    """Return the questions of the file, or those of these names; thresholds of participants come last."""
     model = compilation.model
     if not model.thresholds:
         return questions_of(compilation, names)
@@ -191,7 +191,7 @@ def selected_questions(compilation: Compilation, names: Sequence[str]) -> tuple[
 
 
 def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
-    """Return what the work returns, or why it was stopped."""
+    """Return the result of the work, or the reason of its interruption."""
     progress = output.Progress(lambda: what)
     try:
         return compute_supervised(work, limits, waiting=progress.show)
@@ -206,7 +206,7 @@ def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) ->
 def consume_events(
     work: Iterator[Event], limits: Limits, doing: Callable[[], str], take: Callable[[Event], None]
 ) -> str | None:
-    """Take each thing as it comes; return why the work was stopped, or None if it came to its end."""
+    """Handle each event as it comes; return the reason of an interruption, None at the end of the work."""
     progress = output.Progress(doing)
     try:
         for event in run_supervised(work, limits, waiting=progress.show):
@@ -222,13 +222,13 @@ def consume_events(
 
 
 def combined_exit(codes: Iterable[Exit]) -> Exit:
-    """Return what several files make of a run: what is certain outweighs what is unknown."""
+    """Return the exit code for several files: a definite outcome outweighs an unknown one."""
     present = set(codes)
     return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in present), Exit.EXPECTED)
 
 
 def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:
-    """Return what the diagnostics alone make of the run."""
+    """Return the exit code for the diagnostics alone."""
     if any(diagnostic.is_error for diagnostic in diagnostics):
         return Exit.WRONG
     warned = any(diagnostic.severity == "warning" for diagnostic in diagnostics)

@@ -1,4 +1,4 @@
-"""``cplc coverage --log``: what of a protocol logs show."""
+"""``cplc coverage --log``: coverage of a protocol by logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LogCoverageRequest:
-    """What the command line asks for."""
+    """Arguments of the command."""
 
     file: str
     definitions: Sequence[tuple[str, str]]
@@ -39,7 +39,7 @@ class LogCoverageRequest:
 
 
 def run_log_coverage(wish: LogCoverageRequest, limits: Limits) -> Exit:
-    """Say what the logs show of the protocol, and what they do not."""
+    """Report which parts of the protocol the logs cover."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
     coverage: LogCoverage | None = None

@@ -1,4 +1,4 @@
-"""Logs read through a monitor: what several commands have in common that learn from what happened."""
+"""Replay of logs through a monitor, shared by the commands that mine logs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_EXAMPLES = 5
 
 @dataclass
 class Observed:
-    """What logs have come to so far."""
+    """Statistics of the logs read so far."""
 
     monitor: Monitor
     choices: ObservedChoices
@@ -45,14 +45,14 @@ class Observed:
     refused: list[str] = field(default_factory=list)
     """The first events that the protocol does not allow."""
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often each commitment or claim came into each state."""
+    """Number of times that each commitment or claim entered each state."""
     counts: dict[str, int] = field(default_factory=lambda: {"unread": 0, "refused": 0, "lost": 0})
     diagnostics: tuple[Diagnostic, ...] = ()
-    """What is wrong with the logs as a whole, once all of them are read."""
+    """Problems of whole logs, set after all of them were read."""
 
 
 def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
-    """Return what a mapping file says, or what logs without one mean, for this protocol."""
+    """Return the mapping of a file for this protocol, or the default mapping."""
     from cplc.logs.mapping import LogMapping
     from cplc.logs.mapping_file import parse_mapping
     from cplc.logs.protocol_vocabulary import vocabulary_of
@@ -76,7 +76,7 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
 def replay_logs(
     compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
 ) -> Iterator[Observed]:
-    """Yield what the logs have come to, now and then, and at the end."""
+    """Yield the statistics of the logs, repeatedly and at the end."""
     from cplc.logs.events import Garbage
     from cplc.logs.log_statistics import LogContent, diagnose
     from cplc.logs.protocol_vocabulary import vocabulary_of
@@ -93,7 +93,7 @@ def replay_logs(
     def told(finding: Finding) -> None:
         match finding:
             case Changed(now="null"):
-                pass  # not a state that a commitment comes into
+                pass  # not a state of a commitment
             case Changed():
                 observed.states[finding.commitment, finding.now] += 1
             case Rejected():
@@ -128,7 +128,7 @@ def _note(observed: Observed, kind: str, shown: list[str], text: str) -> None:
 
 
 def report_skipped(observed: Observed) -> None:
-    """Say on standard error which records do not count, and why."""
+    """Report on standard error the skipped records, with reasons."""
     for kind, shown, text in (
         ("unread", observed.unread, "could not be read"),
         ("refused", observed.refused, "are not allowed by the protocol"),
@@ -143,7 +143,7 @@ def report_skipped(observed: Observed) -> None:
 
 
 def log_options(command: Command) -> Command:
-    """Add what says how logs are to be read."""
+    """Add the options for reading logs."""
     command = click.option(
         "--tick", type=duration, metavar="TIME", help="Duration of one tick of the protocol's deadlines."
     )(command)

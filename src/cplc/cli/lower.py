@@ -1,4 +1,4 @@
-"""``cplc lower``: the system that a file stands for."""
+"""``cplc lower``: the interpreted system of a file."""
 
 from __future__ import annotations
 

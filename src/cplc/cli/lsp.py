@@ -46,10 +46,10 @@ def command(tcp: int | None, job: bool) -> Exit:
 
 
 def _run_request(request: Mapping[str, Any]) -> Exit:
-    """Verify what the server asks, and say each result in a line; the last one says how it ended."""
+    """Verify a request of the server, and print each result as a line; the last line is the outcome."""
     try:
         message: WorkerMessage = {}
-        for message in run_supervised(answer_request(request), Limits(), waiting=_server_conventions(os.getppid())):
+        for message in run_supervised(answer_request(request), Limits(), waiting=_check_server(os.getppid())):
             _write_message(message)
         if "end" not in message:
             _write_message({"end": None})
@@ -63,8 +63,8 @@ def _run_request(request: Mapping[str, Any]) -> Exit:
     return Exit.EXPECTED
 
 
-def _server_conventions(parent: int) -> Callable[[], None]:
-    """Return what stops the work when nobody waits for it any more."""
+def _check_server(parent: int) -> Callable[[], None]:
+    """Return a check that raises `Interrupted` once the server has ended."""
 
     def check() -> None:
         if os.getppid() != parent:

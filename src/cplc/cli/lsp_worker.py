@@ -1,6 +1,6 @@
-"""What the language server wants to have verified: the questions of a protocol, and what is asked of participants.
+"""Verification worker of the language server: questions of a protocol, and thresholds of participants.
 
-Everything is data that goes through a pipe. ``asked`` says by which name the editor knows what a result answers.
+Messages are plain data for a pipe. In a result, ``asked`` is the name by which the editor knows its question.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 WorkerMessage = dict[str, Any]
 
 _ANALYZE: Final = "analyze "
-"""What the name of a question about a participant begins with."""
+"""Prefix of the name of a question about a participant."""
 
 
 def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
-    """Yield what is asked, then each result as soon as it is known."""
+    """Yield the names of the questions, then each result when it is computed."""
     from cplc.compilation import Compilation
 
     reading = _compile_request(request)
@@ -42,7 +42,7 @@ def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
 
 
 def _compile_request(request: Mapping[str, Any]) -> Compilation | IsplCompilation:
-    """Return what the text is read as: a protocol, or a model in ISPL."""
+    """Return the compilation of the text: a protocol, or a model in ISPL."""
     from cplc.compilation import Compilation, IsplCompilation, is_ispl
     from cplc.server.open_imports import recording
 
@@ -56,7 +56,7 @@ def _compile_request(request: Mapping[str, Any]) -> Compilation | IsplCompilatio
 
 
 def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
-    """Return why there is nothing to verify, if that is so."""
+    """Return the reason why nothing can be verified, if there is one."""
     from cplc.compilation import IsplCompilation
 
     problems = reading.diagnostics
@@ -64,8 +64,8 @@ def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
         problems = reading.unverifiable
     errors = [problem for problem in problems if problem.is_error]
     if errors:
-        return f"the file has mistakes: {errors[0].message}"
-    return None if reading.ok else "the file says nothing to verify"
+        return f"the file has errors: {errors[0].message}"
+    return None if reading.ok else "the file has nothing to verify"
 
 
 def _matches_name(one: BoundQuestion, name: str | None) -> bool:
@@ -74,7 +74,7 @@ def _matches_name(one: BoundQuestion, name: str | None) -> bool:
 
 
 def _agents(compilation: Compilation, name: str | None) -> list[str]:
-    """Return those of whom something is asked, as far as that is wanted."""
+    """Return the agents with thresholds that the request names."""
     agents = dict.fromkeys(threshold.participant for threshold in compilation.model.thresholds)
     return [agent for agent in agents if name in (None, f"{_ANALYZE}{agent}")]
 
@@ -95,7 +95,7 @@ def _verify_questions(
 
 
 def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
-    """Yield a result for each threshold; what is known of the participant comes with the first one."""
+    """Yield a result for each threshold; the first one carries the full analysis."""
     from cplc.cli.analyze_run import plain_text, results_of, section
     from cplc.report.decision_page import fragment
     from cplc.report.json_data import result_data
@@ -111,7 +111,7 @@ def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> 
 
 
 def _finding(compilation: Compilation, agent: str) -> Finding:
-    """Analyze a participant; where bounds do not tell what is asked, exactly."""
+    """Analyze a participant; repeat with exact arithmetic if bounds leave a threshold undecided."""
     from cplc.cli.analyze_run import Finding
     from cplc.participant_analysis import AnalysisOptions, analyse_participant, limit, participants
 

@@ -1,4 +1,4 @@
-"""The command ``cplc``: which commands there are, and what happens to whatever goes wrong in them."""
+"""The command ``cplc``: its subcommands, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _COMMANDS = (
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are asked for: each one is ``command`` in the module of its name."""
+    """Subcommands, imported on use: each one is ``command`` in the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -80,7 +80,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
     except click.ClickException as mistake:
-        with StringIO() as shown:  # what is wrong may be a name from outside
+        with StringIO() as shown:  # the message may quote untrusted input
             mistake.show(shown)
             write(shown.getvalue(), err=True)
         return Exit.WRONG
@@ -88,16 +88,16 @@ def run(arguments: Sequence[str]) -> int:
         write("interrupted\n", err=True)
         return Exit.UNKNOWN
     except (BrokenPipeError, SystemExit) as ending:
-        # click ends the program when it has completed a word for a shell, and when nobody reads the output.
+        # click exits after shell completion, and when the reader of the output has gone.
         if isinstance(ending, SystemExit) and not ending.code:
             return Exit.EXPECTED
         _discard_output()
         return Exit.UNKNOWN
     except OSError as problem:
-        with suppress(OSError):  # a terminal that has hung up takes nothing more
+        with suppress(OSError):  # the terminal may be closed
             write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
         return Exit.WRONG
-    except Exception as error:  # a mistake of the user is never an exception
+    except Exception as error:  # errors of the user are diagnostics, never exceptions
         report_bug(error)
         return Exit.WRONG
     return int(code or Exit.EXPECTED)
@@ -108,8 +108,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    # Trees and systems of a hundred thousand objects stay to the end: looking at all of them again and again for cycles
-    # would take a tenth of the time.
+    # Trees and systems of a hundred thousand objects live until the end: scanning them for cycles again and again would
+    # cost 10 % of the time.
     gc.set_threshold(100_000, 10, 10)
     count_from_process_start()
     code = run(sys.argv[1:])
@@ -120,14 +120,14 @@ def main() -> None:
     except OSError:
         _discard_output()
         code = code or Exit.UNKNOWN
-    # Work that was stopped cannot be joined, and freeing millions of nodes one by one would only take time.
+    # Abandoned work cannot be joined, and freeing millions of nodes would only cost time.
     if threading.active_count() > 1:
         os._exit(code)
     sys.exit(code)
 
 
 def _discard_output() -> None:
-    """Let nothing more be written to a pipe that nobody reads."""
+    """Redirect standard output to nowhere: its reader has gone."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
     os.close(sink)

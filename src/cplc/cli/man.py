@@ -1,4 +1,4 @@
-"""``cplc man``: the pages for ``man``, made of what ``--help`` says."""
+"""``cplc man``: manual pages, generated from the texts of ``--help``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _title(name: str | None) -> str:
 
 
 def _page(root: click.Context, name: str | None) -> str:
-    """Return the page about a command, or about all of them."""
+    """Return the page of a command, or of `cplc` itself."""
     group = root.command
     assert isinstance(group, click.Group)
     about: click.Command = group
@@ -106,7 +106,7 @@ def _item(term: str, text: str) -> Iterator[str]:
 
 
 def _epilog(text: str) -> Iterator[str]:
-    """Yield what follows the options: the parts with a heading as sections, all else as notes before them."""
+    """Yield the epilog: parts with a heading as sections, the rest as notes before them."""
     notes: list[str] = []
     for block in re.split(r"\n\s*\n", text.replace("\b\n", "\n").strip()):
         first, *rest = block.strip("\n").split("\n")
@@ -131,10 +131,10 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _text(line: str) -> str:
-    """Return a line of text; one that begins like a request is none."""
+    """Return a line of text, escaped so that it is not a request."""
     return f"\\&{_escaped(line)}" if line.startswith(".") else _escaped(line)
 
 
 def _escaped(text: str) -> str:
-    """Return the text so that it comes out as it is, and what is copied from the page can be run."""
+    """Return the text escaped, so that commands copied from the page can be run."""
     return "".join(_SPECIAL.get(char, char) for char in text)

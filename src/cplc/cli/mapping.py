@@ -1,4 +1,4 @@
-"""``cplc mapping``: a mapping for logs, to begin with."""
+"""``cplc mapping``: a proposed mapping from a log to a protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``cplc monitor``: what happened, held against a protocol."""
+"""``cplc monitor``: runtime verification of logs against a protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cplc.monitoring.monitor import Monitor
 
 _LARGEST_MAPPING: Final = 1_000_000
-"""How many bytes a mapping may have."""
+"""Maximum size of a mapping file, in bytes."""
 
 
 @click.command(
@@ -153,7 +153,7 @@ def command(
         if run.is_unsaved and code != Exit.UNEXPECTED:
             code = Exit.WRONG
         if exit_for(about_logs, strict=False) == Exit.WRONG:
-            code = Exit.WRONG  # what was held against the protocol is no log of it
+            code = Exit.WRONG  # the file is not a log of this protocol
         diagnostics = (*diagnostics, *about_logs)
     _write(wish, dict(definitions), monitor, teller, diagnostics, interrupted, code)
     output.write_diagnostics(about_logs, form=_write_problems(form), colour=colour, err=True)
@@ -189,7 +189,7 @@ def _check(wish: MonitorRequest) -> None:
 def _prepare_monitor(
     wish: MonitorRequest, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
-    """Return the monitor and what the log means, unless something is wrong with either."""
+    """Return the monitor and the mapping; None if the protocol or the mapping has errors."""
     from cplc.logs.mapping import LogMapping
     from cplc.logs.mapping_file import parse_mapping
     from cplc.logs.protocol_vocabulary import vocabulary_of

@@ -1,4 +1,4 @@
-"""How findings of a monitor are printed, one after the other."""
+"""Output of the findings of a monitor."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _LEVELS: Final = {"wrong": "error", "unread": "warning", "unknown": "warning", "
 
 @dataclass
 class MonitorOutput:
-    """Prints what is found, and knows what that means for the exit code."""
+    """Prints findings, and computes the exit code."""
 
     form: Form
     everything: bool
     colour: output.Colour
     number: int = 0
-    """How many findings there were, those of earlier runs included."""
+    """Number of findings, including those of earlier runs."""
     kept: list[dict[str, object]] = field(default_factory=list)
-    """What belongs into the one document that is printed at the end."""
+    """Findings for the JSON document printed at the end."""
     has_printed: bool = False
     _severities: set[str] = field(default_factory=set)
 
@@ -64,7 +64,7 @@ class MonitorOutput:
 
     @property
     def code(self) -> Exit:
-        """What this run is worth: who did wrong is certain, whatever else is not known."""
+        """The exit code. A violation outweighs unread records, which outweigh unknown cases."""
         severities = self._severities
         if "wrong" in severities:
             return Exit.UNEXPECTED

@@ -44,7 +44,7 @@ _MAX_NAMED: Final = 8
 
 @dataclass(frozen=True)
 class MonitorRequest:
-    """What the command line asks for."""
+    """Arguments of the command."""
 
     file: str
     logs: tuple[str, ...]

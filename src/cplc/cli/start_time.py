@@ -1,4 +1,4 @@
-"""When the time began to run that a run may take."""
+"""Start of the time limit: the start of the process."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from contextlib import suppress
 from pathlib import Path
 
 _MAX_STARTUP_SECONDS = 60.0
-"""Python and libraries are not loaded for so many seconds: who says so has another clock."""
+"""Upper bound on the start-up time; a larger value comes from an unreliable clock."""
 _start: list[float | None] = [None]
 
 
 def count_from_process_start() -> None:
-    """Let time count from the start of this process: who waits has waited for Python and libraries as well."""
+    """Let the time limit include the start-up of Python and libraries."""
     _start[0] = time.monotonic() - _process_age()
 
 
 def began() -> float:
-    """Return when it began, on the clock of `time.monotonic`: now, unless it has begun with the process."""
+    """Return the start on the clock of `time.monotonic`: now, unless it counts from the start of the process."""
     return time.monotonic() if _start[0] is None else _start[0]
 
 
 def _process_age() -> float:
-    """Return how many seconds this process has existed; 0 where nobody knows."""
+    """Return the age of this process in seconds; 0 if it is unknown."""
     with suppress(OSError, ValueError, IndexError, AttributeError):
         after_name = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
         started = int(after_name.split()[19]) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""``cplc stats``: how large the system is that a file stands for."""
+"""``cplc stats``: the size of the interpreted system of a file."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _sizes(system: System) -> dict[str, object]:
 
 
 def _table(figures: dict[str, object]) -> str:
-    """Return one line for each figure, their names aligned; nothing left out is not worth a line."""
+    """Return one line per figure, with aligned names; zero left-out instances are omitted."""
     figures = {name: value for name, value in figures.items() if (name, value) != ("instances_left_out", 0)}
     width = max(map(len, figures), default=0)
     return "".join(f"{name.replace('_', ' '):{width}}  {_figure(value)}\n" for name, value in figures.items())
@@ -135,7 +135,7 @@ def _list(figures: dict[str, object]) -> str:
 
 
 def _figure(value: object) -> str:
-    """Return a figure readably: digits in groups, and the magnitude of what is too long to read."""
+    """Return a figure with grouped digits, or its magnitude if it is too long."""
     match value:
         case int() if value >= 10**30:
             return f"about {Decimal(value):.2e}".replace("e+", "e")

@@ -1,4 +1,4 @@
-"""``cplc sweep``: the same asked of many protocols, parameters and beliefs, on many cores or machines."""
+"""``cplc sweep``: a command on a grid of files, parameters and beliefs, on many cores or machines."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
 
 
 def _read(plan: SweepPlan, first: Job, form: Literal["text", "json"], colour: Colour) -> list[SourceText] | None:
-    """Return the files; say what there is to say of them, and return None if one of them is wrong."""
+    """Return the files, None if one has errors; print their diagnostics."""
     contents = []
     try:
         for text, diagnostics in source_texts(plan.files, first):

@@ -1,4 +1,4 @@
-"""One run of ``cplc sweep``: rows are told as they come, tables and drawings are made when all is over."""
+"""One run of ``cplc sweep``: prints rows as they arrive, and writes tables and drawings at the end."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from cplc.sweeps.result_tables import (
 )
 
 _MAX_ROWS_SHOWN: Final = 500
-"""Rows of the table that people see; a file has all of them."""
+"""Maximum number of rows in text output; files have all rows."""
 _SAVE_INTERVAL_SECONDS: Final = 60.0
-"""Seconds after which what is known is put on disk again."""
+"""Interval between writes of the partial table."""
 
 
 @dataclass
 class SweepRun:
-    """What is known so far."""
+    """State of the run."""
 
     plan: SweepPlan
     form: Literal["text", "json"]
     colour: Colour
     known: Mapping[str, Sequence[Mapping[str, Cell]]]
-    """What an earlier table says, by the keys of items."""
+    """Rows of an earlier table, by the keys of items."""
     path: Path | None
     file_form: TableFormat | None
     found: dict[int, tuple[TableRow, ...]] = field(default_factory=dict)
     rows: list[ResultRow] = field(default_factory=list)
     taken: int = 0
-    """Items from the earlier table."""
+    """Number of items taken from the earlier table."""
     planned: int = 0
     is_planned: bool = False
     interrupted: str | None = None
@@ -62,7 +62,7 @@ class SweepRun:
     def answer(
         self, executor: AbstractContextManager[LocalExecutor | DaskExecutor], items: Iterator[Job], limits: JobLimits
     ) -> None:
-        """Answer all items that the earlier table does not; workers have ended when this returns."""
+        """Run all items that the earlier table lacks; all workers have ended on return."""
         progress = output.Progress(self._doing)
         try:
             with (
@@ -85,7 +85,7 @@ class SweepRun:
         return f"{len(self.found)} of {self.planned}{more} jobs"
 
     def _missing(self, items: Iterator[Job]) -> Iterator[tuple[int, Job]]:
-        """Yield the items that are still to be answered, each with its place."""
+        """Yield the missing items, each with its position."""
         for number, item in enumerate(items):
             self.planned = number + 1
             records = self.known.get(item.key(program_fingerprint()))
@@ -110,12 +110,12 @@ class SweepRun:
 
     @property
     def table(self) -> ResultTable:
-        """All that is known, in the order of the items."""
+        """All finished rows, in the order of the items."""
         return ResultTable(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
-        """Say and write at the end what there is, unless something was wrong with the command."""
+        """Print and write the results at the end, unless the command had errors."""
         yield
         if self.path is not None:
             self._write(self.path if self.interrupted is None else _partial_path(self.path))
@@ -149,7 +149,7 @@ class SweepRun:
 
     @property
     def exit(self) -> Exit:
-        """What is certain outweighs what is unknown."""
+        """The exit code. A definite outcome outweighs an unknown one."""
         if any(row.answer == "error" for row in self.rows):
             return Exit.WRONG
         if any(row.expected is False for row in self.rows):
@@ -158,7 +158,7 @@ class SweepRun:
             return Exit.UNKNOWN
         return Exit.EXPECTED
 
-    # --- what people read
+    # --- text output
 
     def _text(self) -> str:
         table = merged_parts(self.table) if self.plan.options.ask == "simulate" else self.table
@@ -198,7 +198,7 @@ def _is_open(row: ResultRow) -> bool:
 
 
 def _partial_path(path: Path) -> Path:
-    """Return where a table stands that is not whole yet."""
+    """Return the path of a partial table."""
     return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
@@ -220,7 +220,7 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _table_text(columns: Mapping[str, Sequence[str]]) -> str:
-    """Return the columns side by side; numbers at the right."""
+    """Return the columns as text; numbers are right-aligned."""
     if not columns:
         return ""
     parts = []

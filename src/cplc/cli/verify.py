@@ -1,4 +1,4 @@
-"""``cplc verify``: whether a protocol does what its file says."""
+"""``cplc verify``: model checking of properties and checks."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def command(
 def _asked(
     compilation: Compilation | IsplCompilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
-    """Return the questions, or what is wrong with the formula."""
+    """Return the questions, or the errors of the formula."""
     from cplc.compilation import Compilation
 
     if not isinstance(compilation, Compilation):
@@ -243,7 +243,7 @@ def _asked(
 def _every_size(
     compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: VerifyRun, *, vacuity: bool
 ) -> EverySize:
-    """Return what verifies every size of a family, in the time that there is for so many questions."""
+    """Return the verification of every size of a family, with its share of the time limit for each question."""
     from cplc.compilation import Compilation
     from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 
@@ -273,7 +273,7 @@ def _answered(
     stores: Sequence[ResultStore],
     on_answer: AnswerListener,
 ) -> Iterator[Result]:
-    """Yield the answers; thresholds of participants come last, and are found anew every time."""
+    """Yield the answers; thresholds of participants come last and are never cached."""
     cacheable = [one for one in questions if one.question.kind != "analysis"]
 
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:

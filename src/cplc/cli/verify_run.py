@@ -1,4 +1,4 @@
-"""One run of ``cplc verify``: what becomes known is said at once, and decides the exit code at the end."""
+"""One run of ``cplc verify``: prints results as they arrive, and computes the exit code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked, and the usual checks that the file switches off."""
+    """The questions, and the usual checks that the file switches off."""
 
     asked: tuple[BoundQuestion, ...]
     switched_off: tuple[str, ...] = ()
@@ -39,14 +39,14 @@ class Questions:
 
 @dataclass(frozen=True)
 class RunMessage:
-    """Something about the run itself."""
+    """A message about the run itself."""
 
     text: str
 
 
 @dataclass
 class VerifyRun:
-    """What is known so far. Only the main thread touches it."""
+    """State of the run, used by the main thread only."""
 
     file: str
     definitions: dict[str, str]
@@ -55,31 +55,31 @@ class VerifyRun:
     strict: bool
     detail: Detail
     asks_formula: bool
-    """Only the verdict of the formula decides then, not what the file is warned of."""
+    """If set, the exit code depends on the verdict alone, not on warnings."""
     more_doing: Callable[[], str] = lambda: ""
-    """What there is to add to what is being worked on."""
+    """Returns a suffix for the progress line."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     asked: tuple[BoundQuestion, ...] = ()
     switched_off: tuple[str, ...] = ()
     """The usual checks that the file switches off."""
     results: list[Result] = field(default_factory=list)
     settled: tuple[Question, Answer] | None = None
-    """What is known of a question of which not all is; told by whoever answers it."""
+    """The answer of a question whose evidence is still being computed."""
     so_far: Result | None = None
-    """What the question that is being answered comes to if it is stopped now; told by what answers it."""
+    """The preliminary result of the current question, used if the run is interrupted."""
     interrupted: str | None = None
     error: str | None = None
     progress: output.Progress = field(init=False)
     _plain: list[Result] = field(default_factory=list)
     """Usual checks that hold and have not been shown yet."""
     _excluded: list[ExcludedStates] = field(default_factory=list)
-    """Sets of states without fair run whose runs have been shown."""
+    """Sets of states without fair runs that have been shown."""
 
     def __post_init__(self) -> None:
         self.progress = output.Progress(self._doing)
 
     def _doing(self) -> str:
-        """Say what is being worked on."""
+        """Return a description of the current work."""
         if len(self.results) < len(self.asked):
             name = self.asked[len(self.results)].question.name
             which = f"{len(self.results) + 1} of {len(self.asked)}"
@@ -91,7 +91,7 @@ class VerifyRun:
         return "compiling"
 
     def take(self, event: tuple[Diagnostic, ...] | Questions | RunMessage | Result) -> None:
-        """Say what is new."""
+        """Print an event."""
         self.progress.clear()
         if isinstance(event, tuple):
             self.diagnostics.extend(event)
@@ -106,7 +106,7 @@ class VerifyRun:
             self._show(event)
 
     def tell(self, text: str | None) -> None:
-        """Say something about the run itself, to people."""
+        """Print a message about the run itself, in text output only."""
         if text and self.form == "text":
             self.progress.clear()
             output.write(text, err=True)
@@ -118,7 +118,7 @@ class VerifyRun:
         self.so_far = result
 
     def stop(self, reason: str) -> None:
-        """Answer what is not answered yet: it is unknown, for this reason, but for what lacks its run only."""
+        """Report the open questions as unknown for this reason; one that only lacks its evidence keeps its answer."""
         from cplc.checking.results import Result
 
         self.progress.clear()
@@ -144,7 +144,7 @@ class VerifyRun:
             self._write_whole()
 
     def finish(self) -> None:
-        """Say what there is to say at the end."""
+        """Print the summary, or the document of the format."""
         self.progress.clear()
         match self.form:
             case "text":
@@ -156,7 +156,7 @@ class VerifyRun:
 
     @property
     def exit(self) -> Exit:
-        """What is certain outweighs what is unknown."""
+        """The exit code. A definite outcome outweighs an unknown one."""
         strict = self.strict and not self.asks_formula
         code = Exit.WRONG if self.error else exit_for(self.diagnostics, strict=strict)
         if code == Exit.WRONG:
@@ -193,7 +193,7 @@ class VerifyRun:
                 pass
 
     def _show_plain(self) -> None:
-        """Write the usual checks that hold, with nothing more to say of them, in one line."""
+        """Print the usual checks that hold without remarks in one line."""
         if self._plain:
             from cplc.report.text import plain, usual_checks_text
 
@@ -202,7 +202,7 @@ class VerifyRun:
             self._plain.clear()
 
     def _write_summary(self) -> None:
-        """Count the answers, those that are as expected first."""
+        """Print the numbers of answers, expected ones first."""
         self._show_plain()
         if self.switched_off:
             output.write(f"switched off in the file: {', '.join(self.switched_off)}\n")
@@ -223,7 +223,7 @@ class VerifyRun:
         return "with a warning" if warned else "as expected"
 
     def _write_whole(self) -> None:
-        """Write the document of a format that has one."""
+        """Print the document of formats that have one."""
         if self.form not in WHOLE:
             self._write_document()
             return
@@ -263,7 +263,7 @@ class VerifyRun:
 
 
 def is_plain(result: Result) -> bool:
-    """Whether a usual check holds and there is nothing more to say of it."""
+    """Return whether a usual check holds without remarks."""
     more = bool(result.remarks or result.notes or result.reason)
     if (sizes := result.sizes) is not None:
         more |= sizes.scope == "verified sizes" or bool(sizes.vacuous or sizes.not_asked)
@@ -278,5 +278,5 @@ _VERDICTS: tuple[Standing, ...] = ("as expected", "with a warning", "not as expe
 
 
 def file_name(name: str) -> str:
-    """Return a name that every file system takes."""
+    """Return a name that is valid on every file system."""
     return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)

@@ -1,8 +1,8 @@
-"""``--watch``: the same run again whenever a file that it reads has changed.
+"""``--watch``: repeat a run whenever one of its input files changes.
 
-Each run is a process of its own, since work that is under way can only be stopped by ending its process. Files are
-looked at, not listened to: that works on every file system, and with editors that put a new file in the place of the
-old one. What counts is what is in them, so touching a file is no change.
+Each run is a separate process, since work in progress can be stopped only by ending its process. Files are polled: that
+works on every file system, and with editors that replace files. Only the content counts, so touching a file is not a
+change.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from cplc.records import dataclass
 
 _POLL_SECONDS = 0.1
 _POLLS_PER_FOLDER_SCAN = 10
-"""Folders are looked into for new files that much less often."""
+"""Polls per scan of folders for new files."""
 _MAX_ABSENCE_SECONDS = 1.0
-"""So long may a file be away before that counts."""
+"""Time for which a missing file does not count as deleted."""
 _MAX_SETTLE_SECONDS = 2.0
-"""So long at most to wait for files that change again and again to come to rest."""
+"""Maximum time to wait until files stop changing."""
 
 _Stamp = tuple[int, int, int, int] | None
 
@@ -44,9 +44,9 @@ watch_option = click.option(
 
 
 def run_and_watch(named: Callable[[], Sequence[str]]) -> Exit:
-    """Run this command without ``--watch``, and again after each change, until it is interrupted.
+    """Run this command without ``--watch`` now and after each change, until it is interrupted.
 
-    Return what the last run that was finished returned. ``named`` returns the files that the command is about now.
+    Return the exit code of the last finished run. ``named`` returns the present files of the command.
     """
     if sys.platform == "emscripten":
         raise click.UsageError("--watch needs processes, which this platform does not have")
@@ -66,7 +66,7 @@ def run_and_watch(named: Callable[[], Sequence[str]]) -> Exit:
 
 
 def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], record_path: str) -> Iterator[Exit]:
-    """Yield what each run returns that comes to its end."""
+    """Yield the exit code of each run that ends by itself."""
     while True:
         Path(record_path).unlink(missing_ok=True)
         names = named()
@@ -89,7 +89,7 @@ def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], record_p
 
 
 def _wait_for_change(files: _WatchedFiles, names: Sequence[str], named: Callable[[], Sequence[str]]) -> Sequence[str]:
-    """Wait until some file has changed, or there are others than these; return which."""
+    """Wait until a file has changed, or was added or removed; return these files."""
     for count in itertools.count(1):
         if changed := files.changed():
             return changed
@@ -105,13 +105,13 @@ def _exit(code: int) -> Exit:
 
 @dataclass
 class _WatchedFiles:
-    """What was in the files when they were read; what they look like from outside while that is still in them."""
+    """Digests of the files when they were read, and their stamps while the digests are valid."""
 
     known: Contents
     _stamps: dict[str, _Stamp] = field(default_factory=dict)
 
     def changed(self) -> list[str]:
-        """Return the files with something else in them now; one that is away only for a moment is not among them."""
+        """Return the files with changed content, without those that are missing only for a moment."""
         changed_names = self._different()
         waited = 0.0
         while waited < _MAX_ABSENCE_SECONDS and any(
@@ -123,7 +123,7 @@ class _WatchedFiles:
         return changed_names
 
     def rest(self) -> None:
-        """Wait until nothing changes any more."""
+        """Wait until no file changes."""
         waited, before = 0.0, None
         while waited < _MAX_SETTLE_SECONDS and before != (before := [_stamp(name) for name in self.known]):
             time.sleep(_POLL_SECONDS)
@@ -157,7 +157,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 @contextmanager
 def _run(arguments: Sequence[str], record_path: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a run that Ctrl-C does not reach; end it in any case."""
+    """Start a run that Ctrl-C does not reach; end it in every case."""
     command = [sys.executable, "-P", "-m", "cplc", *arguments]
     environment = os.environ | {FILES_READ: record_path}
     sys.stdout.flush()
@@ -178,7 +178,7 @@ def _run(arguments: Sequence[str], record_path: str) -> Iterator[subprocess.Pope
 
 @contextmanager
 def _deferred_requests() -> Iterator[None]:
-    """Let a request to end wait: the new process is there before anybody holds it, and would be left to itself."""
+    """Defer signals while the process is started, which would otherwise be left running."""
     waiting: list[int] = []
     with handle_signals(lambda number, _: waiting.append(number), REQUESTS_TO_END):
         yield
@@ -188,7 +188,7 @@ def _deferred_requests() -> Iterator[None]:
 
 @contextmanager
 def _interrupt_on_termination() -> Iterator[None]:
-    """Let every request to end be one that ends the run, too."""
+    """Turn every termination signal into an interruption, which ends the run too."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,1 +1,1 @@
-"""What every computation needs while it runs: limits, progress, checkpoints, access to files."""
+"""Runtime support of computations: limits, progress, checkpoints, bounded file access."""

@@ -1,7 +1,7 @@
 """File access with limits: bounded reads of regular files, and the project root that bounds imports.
 
-A protocol comes from anywhere, and an editor opens it before anybody has read it. What it names must not block, fill
-the memory, or show a file that has nothing to do with it.
+Protocols are untrusted: an editor opens them unread. A path in a protocol must not block the reader, exhaust
+the memory, or disclose a file outside the project.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 MAX_SIZE: Final = 1_000_000
-"""How many characters a protocol may have."""
+"""Maximum size of a protocol, in characters."""
 
 MAX_BYTES: Final = 4 * MAX_SIZE + 3
-"""How many bytes that many characters have at most in UTF-8, with a byte order mark."""
+"""Maximum size of a protocol in UTF-8, with a byte order mark."""
 
 ROOT_MARKERS: Final = ("cplc.toml", ".git")
-"""Each of these makes its folder the root of a project."""
+"""Names that mark their folder as the root of a project."""
 
 _CHUNK: Final = 2**20
 _FLAGS: Final = (
@@ -49,7 +49,7 @@ class TooManyBytes(OSError):
 def read_bytes(path: str | os.PathLike[str], limit: int, *, or_pipe: bool = False, follow: bool = True) -> bytes:
     """Return the content of a regular file of at most ``limit`` bytes.
 
-    ``or_pipe`` also reads a pipe to its end, for paths that the user has typed: `cplc check <(generate)`. Without
+    ``or_pipe`` also reads pipes to their end, for paths typed by the user: `cplc check <(generate)`. Without
     ``follow``, the last component of the path must not be a symbolic link.
     """
     handle = open_regular(path, or_pipe=or_pipe, follow=follow)
@@ -95,7 +95,7 @@ def _check(name: str, mode: int, or_pipe: bool) -> bool:
 
 
 def is_regular_or_missing(path: str) -> bool:
-    """Return false for what exists and can never be read: a device, a pipe, a socket."""
+    """Return False if the path is a device, a pipe or a socket, which must not be read."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -103,13 +103,13 @@ def is_regular_or_missing(path: str) -> bool:
 
 
 def project_root(folder: Path) -> Path:
-    """Return the nearest folder upwards with `cplc.toml` or `.git`, or else the folder itself; links resolved."""
+    """Return the root of the project: the nearest marked folder upwards, else the folder itself; links resolved."""
     here = Path(os.path.realpath(folder))
     return marked_root(here) or here
 
 
 def marked_root(folder: Path) -> Path | None:
-    """Return the nearest folder upwards with `cplc.toml` or `.git`, if there is one."""
+    """Return the nearest folder upwards with a marker of project roots, if there is one."""
     here = Path(os.path.realpath(folder))
     return next((place for place in (here, *here.parents) if _is_marked(place)), None)
 
@@ -124,11 +124,10 @@ def is_below(path: Path, folder: Path) -> bool:
 
 
 def files_below(folder: str, endings: tuple[str, ...], is_skipped: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the files of a folder and of those below it that end so; folders whose name ``is_skipped`` are left out.
+    """Yield the files with these endings in and below a folder, except in folders whose name ``is_skipped``.
 
-    No file outside of the project of the folder is yielded, and none with another ending, whatever links lead to it; a
-    file that has several names is yielded once. Links to folders are not followed, and pipes, devices and sockets are
-    left out.
+    Links to folders, links out of the project, and links to files with another ending are not followed; a file with
+    several names is yielded once. Pipes, devices and sockets are skipped.
     """
     top, root = Path(os.path.realpath(folder)), project_root(Path(folder))
     linked: set[Path] = set()
@@ -149,7 +148,7 @@ def files_below(folder: str, endings: tuple[str, ...], is_skipped: Callable[[str
 
 
 def _is_met(place: Path, top: Path, is_skipped: Callable[[str], bool]) -> bool:
-    """Return whether a walk through a folder comes to this file under its own name."""
+    """Return whether the walk also reaches this file under its own name."""
     if not is_below(place, top):
         return False
     *folders, _ = place.relative_to(top).parts

@@ -1,4 +1,4 @@
-"""Limits on what a computation may take: the memory limit in force, and how much of it is left."""
+"""Memory limits of a computation: the limit in force, and the memory that is left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class TooLarge(Exception):
-    """What is asked would take more than there is; the text says what of it. Nothing is known of the answer."""
+    """The problem exceeds a limit, which the text names; its answer is unknown."""
 
 
 class ResourceExhausted(TooLarge):
@@ -23,29 +23,29 @@ _process_limit: list[int | None] = [None]
 
 
 def set_memory_limit(left: Callable[[], int] | None, most: int | None = None) -> None:
-    """Set how many bytes may still be taken, as a function that tells so now; None for as many as there are.
+    """Set a function that returns the bytes left; None for no limit.
 
-    ``most`` is the memory limit of the whole process; None for a share of what the machine has.
+    ``most`` is the memory limit of the process, in bytes; None for the default.
     """
     _bytes_left[0] = left
     _process_limit[0] = most
 
 
 def require_memory(size: int, what: str) -> None:
-    """Raise `TooLarge` if so many bytes, which are about to be taken in one piece, are not left."""
+    """Raise `TooLarge` unless so many bytes are left for the next allocation."""
     left = _bytes_left[0]
     if left is not None and left() < size:
-        raise TooLarge(f"{what} takes more memory than is left")
+        raise TooLarge(f"{what} needs more memory than is left")
 
 
 def memory_limit() -> int | None:
-    """Return the bytes that the whole process may take; None where nothing is known of the machine."""
+    """Return the memory limit of the process in bytes; None if the size of the machine is unknown."""
     return default_memory() if _process_limit[0] is None else _process_limit[0]
 
 
 @cache
 def default_memory() -> int | None:
-    """Return 80 % of what the machine has available now, or of what the container may take, if that is less."""
+    """Return 80 % of the memory available to the machine or, if less, to the container."""
     sizes = [*_machine(), *_container(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
     return min(sizes) * 8 // 10 if sizes else None
 
@@ -60,7 +60,7 @@ def _machine() -> Iterator[int]:
 
 
 def _container(membership: Path, root: Path) -> Iterator[int]:
-    """Yield the memory limits of the control groups that this process is in, the outer ones included."""
+    """Yield the memory limits of the control groups of this process, including outer ones."""
     groups = ["0::/", "0:memory:/"]
     with suppress(OSError):
         groups += membership.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,8 +1,8 @@
-"""Work budgets: engines count their work, and give up when the budget of the present computation is used up.
+"""Work budgets: engines count their work, and give up when the budget of the current computation is exhausted.
 
 The unit is the work of visiting one state, some ten microseconds. A budget of counted work gives the same verdict on
-every machine; a budget of time does not, and is for computations that somebody waits for. Engines charge work between
-two pieces of it, so a computation ends some time after its budget is used up.
+every machine; a budget of time does not, and is for interactive use. Engines charge work in batches, so a computation
+ends slightly after its budget is exhausted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cplc.runtime.limits import ResourceExhausted
 
 
 class Budget:
-    """How much work a computation may do: a number of units, or what is done until a time of the monotonic clock."""
+    """Limit on the work of a computation: a number of units, or a deadline on the monotonic clock."""
 
     def __init__(
         self, units: int | None = None, deadline: float | None = None, name: str = "", whole: Budget | None = None
@@ -34,17 +34,17 @@ class Budget:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def part(self, fraction: float) -> Budget:
-        """Return a budget of this fraction of what is left; what is spent of it is spent of this one too."""
+        """Return a budget of this fraction of the rest; its charges count against this budget too."""
         units = None if self.units is None else int(max(0, self.units - self.spent) * fraction)
         now = time.monotonic()
         deadline = None if self.deadline is None else now + max(0.0, self.deadline - now) * fraction
         return Budget(units, deadline, whole=self)
 
     def charge(self, units: int) -> None:
-        """Count work; raise `ResourceExhausted` if the budget is used up."""
+        """Count work; raise `ResourceExhausted` if the budget is exhausted."""
         self._spend(units)
         if self.is_exhausted:
-            raise ResourceExhausted(f"{self.name} is used up")
+            raise ResourceExhausted(f"{self.name} is exhausted")
 
     def _spend(self, units: int) -> None:
         self.spent += units
@@ -57,7 +57,7 @@ _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def use_budget(budget: Budget) -> Iterator[None]:
-    """Charge the work of engines to this budget in the meantime."""
+    """Charge the work of engines inside the block to this budget."""
     token = _current_budget.set(budget)
     try:
         yield
@@ -66,7 +66,7 @@ def use_budget(budget: Budget) -> Iterator[None]:
 
 
 def charge(units: int) -> None:
-    """Count work of the present computation; raise `ResourceExhausted` if it has a budget and that is used up."""
+    """Count work of the current computation; raise `ResourceExhausted` if it exhausts its budget."""
     budget = _current_budget.get()
     if budget is not None:
         budget.charge(units)

@@ -1,4 +1,4 @@
-"""Which warnings users want to hear of: what a settings file says, and what comments say."""
+"""Suppression of warnings: by a settings file, or by comments."""
 
 from cplc.settings.comments import apply_ignores, ignore_removals
 from cplc.settings.files import Settings, settings_for, settings_paths

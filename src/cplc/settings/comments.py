@@ -1,4 +1,4 @@
-"""Comments that switch warnings off: `// cplc: ignore unused` for a line, `// cplc: ignore-file unused` for a file."""
+"""Comments that suppress warnings: `// cplc: ignore unused` for a line, `// cplc: ignore-file unused` for a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORM: Final = Note("write `cplc: ignore <rule>` for this line or the next, `cpl
 
 @dataclass(frozen=True, slots=True)
 class _Ignore:
-    """One rule that a comment names, and the line that is meant; None for the whole file."""
+    """Suppression of one rule on a line; None for the whole file."""
 
     code: str
     span: Span
@@ -32,10 +32,10 @@ class _Ignore:
 def apply_ignores(
     diagnostics: Iterable[Diagnostic], source: Source, settings: Settings, *, is_whole: bool
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a text and of what it imports without those that are switched off.
+    """Return the diagnostics of a text and its imports without the suppressed ones.
 
-    What is wrong with the switches of the text itself comes with them. That one of these is needed for nothing is said
-    only if all that there is to say of the text was looked for (``is_whole``).
+    Problems of the suppressing comments are added. An unneeded one is reported only if all checks were run
+    (``is_whole``).
     """
     reported = list(diagnostics)
     remaining: list[Diagnostic] = []
@@ -66,7 +66,7 @@ def _applies_to(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
 
 @lru_cache(maxsize=64)
 def _directives(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
-    """Return what comments say to this program, each with the line that it is about."""
+    """Return the directives in comments, each with the line to which it applies."""
     if "cplc:" not in source.text:
         return ()
     if source.name.lower().endswith(".ispl"):
@@ -86,7 +86,7 @@ def _directives(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
 
 
 def _line_meant(source: Source, code: str, start: int, end: int) -> int:
-    """Return the line that a comment ends, or else the next one on which something stands."""
+    """Return the line that a comment ends, or else the next line with code."""
     line = source.position(start)[0]
     if code[code.rfind("\n", 0, start) + 1 : start].strip():
         return line
@@ -102,7 +102,7 @@ def _ignores(source: Source) -> Iterator[_Ignore]:
 
 
 def _problems(source: Source) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the comments that speak to this program."""
+    """Yield the problems of directives."""
     for directive, _ in _directives(source):
         span = Span(source, *directive.span("word"))
         if directive["word"] not in ("ignore", "ignore-file"):
@@ -116,7 +116,7 @@ def _problems(source: Source) -> Iterator[Diagnostic]:
 
 
 def ignore_removals(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
-    """Yield what to put where, so that comments no longer name these rules; one that names no other goes."""
+    """Yield the edits that remove these rules from directives; a directive without rules is deleted."""
     starts = {span.start for span in unneeded}
     for directive, _ in _directives(source):
         words = list(_CODE.finditer(source.text, *directive.span("codes")))
@@ -128,7 +128,7 @@ def ignore_removals(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[
 
 
 def _whole(text: str, start: int) -> tuple[int, int]:
-    """Return where a comment stands, with the blanks before it, and with its line if nothing else is on it."""
+    """Return the range of a comment, with the blanks before it, and with its line if nothing else is on it."""
     closing = text.find("*/", start) + 2 if text.startswith("/*", start) else text.find("\n", start)
     end = closing if closing > 1 else len(text)
     before = text[:start].rstrip(" \t")

@@ -1,4 +1,4 @@
-"""The settings file of a project: `cplc.toml`, or the table `[tool.cplc]` of `pyproject.toml`, the nearest upwards."""
+"""Settings of a project: the nearest `cplc.toml`, or table `[tool.cplc]` of `pyproject.toml`, upwards."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _SEVERITY: Final = {rule.code: rule.severity for rule in RULES}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a project wants, and what is wrong with how it says so."""
+    """The settings of a project, and the problems of its settings file."""
 
     ignored: frozenset[str] = frozenset()
-    """The codes of warnings that nobody wants to see."""
+    """Codes of the suppressed warnings."""
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def settings_for(folder: Path) -> Settings:
-    """Return what the nearest settings file says, in this folder or above."""
+    """Return the settings of the nearest settings file, in this folder or above."""
     read = (_read(place) for place in settings_paths(folder))
     return next((settings for settings in read if settings is not None), Settings())
 
 
 def settings_paths(folder: Path) -> Iterator[Path]:
-    """Yield where settings of files in this folder may be, the nearest first, up to the root of the project."""
+    """Yield the candidate settings files for this folder, the nearest first, up to the root of the project."""
     try:
         here = folder.resolve()
         root = marked_root(here)
@@ -51,7 +51,7 @@ def settings_paths(folder: Path) -> Iterator[Path]:
 
 
 def ignore_problem(code: str, span: Span) -> Diagnostic | None:
-    """Return why this cannot be switched off, if it cannot."""
+    """Return the problem of suppressing this rule, if there is one."""
     if code not in _SEVERITY:
         notes = did_you_mean(code, _SEVERITY) or (Note("`cplc explain` lists the rules"),)
         return BAD_IGNORE.at(span, f"There is no rule `{code}`", *notes)
@@ -61,7 +61,7 @@ def ignore_problem(code: str, span: Span) -> Diagnostic | None:
 
 
 def _read(path: Path) -> Settings | None:
-    """Return what a file says; nothing if it is not there, or is about other tools."""
+    """Return the settings of a file; None if it does not exist or has no settings of this program."""
     try:
         place = path.resolve()
         if not is_below(place, marked_root(path.parent) or path.parent):
@@ -97,12 +97,12 @@ def _read(path: Path) -> Settings | None:
 
 
 def _rejected(path: Path, message: str) -> Diagnostic:
-    """Return why a file is not read, without anything of it."""
+    """Return the rejection of a file, without quoting it."""
     return BAD_SETTINGS.at(Span(Source(_display_path(path), ""), 0, 0), message)
 
 
 def _display_path(path: Path) -> str:
-    """Return the path as seen from here, if it is below."""
+    """Return the path relative to the working directory, if it is below."""
     try:
         return str(path.relative_to(Path.cwd()))
     except (OSError, ValueError):
@@ -120,7 +120,7 @@ def _unreadable(source: Source, problem: str) -> Diagnostic:
 
 
 def _settings(document: object, source: Source) -> Settings:
-    """Return what the table says, and what in it is not understood."""
+    """Return the settings of a table, with the problems of its entries."""
     if not isinstance(document, dict):
         return Settings(diagnostics=(BAD_SETTINGS.at(_place(source, "cplc"), "`tool.cplc` is a table"),))
     problems = [
@@ -149,7 +149,7 @@ def _wrong(codes: list[str], source: Source) -> Iterator[tuple[str, Diagnostic]]
 
 
 def _place(source: Source, word: str) -> Span:
-    """Return where a word of the settings stands, outside of comments; the beginning if it is written otherwise."""
+    """Return the place of a word in the settings, outside comments; the beginning if it is not found."""
     table = _TABLE.search(source.text)
     match = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE).search(
         source.text, table.end() if table else 0

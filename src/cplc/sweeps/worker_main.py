@@ -142,7 +142,7 @@ def _send_outputs(job: Job, replies: IO[bytes]) -> None:
     except JobError as problem:
         tell("wrong", str(problem))
     except MemoryError:
-        tell("stopped", "memory is used up")
+        tell("stopped", "memory is exhausted")
     except TooLarge as problem:
         tell("stopped", str(problem))
     except Exception as problem:  # a mistake of ours spoils one item, and not the sweep
