@@ -86,7 +86,7 @@ def _over(inner: st.SearchStrategy[ast.Formula]) -> st.SearchStrategy[ast.Formul
 
 def formulas() -> st.SearchStrategy[ast.Formula]:
     props = st.builds(ast.Prop, names, span=_somewhere)
-    coloured = st.builds(ast.Coloured, _agents, st.sampled_from(get_args(ast.Colour)), span=_somewhere)
+    coloured = st.builds(ast.ColourAtom, _agents, st.sampled_from(get_args(ast.Colour)), span=_somewhere)
     return st.recursive(cast("st.SearchStrategy[ast.Formula]", props | coloured), _over, max_leaves=8)
 
 

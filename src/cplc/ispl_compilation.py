@@ -1,4 +1,4 @@
-"""From a text in ISPL to verdicts: one cached stage per property, as in the pipeline of our own language."""
+"""Compilation pipeline of ISPL, from text to verdicts: one cached property per stage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IsplCompilation(QuestionAnswering):
-    """Everything known of one text in ISPL."""
+    """Stages of the compilation of one ISPL text."""
 
     source: Source
     strategies: Strategies = "full"
@@ -50,20 +50,20 @@ class IsplCompilation(QuestionAnswering):
 
     @property
     def file(self) -> ispl_ast.File:
-        """The tree, as much of it as could be read."""
+        """The syntax tree, without erroneous statements."""
         return self._parsed[0]
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Every problem of the text, in its order."""
-        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._contradictions))
+        """All diagnostics in text order."""
+        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._fairness_diagnostics))
         settings = settings_for(self.path.parent) if self.path else Settings()
         wanted = apply_ignores(found, self.source, settings, is_whole=True)
         return tuple(sorted(wanted, key=lambda problem: (problem.span.start, problem.span.end)))
 
     @property
-    def _contradictions(self) -> Iterator[Diagnostic]:
-        """What conditions of fairness say in vain; of a text with errors nothing."""
+    def _fairness_diagnostics(self) -> Iterator[Diagnostic]:
+        """Unsatisfiable fairness conditions; none for a text with errors."""
         model = self._checked.model
         problems = (*self._parsed[1], *self._checked.diagnostics)
         if model is None or not model.fairness or any(one.is_error for one in problems):
@@ -87,16 +87,16 @@ class IsplCompilation(QuestionAnswering):
 
     @cached_property
     def unverifiable(self) -> tuple[Diagnostic, ...]:
-        """What keeps a model that is right from being verified: that no state is initial."""
+        """Diagnostics that prevent verification of a correct model: no initial state."""
         from cplc.system.satisfying_assignments import is_satisfiable
 
         initial = self.file.initial
         values = {variable.name: variable.initial for variable in self.system.variables}
         if initial is None or is_satisfiable(values, self.system.start):
             return ()
-        return (rules.NO_INITIAL_STATE.at(initial.span, "No state is initial, so there is nothing to verify"),)
+        return (rules.NO_INITIAL_STATE.at(initial.span, "There is no initial state, so there is nothing to verify"),)
 
-    # --- the system and what is asked of it
+    # --- the system and its questions
 
     @cached_property
     def system(self) -> System:
@@ -120,33 +120,35 @@ class IsplCompilation(QuestionAnswering):
         for number, one in enumerate(self.model.specifications, 1):
             question = Question(f"formula {number}", "property", self._formula(one), one.text, span=one.span)
             found.append(BoundQuestion(question, self.system))
-        if self._may_stop:
+        if self._may_deadlock:
             found.append(BoundQuestion(deadlock_question(self.system), self.system))
         return tuple(found)
 
     def _formula(self, written: Specification) -> Formula:
         from cplc.ispl.formula_lowering import lower_ispl_formula
 
-        endless = written.logic != "CTL" and self._may_stop
-        return lower_ispl_formula(written.formula, self.model, uniform=self._uniform, endless=endless)
+        infinite_runs_only = written.logic != "CTL" and self._may_deadlock
+        return lower_ispl_formula(
+            written.formula, self.model, uniform=self._uniform, infinite_runs_only=infinite_runs_only
+        )
 
     @property
     def _uniform(self) -> bool:
         return self.strategies == "uniform"
 
     @cached_property
-    def _may_stop(self) -> bool:
-        """Whether there may be runs that stop; with conditions of fairness they do not count."""
-        from cplc.ispl.lowering import may_stop
+    def _may_deadlock(self) -> bool:
+        """Tell whether finite maximal runs may exist; with fairness conditions they are ignored."""
+        from cplc.ispl.lowering import may_deadlock
 
-        return not self.model.fairness and may_stop(self.system)
+        return not self.model.fairness and may_deadlock(self.system)
 
     def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
-        """Return all formulas, or those of these names: `formula 1` is the first."""
+        """Return all formulas, or those with these names; `formula 1` is the first."""
         return select_questions(self._asked, names)
 
     def formula_question(self, text: str) -> BoundQuestion | tuple[Diagnostic, ...]:
-        """Return the question that a formula of the command line asks, or what is wrong with it."""
+        """Return the question of a formula from the command line, or its diagnostics."""
         from cplc.checking.results import Question
         from cplc.ispl.semantics import check_formula
         from cplc.ispl.syntax.parser import parse_specification
@@ -159,13 +161,13 @@ class IsplCompilation(QuestionAnswering):
             problems = (*problems, *more)
         if found is None or any(problem.is_error for problem in problems):
             return problems
-        # What two agents share is part of the system where a formula asks for it.
+        # Variables are shared in the system if a formula uses the channel of both agents.
         system = self._lowered(replace(self.model, specifications=(found,)))
         question = Question("formula", "formula", self._formula(found), found.text, span=Span(source, 0, len(text)))
         return BoundQuestion(question, system, problems)
 
     def export(self, target: str, asked: Sequence[BoundQuestion], *, states: bool = False) -> Export:
-        """Return the system and these questions in the form that another tool reads."""
+        """Return the system and these questions in the language of another tool."""
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request, export
 

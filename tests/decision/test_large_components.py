@@ -26,7 +26,7 @@ from cplc.system.participant import Belief, Participant
 
 _HALF = Fraction(1, 2)
 _STATES = 2_000
-_METHOD = "one sweep from the ends, alike ones counted"
+_METHOD = "backward induction, symmetric agents counted"
 
 
 @contextmanager

@@ -48,12 +48,12 @@ class Message:
 @st.composite
 def dialogues(draw: st.DrawFn) -> str:
     roles = draw(st.sampled_from([("A", "B"), ("A", "B"), ("A", "B", "C")]))
-    kept: list[Kept] = []
+    subjects: list[Kept] = []
     for number in range(draw(st.integers(2, 4))):
         is_claim = draw(st.sampled_from([True, True, False]))
         first, second = draw(st.permutations(roles))[:2]
-        kept.append(Kept(f"{'p' if is_claim else 'c'}{number}", is_claim, first, second))
-    main = kept[0]
+        subjects.append(Kept(f"{'p' if is_claim else 'c'}{number}", is_claim, first, second))
+    main = subjects[0]
     messages: list[Message] = []
     for number in range(draw(st.integers(3, 5))):
         first, second = (main.first, main.second) if number % 2 == 0 else (main.second, main.first)
@@ -62,32 +62,32 @@ def dialogues(draw: st.DrawFn) -> str:
         messages.append(Message(f"m{number}", first, second))
     restarting = draw(st.sampled_from([None, None, None, messages[-1]]))
     lines = [f"role {role} {{ var v: bool = false }}" if role == "A" else f"role {role}" for role in roles]
-    for position, one in enumerate(kept):
-        lines.append(declared(draw, one, messages, kept[:position]))
+    for position, one in enumerate(subjects):
+        lines.append(declared(draw, one, messages, subjects[:position]))
     for position, message in enumerate(messages):
-        clauses = [*performed(draw, message, kept), *guarded(draw, message, messages[:position], kept)]
+        clauses = [*performed(draw, message, subjects), *guarded(draw, message, messages[:position], subjects)]
         if message == restarting:
             clauses.append("restart")
         lines.append(f"{message.sender} -> {message.receiver} : {message.name} {' '.join(clauses)}")
-    asked = [f"{draw(st.sampled_from(one.states()))}({one.name})" for one in kept]
+    atoms = [f"{draw(st.sampled_from(one.states()))}({one.name})" for one in subjects]
     pair = draw(st.permutations(roles))[:2]
-    lines.append(f"property some: EF ({' & '.join(asked[:2])})")
-    lines.append(f"property always: AG ({asked[0]} -> AF {asked[-1]})")
-    lines.append(f"property viewed: AG ({asked[0]} -> !{asked[0][:-1]}@{kept[0].first}))")
+    lines.append(f"property some: EF ({' & '.join(atoms[:2])})")
+    lines.append(f"property always: AG ({atoms[0]} -> AF {atoms[-1]})")
+    lines.append(f"property viewed: AG ({atoms[0]} -> !{atoms[0][:-1]}@{subjects[0].first}))")
     if any(
         (one.first, one.second) == tuple(pair) or (one.is_claim and one.first in pair and one.second in pair)
-        for one in kept
+        for one in subjects
     ):
         bound = f"SC({pair[0]} -> {pair[1]}, "
-        lines.append(f"property social: EF {bound}F {asked[0]})")
-        lines.append(f"property argued: EF ({draw(st.sampled_from(STANDINGS))}({main.name}) & {bound}G !{asked[-1]}))")
-        lines.append(f"property bound: AG ({asked[0]} -> {bound}true))")
+        lines.append(f"property social: EF {bound}F {atoms[0]})")
+        lines.append(f"property argued: EF ({draw(st.sampled_from(STANDINGS))}({main.name}) & {bound}G !{atoms[-1]}))")
+        lines.append(f"property bound: AG ({atoms[0]} -> {bound}true))")
         lines.append(
-            f"property never: AG ({draw(st.sampled_from(STANDINGS))}({main.name}) -> !{bound}X F {asked[-1]}))"
+            f"property never: AG ({draw(st.sampled_from(STANDINGS))}({main.name}) -> !{bound}X F {atoms[-1]}))"
         )
     verbs = ("create", "satisfy", "violate", "accept", "attack") if main.is_claim else ("create", "fulfill", "refuse")
-    lines.append(f"property done: E F (does({draw(st.sampled_from(verbs))} {main.name}) & X {asked[0]})")
-    lines.append(f"property undone: A{{!does({draw(st.sampled_from(verbs))} {main.name})}} G !({asked[-1]})")
+    lines.append(f"property done: E F (does({draw(st.sampled_from(verbs))} {main.name}) & X {atoms[0]})")
+    lines.append(f"property undone: A{{!does({draw(st.sampled_from(verbs))} {main.name})}} G !({atoms[-1]})")
     sync = " sync" if draw(st.booleans()) else ""
     return f"protocol P{sync} {{\n  " + "\n  ".join(lines) + "\n}\n"
 
@@ -111,46 +111,46 @@ def declared(draw: st.DrawFn, one: Kept, messages: Sequence[Message], earlier: S
     return f"commitment {one.name} = C({one.first}, {one.second}, {condition()}, {condition()}){within}"
 
 
-def performed(draw: st.DrawFn, message: Message, kept: Sequence[Kept]) -> list[str]:
+def performed(draw: st.DrawFn, message: Message, subjects: Sequence[Kept]) -> list[str]:
     """Draw what a message of this sender means."""
-    found: list[str] = []
-    for position, one in enumerate(kept):
+    operations: list[str] = []
+    for position, one in enumerate(subjects):
         made, answered = (MAKER, ANSWERS) if one.is_claim else (DEBTOR, CREDITOR)
         if message.sender == one.first:
-            found += [f"{verb} {one.name}" for verb in made]
+            operations += [f"{verb} {one.name}" for verb in made]
         if message.sender == one.second:
-            found += [f"{verb} {one.name}" for verb in answered]
-        for other in kept:
+            operations += [f"{verb} {one.name}" for verb in answered]
+        for other in subjects:
             between = {other.first, other.second} == {one.first, one.second}
             if other.is_claim and one != other and between and other.first == message.sender:
                 verbs = ("justify", "defend") if message.sender == one.first else ("attack",)
-                found += [f"{verb} {one.name} with {other.name}" for verb in verbs] * 2
-        for other in kept[:position]:
+                operations += [f"{verb} {one.name} with {other.name}" for verb in verbs] * 2
+        for other in subjects[:position]:
             if one.is_claim or other.is_claim or message.sender != one.first:
                 continue
             if other.second == one.second and other.first != one.first:
-                found += [f"delegate {one.name} to {other.name} retaining"] * 3
-    if not found:
+                operations += [f"delegate {one.name} to {other.name} retaining"] * 3
+    if not operations:
         return []
-    if message.name == "m0" and (first := [act for act in found if act.startswith("create")]):
+    if message.name == "m0" and (first := [act for act in operations if act.startswith("create")]):
         return [f"means {draw(st.sampled_from(first))}"]
-    found += [act for act in found if act.split()[1] == kept[0].name] * 2
-    chosen = draw(st.lists(st.sampled_from(found), min_size=1, max_size=3))
+    operations += [act for act in operations if act.split()[1] == subjects[0].name] * 2
+    chosen = draw(st.lists(st.sampled_from(operations), min_size=1, max_size=3))
     return [f"means {', '.join(chosen)}"]
 
 
-def guarded(draw: st.DrawFn, message: Message, earlier: Sequence[Message], kept: Sequence[Kept]) -> list[str]:
+def guarded(draw: st.DrawFn, message: Message, earlier: Sequence[Message], subjects: Sequence[Kept]) -> list[str]:
     clauses: list[str] = []
-    seen = [other.name for other in earlier if message.sender in (other.sender, other.receiver)]
-    if seen and draw(st.integers(0, 3)) > 0:
-        clauses.append(f"after {draw(st.sampled_from([*seen, seen[-1]]))}")
-    mine = [one for one in kept if message.sender in (one.first, one.second)]
+    observable = [other.name for other in earlier if message.sender in (other.sender, other.receiver)]
+    if observable and draw(st.integers(0, 3)) > 0:
+        clauses.append(f"after {draw(st.sampled_from([*observable, observable[-1]]))}")
+    mine = [one for one in subjects if message.sender in (one.first, one.second)]
     if mine and draw(st.integers(0, 3)) == 0:
         one = draw(st.sampled_from(mine))
-        asked = f"{draw(st.sampled_from(one.states()))}({one.name})"
+        atom = f"{draw(st.sampled_from(one.states()))}({one.name})"
         if draw(st.integers(0, 3)) == 0:
-            asked = f"age({one.name}) {draw(st.sampled_from(['<', '>=', '=', '!=']))} {draw(st.integers(0, 2))}"
-        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {asked}")
+            atom = f"age({one.name}) {draw(st.sampled_from(['<', '>=', '=', '!=']))} {draw(st.integers(0, 2))}"
+        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {atom}")
     if draw(st.integers(0, 3)) == 0 and "A" in (message.sender, message.receiver):
         clauses.append(f"{'set' if message.sender == 'A' else 'on receipt'} A.v := !A.v")
     if draw(st.integers(0, 5)) == 0:
@@ -182,9 +182,9 @@ def check_last_moves(compilation: Compilation) -> System:
 def test_a_dialogue_means_what_the_reference_says(text: str) -> None:
     note(text)
     compilation = compiled(text)
-    found = check_lowering(compilation)
-    if found is not None:
-        check_verdicts(compilation, *found)
+    comparison = check_lowering(compilation)
+    if comparison is not None:
+        check_verdicts(compilation, *comparison)
 
 
 EVERYTHING = """
@@ -210,9 +210,9 @@ protocol P sync {
 
 
 def test_every_operation_in_every_state() -> None:
-    found = check_lowering(compiled(EVERYTHING))
-    assert found is not None
-    reference, graph = found
+    comparison = check_lowering(compiled(EVERYTHING))
+    assert comparison is not None
+    reference, graph = comparison
     lives = {name: {state.env[n] for state in graph.states} for n, name in enumerate(reference.names)}
     assert {life.state for life in lives["p"]} == {*CLAIM_STATES} - {"closed"}
     assert {life.standing for life in lives["p"]} == {*STANDINGS}

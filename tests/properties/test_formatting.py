@@ -1,4 +1,4 @@
-"""What is laid out says the same as before, and is laid out already."""
+"""Formatting preserves the tree and is idempotent."""
 
 from __future__ import annotations
 

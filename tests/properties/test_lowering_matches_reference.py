@@ -69,11 +69,11 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
 def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
     for declared in compilation.model.properties:
         expected = holds(reference, graph, declared.formula, declared.assuming, uniform=uniform)
-        asked = compilation.questions([declared.name])
-        is_about_runs = any(isinstance(part, OnPaths) for part in subformulas(expanded(asked[0].question.formula)))
+        questions = compilation.questions([declared.name])
+        is_about_runs = any(isinstance(part, OnPaths) for part in subformulas(expanded(questions[0].question.formula)))
         is_decided = begins(reference, graph, declared.assuming) or not is_about_runs
         for engine in ("explicit", "symbolic"):
-            (result,) = compilation.verify(asked, engine)
+            (result,) = compilation.verify(questions, engine)
             if not is_decided:
                 assert result.answer == "unknown", (declared.name, engine)
                 continue
@@ -91,9 +91,9 @@ def test_the_lowered_system_is_the_reference(sample: Sample) -> None:
 def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
-    found = check_lowering(compilation)
-    if found is not None:
-        check_verdicts(compilation, *found)
+    lockstep = check_lowering(compilation)
+    if lockstep is not None:
+        check_verdicts(compilation, *lockstep)
 
 
 @settings(max_examples=100)
@@ -129,8 +129,8 @@ def test_what_holds_of_every_protocol(sample: Sample) -> None:
 def test_what_holds_of_every_social_commitment(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
-    asked = compilation.questions([declared.name for declared in compilation.model.properties])
-    for result in compilation.verify(asked, "symbolic"):
+    questions = compilation.questions([declared.name for declared in compilation.model.properties])
+    for result in compilation.verify(questions, "symbolic"):
         assert result.answer != "fails", result.question.name
 
 
@@ -163,6 +163,6 @@ protocol P {
 @pytest.mark.parametrize("condition", ["done", "inflight(done)", "fulfilled(c)", "terminal", "fulfilled(c@A)"])
 def test_fairness_may_ask_for_any_state_condition(condition: str) -> None:
     compilation = compiled(WITH_FAIRNESS % condition)
-    found = check_lowering(compilation)
-    assert found is not None
-    check_verdicts(compilation, *found)
+    lockstep = check_lowering(compilation)
+    assert lockstep is not None
+    check_verdicts(compilation, *lockstep)

@@ -1,4 +1,4 @@
-"""What is offered instead of a formula that is easily misread is what it means, and what it does not."""
+"""Suggestions for an easily misread formula: the first is its meaning, the second is not."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _FORMULAS = st.builds("{}{}{}".format, st.sampled_from(["A[", "E [ ", "<<A>>["])
 
 
 def _read(text: str) -> ast.Expr:
-    found, problems = parse_formula(Source("formula", text))
-    assert found is not None, (text, problems)
-    return found
+    formula, problems = parse_formula(Source("formula", text))
+    assert formula is not None, (text, problems)
+    return formula
 
 
 @given(_FORMULAS)
 def test_the_first_suggestion_is_what_is_read_and_the_second_is_not(text: str) -> None:
     tree = _read(text)
     for problem in precedence_warnings(tree):
-        ((first, *others),) = [re.findall(r"`([^`]+)`", note.message) for note in problem.notes]
+        ((first, *alternatives),) = [re.findall(r"`([^`]+)`", note.message) for note in problem.notes]
         span = problem.span
         assert _read(text[: span.start] + first + text[span.end :]) == tree
-        for other in others:
+        for other in alternatives:
             changed = _read(text[: span.start] + other + text[span.end :])
             assert changed != tree
 
@@ -43,9 +43,9 @@ def test_the_first_suggestion_is_what_is_read_and_the_second_is_not(text: str) -
 @given(_FORMULAS)
 def test_with_every_suggestion_taken_nothing_is_misread(text: str) -> None:
     for _ in range(20):
-        found = next(precedence_warnings(_read(text)), None)
-        if found is None:
+        warning = next(precedence_warnings(_read(text)), None)
+        if warning is None:
             return
-        first = re.findall(r"`([^`]+)`", found.notes[0].message)[0]
-        text = text[: found.span.start] + first + text[found.span.end :]
+        first = re.findall(r"`([^`]+)`", warning.notes[0].message)[0]
+        text = text[: warning.span.start] + first + text[warning.span.end :]
     raise AssertionError(text)

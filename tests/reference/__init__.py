@@ -1,1 +1,1 @@
-"""An independent reading of the language: a plain interpreter of checked models and a naive checker on its graph."""
+"""Reference semantics: an independent interpreter of checked models, and a naive model checker on its graph."""

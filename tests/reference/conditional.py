@@ -1,4 +1,4 @@
-"""Conditional commitments by their definition: a relation between pairs of states, commitment by commitment.
+"""Reference semantics of conditional commitments: the accessibility relation, commitment by commitment.
 
 A state says of each commitment of the channel that it is promised, offered, or neither. Another state is accessible if
 each one that is promised here is kept there, each one that is offered here is offered or kept there, and each other one
@@ -22,7 +22,7 @@ _ENDS = {"CaS": "withdrawn", "ReS": "released", "DeS": "delegated", "AsS": "assi
 
 
 class Channel:
-    """What each state says of the commitments of one channel."""
+    """The status of the commitments of one channel in each state."""
 
     def __init__(self, reference: Reference, worlds: Sequence[World], names: Sequence[str]) -> None:
         self.states = [tuple(world.env[name].state for name in names) for world in worlds]
@@ -32,7 +32,7 @@ class Channel:
             self._everywhere.setdefault(there, set()).add(number)
 
     def accessible(self, here: Standing) -> States:
-        """Return the states that one in which the commitments stand so leads to."""
+        """Return the states accessible from a state with this status of the commitments."""
         return frozenset(
             number
             for there, numbers in self._everywhere.items()
@@ -41,25 +41,25 @@ class Channel:
         )
 
     def counting(self, number: int, counted: str | None) -> Standing:
-        """Return how the commitments stand in a state, those closed so counted as offered."""
+        """Return the status of the commitments in a state, with those closed in this way counted as offered."""
         pairs = zip(self.states[number], self.standing[number], strict=True)
         return tuple("offered" if state == counted else standing for state, standing in pairs)
 
     def weak(self, p: States, q: States, counted: str | None = None) -> States:
-        found = set()
+        states = set()
         for number in range(len(self.states)):
             here = self.counting(number, counted)
             stands = any(one != "nothing" for one in here)
             if stands and self.accessible(here) & p <= q:
-                found.add(number)
-        return frozenset(found)
+                states.add(number)
+        return frozenset(states)
 
     def strong(self, p: States, q: States, counted: str | None = None) -> States:
         weak = self.weak(p, q, counted)
         return frozenset(n for n in weak if self.accessible(self.counting(n, counted)) & p)
 
     def all_kept(self) -> States:
-        """Return where something is promised, and all of that kept."""
+        """Return the states where something is promised and all of it is kept."""
         return frozenset(
             number for number, standing in enumerate(self.standing) if "kept" in standing and "in force" not in standing
         )
@@ -81,8 +81,8 @@ def satisfying(
         case _:
             end = _ENDS[modality]
             ended = frozenset(n for n, states in enumerate(channel.states) if end in states)
-            found = (ended & channel.strong(p, q, end)) - channel.strong(p, q) - p
-            return found if other is None else found & other.strong(p, q)
+            candidates = (ended & channel.strong(p, q, end)) - channel.strong(p, q) - p
+            return candidates if other is None else candidates & other.strong(p, q)
 
 
 def _standing(reference: Reference, world: World, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Contents about runs, by the book: formulas are progressed letter by letter, and a tableau says what is decided.
+"""Reference monitors of contents about runs: formulas are progressed letter by letter, and a tableau decides them.
 
 The tableau is the classic one of all truth assignments to the temporal subformulas: an assignment for one position
 follows from the letter there and from the assignment for the next. What a finite word has decided is looked up there:
@@ -28,13 +28,13 @@ CLAIM_STATES = ("null", "open", "withdrawn", "satisfied", "violated")
 STANDINGS = ("no standing", "unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")
 
 Step = tuple[str, str]
-"""What is done: ("message", name), ("tick", ""), or ("other", "")."""
+"""A step: ("message", name), ("tick", ""), or ("other", "")."""
 OTHER: Step = ("other", "")
 TICK: Step = ("tick", "")
 
 
 class Letter(NamedTuple):
-    """What is true in a state, of the leaves of one content, and of the step that leaves it."""
+    """A letter: the true leaves of a content in a state, and the step that leaves the state."""
 
     state: frozenset[Term]
     step: frozenset[Term]
@@ -56,7 +56,7 @@ def about_runs(term: Term) -> bool:
 
 
 class Watched:
-    """One content: which remainders it has, and what each letter makes of them."""
+    """The automaton of one content: its remainders, and the successor of each for every letter."""
 
     def __init__(self, content: Term, model: CheckedModel) -> None:
         self._model = model
@@ -64,14 +64,14 @@ class Watched:
         self.leaves = tuple(dict.fromkeys(self._leaves(self.formula)))
         self._acts = tuple(leaf for leaf in self.leaves if isinstance(leaf, t.Does))
         self.asked = tuple(leaf for leaf in self.leaves if not isinstance(leaf, t.Does))
-        """What has to be known of a state."""
+        """The leaves of the content, which are evaluated in a state."""
         self._temporal = tuple(dict.fromkeys(self._temporals(self.formula)))
         self._of: dict[frozenset[int], int] = {}
         self._remainders: list[Term] = []
         self._start = self._numbered(self.formula)
 
     def _plain(self, term: Term) -> Term:
-        """See through facts, and write every operator with U and its negation."""
+        """Expand facts, and express every operator by U and negation."""
         match term:
             case t.FactRef(fact):
                 return self._plain(self._model.fact[fact].meaning)
@@ -118,7 +118,7 @@ class Watched:
     # --- letters
 
     def step(self, step: Step) -> tuple[frozenset[Term], bool]:
-        """Return which `does(…)` are true of a step, and whether it is a tick."""
+        """Return the `does(…)` atoms that a step satisfies, and whether it is a tick."""
         kind, name = step
         true: set[Term] = set()
         for act in self._acts:
@@ -143,13 +143,13 @@ class Watched:
 
     @cached_property
     def _states(self) -> set[frozenset[Term]]:
-        """The sets of leaves that hold for some values of all that they read."""
+        """The jointly satisfiable sets of leaves."""
         read = sorted({source for leaf in self.asked for source in _sources(leaf)})
-        found: set[frozenset[Term]] = set()
+        states: set[frozenset[Term]] = set()
         for values in product(*(self._values(source) for source in read)):
             given = dict(zip(read, values, strict=True))
-            found.add(frozenset(leaf for leaf in self.asked if _value(leaf, given) is True))
-        return found
+            states.add(frozenset(leaf for leaf in self.asked if _value(leaf, given) is True))
+        return states
 
     def _values(self, source: tuple[str, ...]) -> tuple[Value | None, ...]:
         match source:
@@ -172,7 +172,7 @@ class Watched:
     # --- the tableau
 
     def _holds(self, term: Term, letter: Letter, following: Assignment) -> bool:
-        """Say whether a formula holds at a position: its letter is given, and what holds at the next."""
+        """Return whether a formula holds at a position: its letter is given, and what holds at the next."""
         match term:
             case t.Const(value):
                 return value is True
@@ -199,7 +199,7 @@ class Watched:
 
     @cached_property
     def _types(self) -> list[tuple[Letter, Assignment]]:
-        """Every letter with what may hold at the position after it, on some infinite word."""
+        """Every letter with the possible subformulas at the next position of an infinite word."""
         vectors = [
             frozenset(one for one, holds in zip(self._temporal, truths, strict=True) if holds)
             for truths in product((False, True), repeat=len(self._temporal))
@@ -236,7 +236,7 @@ class Watched:
     # --- remainders
 
     def _numbered(self, remainder: Term) -> int:
-        """Return the number of a remainder; those of the same words have one."""
+        """Return the number of a remainder; equivalent remainders have the same number."""
         key = frozenset(n for n, (letter, after) in enumerate(self._types) if self._holds(remainder, letter, after))
         if key not in self._of:
             self._of[key] = len(self._remainders)
@@ -264,7 +264,7 @@ class Watched:
 
     @cached_property
     def _table(self) -> list[dict[Letter, int]]:
-        """Each remainder by number, to what each letter makes of it."""
+        """Each remainder, by number, with its successor for each letter."""
         table: list[dict[Letter, int]] = []
         while len(table) < len(self._remainders):
             remainder = self._remainders[len(table)]
@@ -273,7 +273,7 @@ class Watched:
 
     @cached_property
     def _class(self) -> list[int]:
-        """Each remainder to the first one that no continuation tells apart from it."""
+        """Each remainder with the first one that is equivalent to it."""
         table = self._table
         apart = {
             (a, b)
@@ -297,7 +297,7 @@ class Watched:
         return self._at_rest(self._remainders[number], state)
 
     def _at_rest(self, term: Term, state: frozenset[Term]) -> bool:
-        """Say whether a formula holds of the word that stays in this state forever, with no step."""
+        """Return whether a formula holds of the word that stays in this state forever, with no step."""
         match term:
             case t.Const(value):
                 return value is True
@@ -324,16 +324,16 @@ class Watched:
         return self._class[self._table[self._class[number]][letter]]
 
     def decided(self, number: int) -> bool | None:
-        """Return what the letters that were read have decided."""
+        """Return the verdict of the letters read."""
         return self._verdict(number)
 
     def entering(self, number: int, state: frozenset[Term]) -> bool | None:
-        """Return what is decided now, whatever step leaves this state."""
+        """Return the verdict for every step that may leave this state."""
         outcomes = {self._verdict(to) for letter, to in self._table[number].items() if letter.state == state}
         return outcomes.pop() if len(outcomes) == 1 else None
 
     def rests(self, number: int, state: frozenset[Term]) -> bool:
-        """Whether it holds if nothing happens any more."""
+        """Return whether it holds if nothing happens any more."""
         return self._rests(number, state)
 
 

@@ -1,4 +1,4 @@
-"""The rules of a dialogue, one line each, and what is open to it."""
+"""Reference rules of dialogues, one line each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STANDING_AFTER = {
     "defend": "defended",
     "attack": "attacked",
 }
-"""Every move leads from any standing to this one, as long as what it is made on is open."""
+"""The standing that each move sets, from any standing, while its subject is open."""
 
 FIRST = "unanswered"
 
@@ -22,7 +22,7 @@ Said = tuple[str, str | None]
 
 
 def binds(verb: str, on_claim: bool) -> bool:
-    """Whether a move binds who makes it; to answer a commitment does not, and nothing is meant by a challenge."""
+    """Return whether a move binds its maker; an answer to a commitment and a challenge do not."""
     return verb in ("justify", "defend", "attack") or (on_claim and verb in ("accept", "refuse"))
 
 

@@ -34,7 +34,7 @@ CALLED = {
     "compensated": "compensate",
     "satisfied": "satisfy",
 }
-"""What it is called to come into a state."""
+"""The verb of the change that enters each state."""
 
 
 class Change(NamedTuple):
@@ -47,19 +47,19 @@ class Change(NamedTuple):
 
 
 class Life(NamedTuple):
-    """What is remembered of one commitment or claim. What means nothing has its default, so that equal is equal."""
+    """The state of one commitment or claim. Irrelevant fields have their defaults, so that equality is canonical."""
 
     state: str = "null"
     former: str | None = None
-    """What it was before, while pending."""
+    """The state before, while pending."""
     follows: str | None = None
-    """Whom it waits for, while pending by `retaining`."""
+    """The successor it waits for, while pending by `retaining`."""
     clock: int = 0
-    """Ticks in the state that a deadline counts; while pending it stands still."""
+    """Ticks counted for a deadline; the count is suspended while pending."""
     standing: str = dialogue.FIRST
     """The last move on it while it is open."""
     age: int = 0
-    """Ticks since it was created, while it is open; counted by roles that ask."""
+    """Ticks since it was created, while it is open; counted by roles whose guards read it."""
     moved_with: str | None = None
     """The claim of that move, if it is an argument."""
     first_said: dialogue.Said | None = None
@@ -67,7 +67,7 @@ class Life(NamedTuple):
     second_said: dialogue.Said | None = None
     """The last move of the other side."""
     remainder: int = 0
-    """What a content about runs still asks for, while in force."""
+    """The remainder of a content about runs, while in force."""
 
     @property
     def is_in_force(self) -> bool:
@@ -111,7 +111,7 @@ class Ledger:
         self._watched = {name: one for name, one in watched.items() if name in self.lives}
 
     def _enter(self, name: str, life: Life, anew: bool = False) -> None:
-        """Give it another life, and write down what that change is called."""
+        """Set its state, and record the verb of the change."""
         before, self.lives[name] = self.lives[name], life
         is_open = CLAIM_OR_COMMITMENT_OPEN
         if anew or (before.state not in is_open and life.state in is_open):
@@ -124,7 +124,7 @@ class Ledger:
     # --- contents about runs
 
     def read(self, step: Step) -> None:
-        """Let every content about runs that was in force read the state before the step, and the step."""
+        """Progress every content about runs in force by the state before the step and the step."""
         for name, content in self._watched.items():
             life = self._before[name]
             if not life.is_in_force:
@@ -139,13 +139,13 @@ class Ledger:
         return frozenset(leaf for leaf in self._watched[name].asked if self._holds(leaf, self))
 
     def _verdict(self, name: str) -> bool | None:
-        """Return what is decided, by what was read and by the state that is entered."""
+        """Return the verdict from the letters read and the entered state."""
         content, life = self._watched[name], self.lives[name]
         read = content.decided(life.remainder)
         return content.entering(life.remainder, self._now(name)) if read is None else read
 
     def close_decided(self, *, on_entering: bool) -> None:
-        """Close the contents about runs that are decided, each after those whose state it asks for."""
+        """Close the decided contents about runs, each after those whose state it reads."""
         waiting = set(self._watched)
         while waiting:
             ready = self._ready(waiting)
@@ -223,7 +223,7 @@ class Ledger:
         return True
 
     def _move(self, operation: Operation) -> bool:
-        """Move on what is open; the claim of an argument is open and unanswered from then on."""
+        """Make a move on an open subject; the claim of an argument becomes open and unanswered."""
         name, claim = operation.commitment, operation.target
         if not self._is_open(name):
             return False
@@ -231,9 +231,9 @@ class Ledger:
         moved_with = claim if self._keeps_arguments else None
         after = self.lives[name]._replace(standing=standing, moved_with=moved_with)
         if self._keeps_last_moves:
-            said = (operation.verb, claim) if dialogue.binds(operation.verb, name in self.model.claim) else None
+            last_move = (operation.verb, claim) if dialogue.binds(operation.verb, name in self.model.claim) else None
             is_first = operation.verb in dialogue.BY_FIRST
-            after = after._replace(first_said=said) if is_first else after._replace(second_said=said)
+            after = after._replace(first_said=last_move) if is_first else after._replace(second_said=last_move)
         self._enter(name, after)
         if claim is not None and claim in self.lives:
             again = self.lives[claim]._replace(standing=dialogue.FIRST, moved_with=None)
@@ -339,7 +339,7 @@ class Ledger:
         return life
 
     def tick(self) -> None:
-        """Let every running counter grow, close what is due, then settle. What is decided is closed before."""
+        """Close decided contents, advance every running counter, close what is due, then apply the automatic rules."""
         self.read(TICK)
         self.close_decided(on_entering=True)
         on_course = {

@@ -1,4 +1,4 @@
-"""Walk the reference interpreter and a lowered system side by side and say where they first part.
+"""Lockstep comparison of the reference interpreter with a lowered system, up to the first difference.
 
 The system is evaluated here, from the definitions of its expressions and steps, by no engine.
 """
@@ -94,12 +94,12 @@ class Lockstep:
     def walk(self) -> None:
         """Meet all states; raise where something differs."""
         waiting: list[Valuation] = []
-        beginnings = {self._seen_in_reference(n): n for n in self.graph.initial}
+        beginnings = {self._observation_in_reference(n): n for n in self.graph.initial}
         for state in initial(self.system):
-            seen = self._seen_in_system(state)
-            if seen not in beginnings:
-                raise Apart(f"initial state {seen} only in the system")
-            self._meet(state, beginnings[seen], None, waiting)
+            observation = self._observation_in_system(state)
+            if observation not in beginnings:
+                raise Apart(f"initial state {observation} only in the system")
+            self._meet(state, beginnings[observation], None, waiting)
         if len(waiting) != len(beginnings):
             raise Apart("the reference has other initial states")
         while waiting:
@@ -119,7 +119,7 @@ class Lockstep:
                 raise Apart(f"one state of the system for two, after {self._run(key)} and {by}")
             return
         self.found[key], self.came_by[key] = number, by
-        ours, theirs = self._seen_in_reference(number), self._seen_in_system(state)
+        ours, theirs = self._observation_in_reference(number), self._observation_in_system(state)
         if ours != theirs:
             difference = {name: (ours.get(name), theirs.get(name)) for name in ours | theirs}
             difference = {name: pair for name, pair in difference.items() if pair[0] != pair[1]}
@@ -143,7 +143,7 @@ class Lockstep:
             raise Apart(f"after {self._run(key)} only the reference has {more}, only the system {less}")
         for move, step in theirs.items():
             self._note_operations(step, state)
-            targets = {self._seen_in_reference(n): n for n in ours[move]}
+            targets = {self._observation_in_reference(n): n for n in ours[move]}
             reached = list(taken(self.system, step, state))
             if len(reached) != len(targets):
                 raise Apart(f"after {self._run(key)} {move} leads to {len(targets)} and {len(reached)} states")
@@ -151,64 +151,64 @@ class Lockstep:
                 if len(reached) == 1:
                     self._meet(after, ours[move][0], (key, move), waiting)
                     continue
-                seen = self._seen_in_system(after)
-                if seen not in targets:
-                    raise Apart(f"after {self._run(key)} {move} leads to {seen} only in the system")
-                self._meet(after, targets[seen], (key, move), waiting)
+                observation = self._observation_in_system(after)
+                if observation not in targets:
+                    raise Apart(f"after {self._run(key)} {move} leads to {observation} only in the system")
+                self._meet(after, targets[observation], (key, move), waiting)
 
     def _note_operations(self, step: Step, state: Valuation) -> None:
         for operation in step.operations:
             if not value(operation.applicable, state):
-                found = str(value(operation.state_before, state))
-                self.inapplicable.add(Inapplicable(step.event, operation.verb, operation.commitment, found))
+                state_name = str(value(operation.state_before, state))
+                self.inapplicable.add(Inapplicable(step.event, operation.verb, operation.commitment, state_name))
 
     # --- what can be seen of a state
 
-    def _seen_in_reference(self, number: int) -> Seen:
+    def _observation_in_reference(self, number: int) -> Seen:
         model, world = self.reference.model, self.reference.world(self.graph.states[number])
-        seen: dict[str, object] = {}
+        observation: dict[str, object] = {}
         for message in model.messages:
-            seen[f"sent {message.name}"] = world.sent[message.name] is not None
-            seen[f"received {message.name}"] = world.received[message.name] is not None
-            seen[f"in flight {message.name}"] = world.in_flight(message.name)
+            observation[f"sent {message.name}"] = world.sent[message.name] is not None
+            observation[f"received {message.name}"] = world.received[message.name] is not None
+            observation[f"in flight {message.name}"] = world.in_flight(message.name)
             for at, copy in ((message.sender, world.sent), (message.receiver, world.received)):
-                there = copy[message.name]
-                seen[f"payload {message.name}@{at}"] = None if there is None else there.payload
-        seen |= world.own
-        seen |= {f"commitment {name}": life.state for name, life in world.env.items()}
-        seen |= {f"view {name}@{role}": life.state for (name, role), life in world.views.items()}
-        seen |= {f"standing {name}": life.standing for name, life in world.env.items()}
-        seen |= {f"standing {name}@{role}": life.standing for (name, role), life in world.views.items()}
+                is_set = copy[message.name]
+                observation[f"payload {message.name}@{at}"] = None if is_set is None else is_set.payload
+        observation |= world.own
+        observation |= {f"commitment {name}": life.state for name, life in world.env.items()}
+        observation |= {f"view {name}@{role}": life.state for (name, role), life in world.views.items()}
+        observation |= {f"standing {name}": life.standing for name, life in world.env.items()}
+        observation |= {f"standing {name}@{role}": life.standing for (name, role), life in world.views.items()}
         arguments = {f"{name}.with": life.moved_with or "none" for name, life in world.env.items()}
-        seen |= {name: claim for name, claim in arguments.items() if name in self.system.variable}
-        return Seen(seen)
+        observation |= {name: claim for name, claim in arguments.items() if name in self.system.variable}
+        return Seen(observation)
 
-    def _seen_in_system(self, state: Valuation) -> Seen:
-        seen: dict[str, object] = {}
+    def _observation_in_system(self, state: Valuation) -> Seen:
+        observation: dict[str, object] = {}
         for message in self.system.messages:
-            seen[f"sent {message.name}"] = value(message.sent, state)
-            seen[f"received {message.name}"] = value(message.received, state)
-            seen[f"in flight {message.name}"] = value(message.in_flight, state)
-            for at, there in ((message.sender, message.sent), (message.receiver, message.received)):
+            observation[f"sent {message.name}"] = value(message.sent, state)
+            observation[f"received {message.name}"] = value(message.received, state)
+            observation[f"in flight {message.name}"] = value(message.in_flight, state)
+            for at, flag in ((message.sender, message.sent), (message.receiver, message.received)):
                 payload = tuple(
                     state[v.name]
                     for v in self.system.variables
                     if (v.kind, v.owner, v.about) == ("field", at, message.name)
                 )
-                seen[f"payload {message.name}@{at}"] = payload if value(there, state) else None
-        seen |= {v.about: state[v.name] for v in self.system.variables if v.kind == "own"}
+                observation[f"payload {message.name}@{at}"] = payload if value(flag, state) else None
+        observation |= {v.about: state[v.name] for v in self.system.variables if v.kind == "own"}
         for commitment in self.system.commitments:
-            seen[f"commitment {commitment.name}"] = state[commitment.variable]
-            seen |= {f"view {commitment.name}@{role}": state[variable] for role, variable in commitment.views}
+            observation[f"commitment {commitment.name}"] = state[commitment.variable]
+            observation |= {f"view {commitment.name}@{role}": state[variable] for role, variable in commitment.views}
         for claim in self.system.claims:
-            seen[f"commitment {claim.name}"] = state[claim.variable]
-            seen |= {f"view {claim.name}@{role}": state[variable] for role, variable in claim.views}
-        kept = [(one.variable, one.views) for one in self.system.commitments]
-        for variable, views in (*kept, *((one.variable, one.views) for one in self.system.claims)):
+            observation[f"commitment {claim.name}"] = state[claim.variable]
+            observation |= {f"view {claim.name}@{role}": state[variable] for role, variable in claim.views}
+        variables = [(one.variable, one.views) for one in self.system.commitments]
+        for variable, views in (*variables, *((one.variable, one.views) for one in self.system.claims)):
             for name in (variable, *(view for _, view in views)):
-                seen[f"standing {name}"] = state.get(f"{name}.standing", "unanswered")
-        seen |= {v.name: state[v.name] for v in self.system.variables if v.kind == "argument"}
-        return Seen(seen)
+                observation[f"standing {name}"] = state.get(f"{name}.standing", "unanswered")
+        observation |= {v.name: state[v.name] for v in self.system.variables if v.kind == "argument"}
+        return Seen(observation)
 
     # --- local states
 
@@ -250,14 +250,14 @@ class Lockstep:
 
 
 class Seen(dict[str, object]):
-    """What can be seen of a state by name; equal and hashed by content."""
+    """The observation of a state by names; compared and hashed by content."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
 
 def hazardous(lockstep: Lockstep) -> bool:
-    """Whether a state that was met is one that the system says must not be reached."""
+    """Return whether a visited state is a hazard of the system."""
     return any(
         value(condition, dict(zip(lockstep.names, key, strict=True)))
         for key in lockstep.found

@@ -28,7 +28,7 @@ States = frozenset[int]
 
 
 def is_plain(path: Term) -> bool:
-    """Whether it is one operator of CTL over state formulas, or a state formula."""
+    """Return whether it is one operator of CTL over state formulas, or a state formula."""
     match path:
         case t.Apply("X" | "F" | "G" | "U" | "W" | "R", operands):
             return all(map(is_about_states, operands))
@@ -60,7 +60,7 @@ class Logic:
                 self.preceding[target].append(source)
 
     def is_valid(self, formula: Term) -> bool:
-        """Whether it holds at every initial state."""
+        """Return whether it holds at every initial state."""
         return self.satisfying(formula).issuperset(self.graph.initial)
 
     # --- state formulas
@@ -104,8 +104,8 @@ class Logic:
             case t.Social("Fu", body=body):
                 names = self._names(formula)
                 promised, kept_there = self._ends(names)
-                kept = frozenset(n for n in self.all if promised[n] == kept_there[n])
-                return kept & self._committed(formula, sat(body))
+                all_kept = frozenset(n for n in self.all if promised[n] == kept_there[n])
+                return all_kept & self._committed(formula, sat(body))
             case t.Conditional(modality, between, other, antecedent, consequent):
                 channel = Channel(self.reference, self._worlds, self._names(between))
                 third = None if other is None else Channel(self.reference, self._worlds, self._names(other))
@@ -140,9 +140,9 @@ class Logic:
     def _looks(self, role: str) -> list[int]:
         """Return for each state a number that is the same where the role's local state is."""
         if role not in self._numbered:
-            known: dict[object, int] = {}
+            numbers: dict[object, int] = {}
             locals_ = (tuple(local.items()) for local in self._local(role))
-            self._numbered[role] = [known.setdefault(local, len(known)) for local in locals_]
+            self._numbered[role] = [numbers.setdefault(local, len(numbers)) for local in locals_]
         return self._numbered[role]
 
     def _knows(self, group: tuple[str, ...], body: States) -> States:
@@ -152,12 +152,12 @@ class Logic:
 
     def _commonly_known(self, group: tuple[str, ...], body: States) -> States:
         """Return the greatest Z with Z = everyone knows (body and Z)."""
-        known = self.all
+        fixpoint = self.all
         while True:
-            smaller = self.all.intersection(*(self._knows((role,), body & known) for role in group))
-            if smaller == known:
-                return known
-            known = smaller
+            smaller = self.all.intersection(*(self._knows((role,), body & fixpoint) for role in group))
+            if smaller == fixpoint:
+                return fixpoint
+            fixpoint = smaller
 
     def _names(self, formula: t.Social | t.Between) -> tuple[str, ...]:
         """Return the commitments that a formula is about."""
@@ -174,14 +174,14 @@ class Logic:
         )
 
     def _committed(self, formula: t.Social, body: States) -> States:
-        """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
+        """Return where something is promised, and the body holds in all states with exactly that promised and kept."""
         names = self._names(formula)
         promised, kept = self._ends(names)
-        found: dict[tuple[bool, ...], set[int]] = {}
+        classes: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
             if promised[n] == kept[n]:
-                found.setdefault(promised[n], set()).add(n)
-        return frozenset(n for n in self.all if any(promised[n]) and found.get(promised[n], set()) <= body)
+                classes.setdefault(promised[n], set()).add(n)
+        return frozenset(n for n in self.all if any(promised[n]) and classes.get(promised[n], set()) <= body)
 
     # --- path formulas
 
@@ -241,14 +241,14 @@ class Logic:
 
     def _until(self, left: States, right: States, bound: int | None) -> States:
         """Return where some fair run passes through ``left`` to ``right``, within so many steps."""
-        found = right & self.fair
+        reachable = right & self.fair
         steps = 0
         while bound is None or steps < bound:
-            more = found | (left & self._before(found))
-            if more == found:
+            more = reachable | (left & self._before(reachable))
+            if more == reachable:
                 break
-            found, steps = more, steps + 1
-        return found
+            reachable, steps = more, steps + 1
+        return reachable
 
     def _missed(self, left: States, right: States, bound: int) -> States:
         """Return where some fair run does not get through ``left`` to ``right`` within so many steps."""
@@ -259,16 +259,16 @@ class Logic:
 
     def _always(self, keep: States) -> States:
         """Return where some fair run stays in ``keep``."""
-        found = frozenset(n for part in self._components(keep) if self._is_fair(part) for n in part)
+        states = frozenset(n for part in self._components(keep) if self._is_fair(part) for n in part)
         while True:
-            more = found | (keep & self._before(found))
-            if more == found:
-                return found
-            found = more
+            more = states | (keep & self._before(states))
+            if more == states:
+                return states
+            states = more
 
     @cached_property
     def field(self) -> Field:
-        """Where all other path formulas, and games, are decided."""
+        """The evaluation of all other path formulas, and of games."""
         return Field(
             self.reference.model, self.graph, self._justice, self._fairness, self.satisfying, self.reference.changes
         )
@@ -277,7 +277,7 @@ class Logic:
 
     @cached_property
     def fair(self) -> States:
-        """Where a fair run begins."""
+        """The states where a fair run begins."""
         return self._always(self.all)
 
     @cached_property
@@ -299,7 +299,7 @@ class Logic:
         return [self.satisfying(one.condition) for one in self.reference.model.fairness]
 
     def _is_fair(self, part: States) -> bool:
-        """Whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
+        """Return whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
         steps = self.graph.steps
         return all(part & often for often in self._fairness) and all(
             any(not any(just(move) for move, _ in steps[n]) for n in part)
@@ -348,12 +348,12 @@ class Logic:
 def holds(
     reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = (), *, uniform: bool = False
 ) -> bool:
-    """Whether the formula holds, with the observers that it asks for; groups may be limited to uniform strategies."""
+    """Return whether the formula holds, with the views that it reads, optionally for uniform strategies only."""
     return _with_observers(reference, graph, formula, assuming, uniform=uniform).is_valid(formula)
 
 
 def begins(reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> bool:
-    """Whether a fair run begins in some initial state."""
+    """Return whether a fair run begins in some initial state."""
     logic = _with_observers(reference, graph, t.TRUE, assuming)
     return bool(logic.fair & frozenset(logic.graph.initial))
 
@@ -362,10 +362,10 @@ def _with_observers(
     reference: Reference, graph: Graph, formula: Term, assuming: Collection[str], *, uniform: bool = False
 ) -> Logic:
     model = reference.model
-    asked = [
+    views = [
         mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
     ]
-    missing = {(at.commitment, at.view) for at in asked if not isinstance(at, t.Age) and at.view} - set(reference.views)
+    missing = {(at.commitment, at.view) for at in views if not isinstance(at, t.Age) and at.view} - set(reference.views)
     asks_who_said_what = not reference.keeps_last_moves and any(map(_moved_on, model.messages)) and _is_social(formula)
     if missing or asks_who_said_what:
         keeps = reference.keeps_last_moves or asks_who_said_what
@@ -379,7 +379,7 @@ def _moved_on(message: Message) -> bool:
 
 
 def _is_social(formula: Term) -> bool:
-    """Whether it asks what somebody is bound to."""
+    """Return whether it contains a social-commitment modality."""
     if isinstance(formula, t.Social) and formula.modality in ("SC", "SCc"):
         return True
     return any(map(_is_social, t.operands_of(formula)))

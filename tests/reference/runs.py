@@ -1,4 +1,4 @@
-"""What is said of runs and of those who choose among them, on the graph of the reference interpreter.
+"""Reference semantics of path formulas and strategies on the graph of the reference interpreter.
 
 Any path formula goes to the tableau of `tests/naive_paths.py`; that, and the trying of all uniform strategies, is
 shared with the oracle for systems. What a group can bring about otherwise is computed here, from the definition.
@@ -31,7 +31,7 @@ _BOOLEAN = {"!", "&", "|", "->", "<->"}
 
 
 def is_about_states(term: Term) -> bool:
-    """Whether a state decides it."""
+    """Return whether it is a state formula."""
     match term:
         case t.Does():
             return False
@@ -42,7 +42,7 @@ def is_about_states(term: Term) -> bool:
 
 
 def is_done(model: CheckedModel, action: Term, move: Move | None, changes: Callable[[], Collection[Change]]) -> bool:
-    """Whether a step is such an action; None is the idle step."""
+    """Return whether a step is such an action; None is the idle step."""
 
     def done(operand: Term) -> bool:
         return is_done(model, operand, move, changes)
@@ -143,7 +143,7 @@ class Field:
     often: list[States]
     decided: Decided
     changes: Callable[[State, Move], frozenset[Change]]
-    """What a move changes in the life of commitments and claims."""
+    """The lifecycle changes of a move."""
     known: dict[tuple[int, Move], frozenset[Change]] = field(default_factory=dict)
 
     # --- runs
@@ -175,30 +175,30 @@ class Field:
         return self.known[state, move]
 
     def _runs(self, along: Term | None, *, may_idle: bool) -> Runs[int, Move | None]:
-        left = [
+        remaining = [
             [(move, target) for move, target in steps if along is None or self._is_done(along, n, move)]
             for n, steps in enumerate(self.graph.steps)
         ]
-        every_move = {move for steps in left for move, _ in steps}
+        every_move = {move for steps in remaining for move, _ in steps}
 
         def constraint(just: Callable[[Move], bool]) -> tuple[States, frozenset[Move | None]]:
-            waits = frozenset(n for n, steps in enumerate(left) if any(just(move) for move, _ in steps))
+            waits = frozenset(n for n, steps in enumerate(remaining) if any(just(move) for move, _ in steps))
             return waits, frozenset(filter(just, every_move))
 
         moves: dict[int, list[tuple[Move | None, int]]] = {
-            n: [*([(None, n)] if may_idle else []), *steps] for n, steps in enumerate(left)
+            n: [*([(None, n)] if may_idle else []), *steps] for n, steps in enumerate(remaining)
         }
         return Runs(moves, list(map(constraint, self.justice)), self.often)
 
     # --- strategies
 
     def enforced(self, group: tuple[str, ...], goal: Term) -> States:
-        """Return where the group can bring the goal about by its sends, whatever else happens."""
+        """Return the states where the group has a winning strategy for the goal by its sends."""
         all_states = frozenset(range(len(self.graph.states)))
         match goal:
             case t.Apply("X", (operand,)):
-                wanted = self.decided(operand)
-                return frozenset(n for n in wanted if self._others(group, n) <= wanted)
+                goal_states = self.decided(operand)
+                return frozenset(n for n in goal_states if self._others(group, n) <= goal_states)
             case t.Apply("G", (operand,)):
                 return self._kept(group, self.decided(operand), frozenset())
             case t.Apply("F", (operand,)):
@@ -233,7 +233,7 @@ class Field:
         return frozenset(target for move, target in self.graph.steps[state] if not self._is_ours(group, move))
 
     def _kept(self, group: tuple[str, ...], keep: States, ways_out: States) -> States:
-        """Return where nobody else leads out of a set, but by these ways out."""
+        """Return the states where other agents leave a set only by the given exits."""
         while True:
             fewer = frozenset(n for n in keep if self._others(group, n) <= keep | ways_out)
             if fewer == keep:
@@ -255,7 +255,7 @@ class Field:
             near = nearer
 
     def _works(self, group: tuple[str, ...], push: Callable[[Move], bool], state: int, near: States) -> bool:
-        """Whether it must lead nearer: wherever others may take it, and somewhere if it is ours to choose where."""
+        """Return whether it makes progress: for all targets if others choose, for some target if the group chooses."""
         steps = [(move, target) for move, target in self.graph.steps[state] if push(move)]
         theirs = {target for move, target in steps if not self._is_ours(group, move)}
         ours = {move for move, _ in steps if self._is_ours(group, move)}

@@ -30,12 +30,12 @@ class Reference:
     def __init__(self, model: CheckedModel, observers: Iterable[View] = (), *, keeps_last_moves: bool = False) -> None:
         self.model = model
         self.keeps_last_moves = keeps_last_moves
-        """Whether it is remembered of each side of something open what it said last; only ``SC`` asks for that."""
+        """True if the last move of each side is recorded; only ``SC`` needs it."""
         self.names = (*model.commitment, *model.claim)
-        """Of all that has a lifecycle state."""
+        """The names of all commitments and claims."""
         self.inapplicable: set[Inapplicable] = set()
         self._changes: frozenset[Change] = frozenset()
-        """What the move that was yielded last changes."""
+        """The changes of the move that was yielded last."""
         self.out_of_range: set[str] = set()
         """Messages on whose receipt a variable would have to leave its domain."""
         self.local_views = self._local_views()
@@ -78,19 +78,19 @@ class Reference:
             waits |= missing
         for who, target in waits:
             direct[who].add(target)
-        found: dict[str, frozenset[str]] = {}
+        dependencies: dict[str, frozenset[str]] = {}
         for name in self.names:
             reached, fresh = set[str](), [name]
             while fresh:
                 more = direct[fresh.pop()] - reached
                 reached |= more
                 fresh += more
-            found[name] = frozenset(reached)
-        return found
+            dependencies[name] = frozenset(reached)
+        return dependencies
 
     def _local_views(self) -> set[View]:
         """Return the views that are part of local states: both parties' of what the clauses of either read."""
-        found = set()
+        views = set()
         for message in self.model.messages:
             for role, clauses in (
                 (message.sender, [message.guard, *(update.value for update in message.updates)]),
@@ -100,8 +100,8 @@ class Reference:
                     for mention in mentioned(self.model, clause):
                         name = mention.commitment
                         assert self.is_party(role, name), f"{role} looks at {name}"
-                        found |= {(name, party) for party in self.both(name)}
-        return found
+                        views |= {(name, party) for party in self.both(name)}
+        return views
 
     def _needed(self, views: set[View]) -> set[View]:
         """Return these views and all that decide how they develop."""
@@ -134,7 +134,7 @@ class Reference:
     # --- values of terms
 
     def copy(self, world: World, name: str, eye: str | None) -> Copy | None:
-        """Return a role's copy of a message, none if it has no part in it; without role the receiver's."""
+        """Return a role's copy of a message, or None if it has none; without a role the receiver's."""
         message = self.model.message[name]
         if eye == message.sender:
             return world.sent[name]
@@ -228,7 +228,7 @@ class Reference:
         return [State(nothing, nothing, own, env, (NULL,) * len(self.views)) for own in product(*values)]
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
-        """Yield every enabled step and where it leads. What goes wrong on the way is noted."""
+        """Yield every enabled step with its target, and record values out of range."""
         world = self.world(state)
         self._changes = frozenset()
         for message in self.model.messages:
@@ -253,7 +253,7 @@ class Reference:
         raise AssertionError(f"{move} is not possible")
 
     def explore(self, limit: int = 100_000) -> Graph:
-        """Return all that can be reached."""
+        """Return the reachable states."""
         graph = Graph()
         graph.initial = [graph.add(state) for state in self.initial()]
         done = 0
@@ -268,7 +268,7 @@ class Reference:
     # --- sending and receiving
 
     def _may_send(self, message: Message, world: World) -> bool:
-        """Whether channel, choice, round and scope allow it, whatever its guard says."""
+        """Return whether channel, choice, round and scope allow it, whatever its guard says."""
         channel = (message.sender, message.receiver)
         busy = any(world.in_flight(m.name) for m in self.model.messages if (m.sender, m.receiver) == channel)
         if busy and channel not in self.model.unordered:
@@ -320,9 +320,9 @@ class Reference:
         ledger = self._env_ledger(before, world)
         ledger.read(("message", message.name))
         for operation in message.operations:
-            found = ledger.lives[operation.commitment].state
+            state_name = ledger.lives[operation.commitment].state
             if not ledger.perform(operation):
-                self.inapplicable.add(Inapplicable(message.name, operation.verb, operation.commitment, found))
+                self.inapplicable.add(Inapplicable(message.name, operation.verb, operation.commitment, state_name))
         ledger.settle()
         world.env = ledger.lives
         self._changes = frozenset(ledger.changes)
@@ -372,11 +372,11 @@ class Reference:
         def was(term: Term) -> bool:
             return self.holds(term, before, role)
 
-        kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
+        lives = {name: life for (name, viewer), life in world.views.items() if viewer == role}
         rests_on = self._resting.__getitem__
         return Ledger(
             self.model,
-            kept,
+            lives,
             lambda name: self.is_party(role, name),
             holds,
             was,
@@ -403,33 +403,33 @@ class Reference:
 
     @cached_property
     def ages(self) -> dict[tuple[str, str], int]:
-        """Who asks in guards how old what is, and the number of ticks beyond which it tells nothing apart."""
-        found: dict[tuple[str, str], int] = {}
+        """Roles and subjects of ages in guards, with the number of ticks at which counting may stop."""
+        limits: dict[tuple[str, str], int] = {}
 
         def look(term: Term, role: str) -> None:
             if not isinstance(term, t.Apply):
                 return
-            asked = [one.commitment for one in term.operands if isinstance(one, t.Age)]
+            subjects = [one.commitment for one in term.operands if isinstance(one, t.Age)]
             values = (one.value for one in term.operands if isinstance(one, t.Const))
             numbers = [value for value in values if isinstance(value, int)]
-            for name in asked:
-                found[role, name] = max([found.get((role, name), 1), *(number + 1 for number in numbers)])
+            for name in subjects:
+                limits[role, name] = max([limits.get((role, name), 1), *(number + 1 for number in numbers)])
             for operand in term.operands:
                 look(operand, role)
 
         for message in self.model.messages:
             look(message.guard, message.sender)
-        return found
+        return limits
 
     @cached_property
     def watched(self) -> dict[str, Watched]:
         """The contents about runs."""
-        found = {
+        watched_contents = {
             name: Watched(one.consequent, self.model)
             for name, one in self.model.commitment.items()
             if about_runs(one.consequent)
         }
-        return found | {name: Watched(one.content, self.model) for name, one in self.model.claim.items()}
+        return watched_contents | {name: Watched(one.content, self.model) for name, one in self.model.claim.items()}
 
     def _ticked(self, state: State) -> State:
         before, world = self.world(state), self.world(state)
@@ -461,8 +461,8 @@ class Reference:
         self._read_restart(world, scope)
         for message in self._inside(scope):
             world.sent[message.name] = world.received[message.name] = None
-        scopes = {kept.name: kept.scope for kept in self.model.commitments}
-        scopes |= {kept.name: kept.scope for kept in self.model.claims}
+        scopes = {commitment.name: commitment.scope for commitment in self.model.commitments}
+        scopes |= {commitment.name: commitment.scope for commitment in self.model.claims}
         for name in self.names:
             if self._is_within(scopes[name], scope):
                 world.env[name] = NULL
@@ -491,7 +491,7 @@ class Reference:
             world.views |= {(name, role): life for name, life in view.lives.items() if name in lasting}
 
     def _begins_anew(self, variable: Variable, scope: str) -> bool:
-        """Whether a restart resets a variable: a used part's with the part, others with a block that binds the role."""
+        """Return whether a restart resets a variable: with its part, or with a block that binds the role."""
         if self.parent[scope] is None:
             return True
         if variable.scope:
@@ -503,15 +503,15 @@ class Reference:
     def local(self, state: State, role: str) -> dict[View, object]:
         """Return the local state of a role: its variables, its copies of messages, its views that guards mention."""
         world = self.world(state)
-        found: dict[View, object] = {}
+        local_state: dict[View, object] = {}
         for variable in self.model.variables:
             if variable.role == role:
-                found["own", variable.name] = world.own[variable.name]
+                local_state["own", variable.name] = world.own[variable.name]
         for message in self.model.messages:
             if role in (message.sender, message.receiver):
-                found["copy", message.name] = self.copy(world, message.name, role)
+                local_state["copy", message.name] = self.copy(world, message.name, role)
         for name, viewer in self.local_views:
             if viewer == role:
                 life = world.views[name, role]
-                found["view", name] = life.state, life.standing, life.age
-        return found
+                local_state["view", name] = life.state, life.standing, life.age
+        return local_state

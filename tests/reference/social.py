@@ -143,19 +143,19 @@ class SocialCommitments:
             if pair != ((second, first) if verb == "attack" else (first, second)):
                 continue
             subject = self._content(name)
-            said = way.no(subject) if verb == "attack" else subject
+            implied = way.no(subject) if verb == "attack" else subject
             yield Promise(
-                name, partial(_argued, name, verb, target), way.Next(way.implies(self._content(target), said))
+                name, partial(_argued, name, verb, target), way.Next(way.implies(self._content(target), implied))
             )
 
     def _content(self, name: str) -> Path:
-        """Return what is said of a run: the content of a claim, or that a commitment comes to be performed."""
+        """Return the path formula of a subject: the content of a claim, or the goal of a commitment."""
         model = self.reference.model
         if name in model.claim:
             return path_of(model.claim[name].content)
         consequent = model.commitment[name].consequent
-        said = path_of(consequent)
-        return said if about_runs(consequent) else way.eventually(said, None)
+        goal = path_of(consequent)
+        return goal if about_runs(consequent) else way.eventually(goal, None)
 
 
 def _answered(verb: str, life: Life) -> bool:

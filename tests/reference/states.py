@@ -1,4 +1,4 @@
-"""What the plain interpreter goes by: states, the moves between them, and the graph that they make."""
+"""States, moves and the graph of the reference interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What terms mention, and how values are compared and calculated with."""
+"""Atoms of terms, comparison and arithmetic of values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState | t.Stands 
 
 
 def counts_ticks(term: Term) -> bool:
-    """Whether a bound in it counts ticks."""
+    """Return whether a bound in it counts ticks."""
     return isinstance(term, t.Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))
 
 

@@ -158,7 +158,7 @@ def _shown(node: ast.Formula) -> str:
     match node:
         case ast.Prop(name):
             return name.text
-        case ast.Coloured(agent, colour):
+        case ast.ColourAtom(agent, colour):
             return f"{agent.text}.{colour}"
         case ast.Not(operand):
             return f"(!{_shown(operand)})"

@@ -14,11 +14,11 @@ import pytest
 
 from cplc.compilation import Compilation, load
 from cplc.drawing import graph_text
-from cplc.drawing.graph import MOST_NODES, Edge, Graph, Node, folded
+from cplc.drawing.graph import MAX_NODES, Edge, Graph, Node, fold_families
 from cplc.drawing.graph_svg import graph_svg
 from cplc.drawing.layout import Link, Size, layout
-from cplc.drawing.protocol_diagrams import messages, owes, role
-from cplc.drawing.sequence import MOST_ROWS, Chart, Event, of_protocol, of_run
+from cplc.drawing.protocol_diagrams import local_state_graph, message_graph, obligations_graph
+from cplc.drawing.sequence import MAX_ROWS, Chart, Event, protocol_chart, run_chart
 from cplc.drawing.sequence_svg import chart_svg
 from cplc.drawing.sequence_text import chart_dot, chart_mermaid, chart_plantuml
 from cplc.report.run_report import family
@@ -80,17 +80,23 @@ def test_examples(name: str) -> None:
     system = _system(name)
     drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=30, keep=1))
     assert drawn is not None
-    for graph in (messages(system, name), owes(system, name), owes(system, name, drawn.run.states[-1])):
+    for graph in (
+        message_graph(system, name),
+        obligations_graph(system, name),
+        obligations_graph(system, name, drawn.run.states[-1]),
+    ):
         _check(graph)
-    _check(role(system, system.agents[0], name))
-    _check_chart(of_protocol(system, name, family))
-    _check_chart(of_run(system, drawn.run, name, family))
+    _check(local_state_graph(system, system.agents[0], name))
+    _check_chart(protocol_chart(system, name, family))
+    _check_chart(run_chart(system, drawn.run, name, family))
 
 
 def test_no_name_is_a_command() -> None:
     graph = Graph(_NASTY, _NASTY, (Node("a", (_NASTY,)), Node("b", ("end",))), (Edge("a", "b", (_NASTY,)),), (_NASTY,))
     _check(graph)
-    _check_chart(Chart(_NASTY, _NASTY, (_NASTY, "b"), (Event("said", _NASTY, "b", _NASTY, (_NASTY,)),), (), (_NASTY,)))
+    _check_chart(
+        Chart(_NASTY, _NASTY, (_NASTY, "b"), (Event("message", _NASTY, "b", _NASTY, (_NASTY,)),), (), (_NASTY,))
+    )
 
 
 def test_nothing_to_draw() -> None:
@@ -101,32 +107,36 @@ def test_nothing_to_draw() -> None:
 
 def test_large_graphs_are_summarised() -> None:
     system = _system("netbill", customers="40")
-    for graph in (messages(system, ""), owes(system, ""), role(system, system.agents[0], "")):
-        assert len(graph.nodes) <= MOST_NODES
+    for graph in (
+        message_graph(system, ""),
+        obligations_graph(system, ""),
+        local_state_graph(system, system.agents[0], ""),
+    ):
+        assert len(graph.nodes) <= MAX_NODES
         assert graph.left_out
         _check(graph)
     drawn, _ = next(draw(system, "uniform", None, seed=1, runs=1, most=600, keep=1))
     assert drawn is not None
-    chart = of_run(system, drawn.run, "", family)
-    assert len(chart.events) <= MOST_ROWS + 1
+    chart = run_chart(system, drawn.run, "", family)
+    assert len(chart.events) <= MAX_ROWS + 1
     assert chart.left_out
     _check_chart(chart)
 
 
 def test_what_has_no_families_is_cut() -> None:
     nodes = tuple(Node(f"n{at}", (f"n{at}",)) for at in range(200))
-    graph = folded(Graph("", "", nodes, tuple(Edge(f"n{at}", f"n{at + 1}") for at in range(199))), family)
-    assert len(graph.nodes) == MOST_NODES
-    assert "only 59 of 200 are drawn" in graph.left_out[0]
+    graph = fold_families(Graph("", "", nodes, tuple(Edge(f"n{at}", f"n{at + 1}") for at in range(199))), family)
+    assert len(graph.nodes) == MAX_NODES
+    assert "all but the first 59 of 200 nodes" in graph.left_out[0]
 
 
 def test_nodes_stand_apart() -> None:
     names = [f"n{at}" for at in range(30)]
     links = [Link(names[at], names[(at * 7 + step) % 30], Size(40, 16)) for at in range(30) for step in (1, 3)]
     plan = layout({name: Size(60, 30) for name in names}, links)
-    places = list(plan.places.values())
-    for at, (x, y) in enumerate(places):
-        assert all(abs(x - a) >= 60 or abs(y - b) >= 30 for a, b in places[:at])
+    positions = list(plan.positions.values())
+    for at, (x, y) in enumerate(positions):
+        assert all(abs(x - a) >= 60 or abs(y - b) >= 30 for a, b in positions[:at])
         assert 0 <= x <= plan.width
         assert 0 <= y <= plan.height
 
@@ -143,7 +153,7 @@ def test_the_same_bytes_in_every_process() -> None:
 @pytest.mark.skipif("CPLC_DOT" not in os.environ, reason="CPLC_DOT names no Graphviz")
 def test_graphviz_draws_it() -> None:
     system = _system("netbill")
-    for text in (graph_text.dot(messages(system, _NASTY)), chart_dot(of_protocol(system, _NASTY, family))):
+    for text in (graph_text.dot(message_graph(system, _NASTY)), chart_dot(protocol_chart(system, _NASTY, family))):
         done = subprocess.run(
             [os.environ["CPLC_DOT"], "-Tjson"], input=text, capture_output=True, text=True, check=True
         )

@@ -1,4 +1,4 @@
-"""What the layout keeps of a file, and of the files around it."""
+"""The formatter preserves the contents of files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_the_block_of_a_role_stays_on_its_line_if_it_fits() -> None:
     assert _laid_out("protocol P{role A{var x:bool var y:{b,c}=b}}") == (
         "protocol P {\n  role A { var x: bool  var y: {b, c} = b }\n}\n"
     )
-    many = " ".join(f"var variable{index}: bool" for index in range(9))
-    assert _laid_out(f"protocol P {{ role A {{ {many} }} }}").count("\n") == 13
+    variables = " ".join(f"var variable{index}: bool" for index in range(9))
+    assert _laid_out(f"protocol P {{ role A {{ {variables} }} }}").count("\n") == 13
 
 
 def test_operators_keep_to_their_operands() -> None:

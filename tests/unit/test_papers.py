@@ -31,8 +31,8 @@ def _rows() -> list[tuple[str, str, Context]]:
 def _signs_replaced(text: str) -> str:
     written, at = "", 0
     while at < len(text):
-        found = sign(text, at)
-        end, instead = (at + 1, text[at]) if found is None else found
+        translation = sign(text, at)
+        end, instead = (at + 1, text[at]) if translation is None else translation
         written, at = written + instead, end
     return written
 
@@ -80,9 +80,9 @@ protocol P {
 )
 def test_delegation_is_repaired_by_the_commitment_of_the_new_debtor(written: str, ours: str) -> None:
     text = _DELEGATION.replace("WRITTEN", written)
-    found = fix_text(Compilation(Source("delegation.cpl", text)))
-    assert found.text == _DELEGATION.replace("WRITTEN", ours)
-    assert Compilation(Source("delegation.cpl", found.text)).ok
+    fix = fix_text(Compilation(Source("delegation.cpl", text)))
+    assert fix.text == _DELEGATION.replace("WRITTEN", ours)
+    assert Compilation(Source("delegation.cpl", fix.text)).ok
 
 
 def test_delegation_to_a_role_without_one_is_not_repaired() -> None:

@@ -1,4 +1,4 @@
-"""The tables beside the grammars are those of the grammars, and a parser without them reads the same."""
+"""Stored parse tables match the grammars, and a parser without them gives the same trees."""
 
 from __future__ import annotations
 

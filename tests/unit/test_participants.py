@@ -1,4 +1,4 @@
-"""What a participant believes and decides is read with the eyes of those it plays."""
+"""Beliefs and decisions of a participant read the local states of its roles."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _TRADE = """protocol Trade {{
 def _asked(body: str, roles: str = "Seller") -> ParticipantQuery:
     compilation = Compilation(Source("test", _TRADE.format(roles=roles, body=body)))
     assert compilation.ok, [diagnostic.message for diagnostic in compilation.diagnostics]
-    (asked,) = participants(compilation)
-    assert not list(asked.system.problems())
-    return asked
+    (participant,) = participants(compilation)
+    assert not list(participant.system.problems())
+    return participant
 
 
 def _participant(body: str, roles: str = "Seller") -> Participant:
@@ -50,23 +50,24 @@ def test_who_plays_both_sides_knows_what_has_arrived() -> None:
 
 
 def test_commitments_are_read_as_seen_and_kept_in_view() -> None:
-    asked = _asked("believes Buyer when conditional(goods): pay 1")
-    (belief,) = asked.participant.beliefs
+    participant = _asked("believes Buyer when conditional(goods): pay 1")
+    (belief,) = participant.participant.beliefs
     assert e.reads(belief.condition) == {"goods@Seller"}
-    assert asked.system.variable["goods@Seller"].kind == "view"
+    assert participant.system.variable["goods@Seller"].kind == "view"
 
 
 def test_a_payload_is_one_step_and_a_message_all_of_them() -> None:
-    asked = _asked("believes Buyer: pay(2) 0.25 | pay(1) 0.5..0.75  value pay: -2.5, deposit: 3")
-    (belief,) = asked.participant.beliefs
-    names = [[asked.system.steps[index].name for index in event.steps] for event in belief.events]
+    participant = _asked("believes Buyer: pay(2) 0.25 | pay(1) 0.5..0.75  value pay: -2.5, deposit: 3")
+    (belief,) = participant.participant.beliefs
+    names = [[participant.system.steps[index].name for index in event.steps] for event in belief.events]
     assert names == [["send pay(2)"], ["send pay(1)"]]
     assert [(event.low, event.high) for event in belief.events] == [
         (Fraction(1, 4), Fraction(1, 4)),
         (Fraction(1, 2), Fraction(3, 4)),
     ]
     worth = {
-        tuple(asked.system.steps[index].name for index in one.steps): one.amount for one in asked.participant.worth
+        tuple(participant.system.steps[index].name for index in one.steps): one.amount
+        for one in participant.participant.worth
     }
     assert worth == {
         ("send pay(1)", "send pay(2)"): Fraction(-5, 2),
@@ -93,8 +94,8 @@ def test_thresholds_are_questions_about_the_end() -> None:
         "\n}\n", "\n  analyze Alice: achievement >= 0.5 expect fails, conformance > 0.25\n}\n"
     )
     compilation = Compilation(Source("test", text))
-    asked = [one.question for one in threshold_questions(compilation)]
-    assert [(one.name, one.text, one.expected) for one in asked] == [
+    questions = [one.question for one in threshold_questions(compilation)]
+    assert [(one.name, one.text, one.expected) for one in questions] == [
         ("Alice.achievement", "achievement >= 0.5", "fails"),
         ("Alice.conformance", "conformance > 0.25", "holds"),
     ]

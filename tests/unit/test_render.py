@@ -1,4 +1,4 @@
-"""What diagnostics look like."""
+"""Rendering of diagnostics."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def test_diagnostics_come_in_order_of_place_and_once() -> None:
 def test_what_is_beyond_the_limit_is_counted() -> None:
     text = "X " * 60
     source = Source("m.cpl", text)
-    many = [_RULE.at(Span(source, 2 * i, 2 * i + 1), "No") for i in range(60)]
-    shown = rendered(many)
+    diagnostics = [_RULE.at(Span(source, 2 * i, 2 * i + 1), "No") for i in range(60)]
+    shown = rendered(diagnostics)
     assert shown.count("error[") == 50
     assert shown.endswith("… and 10 more\n\n60 errors\n")
 

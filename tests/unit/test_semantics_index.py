@@ -43,19 +43,19 @@ def _found(text: str) -> dict[str, list[str]]:
 
 
 def test_names_mean_what_they_were_resolved_to() -> None:
-    found = _found(_TEXT)
-    assert found["1 p"] == ["argument of line 1"] * 2
-    assert found["3 limit"] == ["parameter of line 2"]
-    assert found["5 money"] == ["variable of line 3"]
-    assert found["5 amount"] == ["payload of line 5"] * 2
-    assert found["11 pay"] == ["message of line 5"]
-    assert found["11 till"] == ["part of line 12"]
-    assert found["12 payer"] == ["role of line 3"]
-    assert found["12 limit"] == ["parameter of line 2"]
-    assert found["12 b"] == ["loop variable of line 10"]
-    assert found["15 responds"] == ["macro of line 1"]
-    assert found["15 x"] == ["loop variable of line 15"] * 3
-    assert found["15 amount"] == ["payload of line 5"]
+    names = _found(_TEXT)
+    assert names["1 p"] == ["argument of line 1"] * 2
+    assert names["3 limit"] == ["parameter of line 2"]
+    assert names["5 money"] == ["variable of line 3"]
+    assert names["5 amount"] == ["payload of line 5"] * 2
+    assert names["11 pay"] == ["message of line 5"]
+    assert names["11 till"] == ["part of line 12"]
+    assert names["12 payer"] == ["role of line 3"]
+    assert names["12 limit"] == ["parameter of line 2"]
+    assert names["12 b"] == ["loop variable of line 10"]
+    assert names["15 responds"] == ["macro of line 1"]
+    assert names["15 x"] == ["loop variable of line 15"] * 3
+    assert names["15 amount"] == ["payload of line 5"]
 
 
 def test_a_part_without_a_name_of_its_own_is_called_like_its_protocol() -> None:
@@ -67,9 +67,9 @@ def test_a_part_without_a_name_of_its_own_is_called_like_its_protocol() -> None:
 
 
 def test_names_survive_what_cannot_be_read() -> None:
-    found = _found(_TEXT.replace("after till.pay  means", "after till.pay & means"))
-    assert found["11 pay"] == ["message of line 5"]
-    assert found["12 payer"] == ["role of line 3"]
+    names = _found(_TEXT.replace("after till.pay  means", "after till.pay & means"))
+    assert names["11 pay"] == ["message of line 5"]
+    assert names["12 payer"] == ["role of line 3"]
 
 
 @pytest.mark.parametrize("path", sorted(_ROOT.glob("examples/*.cpl")), ids=lambda path: path.stem)

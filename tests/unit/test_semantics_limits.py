@@ -77,8 +77,8 @@ def test_what_is_long_is_not_too_deep() -> None:
 def _analysed(path: Path) -> list[tuple[str, str]]:
     source = Source(str(path), path.read_text(encoding="utf-8"))
     file, _ = parse(source)
-    found = analyse(file, load=loader(path, parse)).diagnostics
-    return [(diagnostic.code, Path(diagnostic.span.source.name).name) for diagnostic in found]
+    diagnostics = analyse(file, load=loader(path, parse)).diagnostics
+    return [(diagnostic.code, Path(diagnostic.span.source.name).name) for diagnostic in diagnostics]
 
 
 def test_import_cycles_are_shown(tmp_path: Path) -> None:
@@ -87,12 +87,12 @@ def test_import_cycles_are_shown(tmp_path: Path) -> None:
     (tmp_path / "c.cpl").write_text('import "b.cpl"\nimport "a.cpl"\n', encoding="utf-8")
     path = tmp_path / "a.cpl"
     file, _ = parse(Source(str(path), path.read_text(encoding="utf-8")))
-    found = analyse(file, load=loader(path, parse)).diagnostics
-    assert [(d.code, d.message.split(": ")[1]) for d in found] == [
+    diagnostics = analyse(file, load=loader(path, parse)).diagnostics
+    assert [(d.code, d.message.split(": ")[1]) for d in diagnostics] == [
         ("import-cycle", "b.cpl -> c.cpl -> b.cpl"),
         ("import-cycle", "a.cpl -> b.cpl -> c.cpl -> a.cpl"),
     ]
-    assert {Path(d.span.source.name).name for d in found} == {"c.cpl"}
+    assert {Path(d.span.source.name).name for d in diagnostics} == {"c.cpl"}
 
 
 def test_errors_of_imported_files_are_reported_there(tmp_path: Path) -> None:

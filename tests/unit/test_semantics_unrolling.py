@@ -118,8 +118,8 @@ def test_instances_between_a_role_and_itself_are_left_out() -> None:
     formula = model.properties[0].formula
     assert isinstance(formula, t.Apply)
     first = formula.operands[0]
-    wanted = t.Apply("&", (t.Happened("ask[1,2]"), t.Happened("ask[1,3]")))
-    assert first == t.OverPaths("E", t.Apply("F", (wanted,)))
+    expected = t.Apply("&", (t.Happened("ask[1,2]"), t.Happened("ask[1,3]")))
+    assert first == t.OverPaths("E", t.Apply("F", (expected,)))
 
 
 def test_indices_are_computed() -> None:
@@ -220,18 +220,18 @@ def test_macros_are_hygienic() -> None:
         }
         """
     )
-    first, second, there = model.properties
+    first, second, third = model.properties
     assert (first.name, second.name) == ("here[1]", "here[2]")
     doubled = t.Apply("&", (t.Happened("m[1]"), t.Happened("m[1]")))
     assert first.formula == t.OverPaths("E", t.Apply("F", (doubled,)))
     assert second.formula == t.FALSE
     both = t.Apply("&", (t.Happened("m[2]"), t.Happened("m[1]")))
-    assert there.formula == t.OverPaths("E", t.Apply("F", (both,)))
+    assert third.formula == t.OverPaths("E", t.Apply("F", (both,)))
 
 
 def test_lifecycle_atoms_are_sets_of_states() -> None:
     analysis = analysed(NETBILL)
-    for text, wanted in {
+    for text, expected in {
         "open(goods[1])": t.InState("goods[1]", frozenset({"conditional", "active", "pending"})),
         "null(goods[2])": t.InState("goods[2]", frozenset({"null"})),
         "active(goods[2]@Cus[2])": t.InState("goods[2]", frozenset({"active"}), "Cus[2]"),
@@ -247,7 +247,7 @@ def test_lifecycle_atoms_are_sets_of_states() -> None:
         assert not problems
         assert expr is not None
         resolved = analysis.resolve_formula(expr)
-        assert (resolved.term, resolved.diagnostics, resolved.vacuous_quantifiers) == (wanted, (), ()), text
+        assert (resolved.term, resolved.diagnostics, resolved.vacuous_quantifiers) == (expected, (), ()), text
     closed = parse_formula(Source("--formula", "closed(goods[1])"))[0]
     assert closed is not None
     term = analysis.resolve_formula(closed).term
@@ -279,8 +279,8 @@ def test_roles_of_the_command_line() -> None:
     assert analysis.resolve_roles(["Mer", "Cus[1]"]) == (("Mer", "Cus[1]"), ())
     assert analysis.resolve_roles(["Cus"])[0] == ("Cus[1]", "Cus[2]")
     assert analysis.resolve_roles(["all"])[0] == ("Mer", "Cus[1]", "Cus[2]")
-    found, problems = analysis.resolve_roles(["Cus[3]", "Mer"])
-    assert found == ("Mer",)
+    roles, problems = analysis.resolve_roles(["Cus[3]", "Mer"])
+    assert roles == ("Mer",)
     assert [problem.code for problem in problems] == ["unknown-name"]
 
 

@@ -1,4 +1,4 @@
-"""Formulas: how tightly operators bind, which letters are operators where, and what is said of mistakes."""
+"""Formula parser: precedence, contextual operator letters, and error messages."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_number_of_many_digits_is_refused() -> None:
 
 
 def test_only_the_reach_of_quantifiers_leaves_the_parser_a_choice(caplog: pytest.LogCaptureFixture) -> None:
-    """Of the grammar without them, lark reports no conflict that it resolves by reading on."""
+    """Without them, lark resolves no shift/reduce conflict of the grammar silently."""
     grammar = (shipped("grammar") / "formula.lark").read_text(encoding="utf-8")
     without = re.sub(r"\n    \| QUANTIFIER .*", "", grammar)
     assert without != grammar

@@ -1,4 +1,4 @@
-"""What stands in backquotes in a report can be asked again; what the language has no formula for is plain words."""
+"""Formulas in backquotes can be parsed again; formulas outside the language are plain words."""
 
 from __future__ import annotations
 

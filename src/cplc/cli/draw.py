@@ -129,7 +129,7 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
 
 def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
     from cplc.drawing import protocol_diagrams
-    from cplc.drawing.sequence import of_protocol
+    from cplc.drawing.sequence import protocol_chart
     from cplc.report.run_report import family
 
     system = compilation.system
@@ -138,31 +138,31 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
         case "chart" if recorded is not None:
             return _chart_of_run(compilation, recorded, target)
         case "chart":
-            return _chart(of_protocol(system, title, family), target)
+            return _chart(protocol_chart(system, title, family), target)
         case "role":
             agent = system.agent[_named(name, "role", system.agent)]
-            return _graph(protocol_diagrams.role(system, agent, f"{title}: {agent.name}"), target)
+            return _graph(protocol_diagrams.local_state_graph(system, agent, f"{title}: {agent.name}"), target)
         case "commitment":
             commitments: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
             one = commitments[_named(name, "commitment or claim", commitments)]
-            return _graph(protocol_diagrams.lifecycle(system, one, f"{title}: {one.name}"), target)
+            return _graph(protocol_diagrams.lifecycle_graph(system, one, f"{title}: {one.name}"), target)
         case "owes":
             state = None
             if recorded is not None:
                 system, run = _taken(compilation, recorded)
                 state = run.states[-1]
                 title = f"{title}, run {recorded.name}"
-            return _graph(protocol_diagrams.owes(system, f"{title}: who owes whom", state), target)
+            return _graph(protocol_diagrams.obligations_graph(system, f"{title}: who owes whom", state), target)
         case "messages":
-            return _graph(protocol_diagrams.messages(system, f"{title}: what messages wait for"), target)
+            return _graph(protocol_diagrams.message_graph(system, f"{title}: what messages wait for"), target)
 
 
 def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) -> str:
-    from cplc.drawing.sequence import of_run
+    from cplc.drawing.sequence import run_chart
     from cplc.report.run_report import family
 
     system, run = _taken(compilation, recorded)
-    return _chart(of_run(system, run, f"{system.name}, run {recorded.name}", family), target)
+    return _chart(run_chart(system, run, f"{system.name}, run {recorded.name}", family), target)
 
 
 def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:

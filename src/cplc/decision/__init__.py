@@ -1,4 +1,4 @@
-"""One participant's decision: what it can count on, given what it believes of the others."""
+"""Decision analysis of one participant: a Markov decision process built from its beliefs about the other agents."""
 
 from cplc.decision.analysis import analyse
 from cplc.decision.results import (

@@ -1,4 +1,4 @@
-"""One participant's decision, from the system to all that is found out about it."""
+"""Decision analysis: from the system and a participant to probabilities, values, strategy and sensitivities."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def analyse(
     sensitivity: bool = True,
     limit: int = MAX_STATES,
 ) -> Analysis:
-    """Return what the participant can count on; nothing is raised for what is too large, the figures then say so.
+    """Return the analysis of a participant; a figure that exceeds the limits is unknown and gives the reason.
 
-    The thresholds are for where verdicts flip. Without ``sensitivity`` it is not found out what figures hang on, nor
-    within what edges the value is distributed. Without ``reduction`` the system is not split into independent parts.
+    The thresholds determine where verdicts flip. Without ``sensitivity``, neither sensitivities nor bounds of the
+    distribution are computed. Without ``reduction``, the system is not split into independent components.
     """
     if sensitivity:
         from cplc.decision.sensitivity import sensitivities, value_sensitivities
@@ -93,7 +93,7 @@ def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGro
 
 
 def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> OptimalStrategy | None:
-    """Return what is best in each of the parts, in the words of the first of its copies."""
+    """Return the optimal strategy of each component, over the variables of the first component of its group."""
     strategies = []
     for group in groups:
         if not group.built.has_decisions:
@@ -119,7 +119,7 @@ def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -
 
 
 def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[EndState]:
-    """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
+    """Yield a goal end and another end, of the first component that has both if there is one."""
     kinds = [(_example_end(cache, group, True), _example_end(cache, group, False), group) for group in groups]
     for good, bad, group in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
         if good is not None:
@@ -131,7 +131,7 @@ def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterato
 
 
 def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
-    """Return the number, or the word, of an end that is wanted or not."""
+    """Return the number, or the word, of an end that does or does not satisfy the condition."""
     if not isinstance(group.built, ComponentMdp):
         solved = group.built.solved(group.condition, cache.exact)
         return solved.goal_end if is_goal else solved.other_end
@@ -146,7 +146,7 @@ def _state(group: ComponentGroup, at: int) -> State:
 
 
 def _failing_conditions(group: ComponentGroup, state: State) -> str:
-    """Return what the conditions that fail there are about."""
+    """Return the subjects of the conditions that fail in this state."""
     system = group.components[0].system
     packing = Packing(system)
     packed = packing.pack(state)
@@ -156,7 +156,7 @@ def _failing_conditions(group: ComponentGroup, state: State) -> str:
 
 
 def _remarks(cache: ComponentCache) -> Iterator[AnalysisRemark]:
-    """Yield what was seen while the models were built; each part is asked about once."""
+    """Yield the diagnostics collected while the models were built, each component once."""
     try:
         groups = cache.groups(TRUE)
     except ResourceExhausted:
@@ -170,29 +170,27 @@ def _remarks(cache: ComponentCache) -> Iterator[AnalysisRemark]:
             if index in diagnostics.partial:
                 times, state = diagnostics.partial[index]
                 where = group.renamed_state(state()) if example else None
-                text = f"in {times:,} states the condition holds and only some of the events are possible"
+                text = f"its condition holds in {times:,} states in which only some of its events are possible"
                 yield AnalysisRemark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
             elif index not in diagnostics.applied:
                 yield AnalysisRemark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
         for (one, other), state in diagnostics.overlapping.items():
             pair = component.beliefs[one], component.beliefs[other]
-            text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
+            text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply in the same state"
             yield AnalysisRemark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
         if diagnostics.stuck is not None and example:
-            text = "a run ends where something can happen, but only what the participant would not do"
+            text = "a run ends in a state in which the decisions of the participant forbid all of its enabled steps"
             yield AnalysisRemark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
     if not all(group.built.is_acyclic for group in groups):
-        yield AnalysisRemark(
-            "endless-runs", "there are runs that go round in circles; those that never end attain nothing"
-        )
+        yield AnalysisRemark("endless-runs", "the model has cycles; a run that never ends counts as a failure")
 
 
 def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> AnalysisStatistics:
     built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
-    method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
+    method = "policy iteration per strongly connected component" if circles else "backward induction"
     if cache.sums or any(not isinstance(one, ComponentMdp) and one.counts for one in built):
-        method += ", alike ones counted"
+        method += ", symmetric agents counted"
     made = [*built, *cache.sums]
     states, ends = sum(one.states for one in made), sum(one.ends for one in made)
     return AnalysisStatistics(sum(len(group.components) for group in groups), len(built), states, ends, method)

@@ -1,4 +1,4 @@
-"""Whether there are arrays: numpy is compiled, and a browser may be without it. Then states are listed one by one."""
+"""Availability of numpy. It is compiled, and a browser may lack it; then all models are explicit lists of states."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from importlib.util import find_spec
 
 
 def has_arrays() -> bool:
-    """Return whether numpy can be imported, which takes longer than a small decision does."""
+    """Return whether numpy is installed, without importing it: the import takes longer than a small analysis."""
     return find_spec("numpy") is not None

@@ -1,4 +1,4 @@
-"""What the participant makes: how likely that is more than nothing, what is expected, how it is distributed."""
+"""The participant's total reward: probability that it is positive, expected value and distribution."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from cplc.decision.positive_reward_probability import CountedReward
 
 _MAX_EXACT_AMOUNTS = 3_000
-"""Amounts up to which distributions are kept exactly."""
+"""Span of rewards up to which distributions are exact fractions."""
 _UNIT_ROUNDOFF = 2.0**-53
 _MAX_UNFOLDED_STATES = (100, 400)
-"""States with sums that are followed where there is no end of them, and how many if these tell much, but not enough."""
+"""Numbers of states to unfold if rewards are unbounded: at first, and again if the bounds are promising."""
 _SUFFICIENT_GAP = 1e-9
 _HOPELESS_GAP = 0.01
 
 
 @dataclass(frozen=True)
 class _RewardComponent:
-    """A part with what its steps are worth, and how many copies there are of it."""
+    """A component with the rewards of its steps, and its multiplicity."""
 
     built: ComponentMdp | LayeredComponent
     step_rewards: dict[int, int]
@@ -54,7 +54,7 @@ class _RewardComponent:
 
     @property
     def matters(self) -> bool:
-        """Whether the sum depends on it, or whether there is one."""
+        """Tell whether it has a reward, or a cycle that may delay the others forever."""
         return bool(self.step_rewards) or not self.built.is_acyclic
 
 
@@ -73,9 +73,9 @@ def _reward_components(
 def total_reward_and_benefit(
     cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
 ) -> tuple[TotalReward, Figure]:
-    """Return both; the pieces are the parts of the system with nothing asked of their ends.
+    """Return the total reward and the probability of a positive one; the groups carry no condition.
 
-    With edges it is also found within which the distribution lies, where it depends on what is open.
+    If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
     lots = [lot for lot in _reward_components(cache, groups, whole) if lot.matters]
@@ -95,7 +95,7 @@ def _total_reward_and_figure(
             each, why = _distributions(lots)
             means = _means(each, lots, cache.exact, whole.unit)
         else:
-            why = "runs may go round in circles"
+            why = "the model has cycles"
             means = _means_with_circles(cache, lots, whole)
     except ResourceExhausted as exhausted:
         why, means = str(exhausted), (_UNBOUNDED, _UNBOUNDED)
@@ -113,7 +113,7 @@ def _total_reward_and_figure(
 
 
 def _cdf_bounds(cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards) -> tuple[CdfBounds, ...]:
-    """Return how probable it is to make at least each value, if no run goes round in circles and it is not too much."""
+    """Return bounds of the probability of at least each value, if the model is acyclic and small."""
     try:
         listed = _joint_mdp(cache, lots)
         if listed is None or not listed.is_acyclic:
@@ -131,13 +131,13 @@ _UNBOUNDED = Bounds(-inf, inf)
 
 
 def _distributions(lots: Sequence[_RewardComponent]) -> tuple[list[RewardProbabilities] | None, str]:
-    """Return how what each part makes is distributed, or why that is not known."""
+    """Return the distribution of each component, or the reason why there is none."""
     try:
         shares = [_distribution_of(lot) for lot in lots]
     except ResourceExhausted as exhausted:
         return None, str(exhausted)
     each = [one for one in shares if one is not None]
-    return (each, "") if len(each) == len(shares) else (None, "how it is distributed depends on what is open")
+    return (each, "") if len(each) == len(shares) else (None, "the distribution depends on open choices")
 
 
 def _means(
@@ -152,10 +152,10 @@ def _means(
 def _means_with_circles(
     cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards
 ) -> tuple[Bounds, Bounds]:
-    """Return what is expected where runs may go on for ever: going round in one part may keep another one waiting."""
+    """Return the expected rewards of a cyclic model, as one: a cycle of a component may delay the others forever."""
     listed = _joint_mdp(cache, lots)
     if listed is None:
-        raise ResourceExhausted("what is expected in circles is not followed through so many states")
+        raise ResourceExhausted("the model has cycles and too many states for an expected value")
     lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.component.variables)
     worst, best = (_expected_bounds([lot], worst, cache.exact, whole.unit, cache.fairness) for worst in (True, False))
     return worst, best
@@ -163,12 +163,12 @@ def _means_with_circles(
 
 def _distribution_of(lot: _RewardComponent) -> RewardProbabilities | None:
     if not isinstance(lot.built, ComponentMdp):
-        raise ResourceExhausted("how it is distributed is not followed through so many states")
+        raise ResourceExhausted("the model has too many states for a distribution")
     return reward_distribution(lot.built.ordered, lot.step_rewards)
 
 
 def _mean(each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent], exact: bool, unit: Fraction) -> Bounds:
-    """Return the mean of what is distributed so, whatever is chosen."""
+    """Return the mean of these distributions, which all strategies share."""
     means = (sum(amount * share for amount, share in one.items()) for one in each)
     if exact:
         exact_mean = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
@@ -182,7 +182,7 @@ def _mean(each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent],
 def _expected_bounds(
     lots: Sequence[_RewardComponent], worst: bool, exact: bool, unit: Fraction, fairness: bool = True
 ) -> Bounds:
-    """Return the sum of what is expected of each part; nothing in one part makes more or less of another."""
+    """Return the sum of the expected rewards of independent components."""
     low: Number = Fraction(0)
     high: Number = Fraction(0)
     slack = 0.0
@@ -226,7 +226,7 @@ def _combined_distribution(
         combined = Distribution(tuple(chances))
     else:
         if exact:
-            raise ResourceExhausted("what is made differs in too many ways")
+            raise ResourceExhausted("the total reward has too many values")
         sums = convolution(discrete_distribution(one) ** lot.times for one, lot in zip(each, lots, strict=True))
         bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
         combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
@@ -245,12 +245,12 @@ def _joint_component(cache: ComponentCache, lots: Sequence[_RewardComponent]) ->
 
 
 def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> ComponentMdp | None:
-    """Return all the parts that matter as one, if it has few states."""
+    """Return the explicit model of all relevant components together, if it has few states."""
     return cache.listed(_joint_component(cache, lots), MAX_EXPLICIT_STATES)
 
 
 def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[int, int]) -> CountedReward | None:
-    """Return what counting alike ones finds; None if that does not do, or there is no numpy to do it with."""
+    """Return the result of counting symmetric agents; None if it does not apply, or numpy is missing."""
     if not has_arrays():
         return None
     from cplc.decision.positive_reward_probability import counted_positive_reward
@@ -259,7 +259,7 @@ def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[in
 
 
 def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Figure:
-    """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
+    """Return the probability of a positive total reward by a joint model: an optimal choice depends on all rewards."""
     listed = _joint_mdp(cache, lots)
     component = _joint_component(cache, lots)
     of = step_rewards(
@@ -295,7 +295,7 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
 
 
 def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: Mapping[int, int]) -> Figure:
-    """Return bounds where there is no end of sums: what is far from the beginning is all lost, or all won."""
+    """Return bounds for unbounded rewards: states beyond the unfolding are all lost, or all won."""
     worst = best = Bounds(0.0, 1.0)
     for enough in _MAX_UNFOLDED_STATES:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit, enough)
@@ -320,7 +320,7 @@ def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: M
 def _floating_point_bounds(
     cache: ComponentCache, ordered: OrderedMdp, goal_states: bytes, initial: Sequence[int], against: bool
 ) -> Bounds:
-    """Return bounds without fractions, which grow with the sums."""
+    """Return bounds in floating point; fractions would grow with the rewards."""
     return solve(ordered, ReachabilityObjective(goal_states, against, False, cache.fairness)).bounds(initial, against)
 
 

@@ -1,4 +1,4 @@
-"""Decision models of parts, each built and solved once however many copies of it there are."""
+"""Component cache: the MDP of each component is built and solved once per isomorphism class."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from cplc.decision.positive_reward_probability import CountedReward
 
 MAX_EXPLICIT_STATES = 10_000
-"""States of which a list is made without asking whether there is a better way."""
+"""Number of states up to which a model is an explicit list, without an attempt at layers."""
 
 
 @dataclass(frozen=True)
 class ComponentMdp:
-    """A part with its decision model."""
+    """A component with its explicit MDP."""
 
     component: Component
     explored: ExploredMdp
@@ -60,7 +60,7 @@ class ComponentMdp:
         return range(self.explored.model.initial)
 
     def wanted(self, condition: Expr) -> bytes:
-        """Return the ends where the condition holds."""
+        """Return the terminal states in which the condition holds, as a mask."""
         test = self.explored.packing.condition(condition)
         model = self.explored.model
         return bytes(model.is_end(at) and test(state) for at, state in enumerate(self.explored.states))
@@ -79,14 +79,14 @@ class ComponentMdp:
         )
 
     def with_beliefs_of(self, component: Component) -> ComponentMdp:
-        """Return the same with the probabilities of a part that is a copy but for these."""
+        """Return this model with the probabilities of a component that is isomorphic up to them."""
         certain, *mine = self.explored.model.chances
         bounds = zip(mine, component.bounds, strict=True)
         model = with_chances(
             self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
         copy = ComponentMdp(self.component, replace(self.explored, model=model))
-        assert self.ordered.is_acyclic or self.ordered.max_roundings  # known once, for all of them
+        assert self.ordered.is_acyclic or self.ordered.max_roundings  # computed once and shared by all copies
         copy.__dict__["ordered"] = self.ordered.with_model(model)
         return copy
 
@@ -96,18 +96,18 @@ class ComponentMdp:
 
 @dataclass(frozen=True)
 class ComponentGroup:
-    """One of the parts that decide together whether an end is wanted, with how many copies of it there are."""
+    """A class of isomorphic components with their share of the condition, solved once."""
 
     built: ComponentMdp | LayeredComponent
     condition: Expr
     wanted: bytes
-    """The ends where the condition holds, of a part that is not large."""
+    """The terminal states in which the condition holds, if the model is explicit."""
     components: tuple[Component, ...]
     original_condition: Expr
-    """The condition in the words of the first of them; a copy may be what was built."""
+    """The condition over the variables of the first component; the model may be that of another one."""
 
     def renamed_state(self, state: State) -> State:
-        """Return the state in the words of the first of the parts."""
+        """Return the state over the variables of the first component."""
         return dict(zip(self.components[0].order, state.values(), strict=True))
 
 
@@ -121,27 +121,27 @@ class ComponentCache:
     limit: int
     built: dict[object, ComponentMdp | LayeredComponent] = field(default_factory=dict)
     states: int = 0
-    """Of all that was built."""
+    """Number of states of all models built so far."""
     forms: dict[object, int] = field(default_factory=dict)
     form_of: dict[tuple[str, ...], int] = field(default_factory=dict)
-    """The number of the form of each part, by its variables."""
+    """The number of the canonical form of each component, by its variables."""
     shapes: dict[object, int] = field(default_factory=dict)
     shape_of: dict[tuple[str, ...], int] = field(default_factory=dict)
     first_of_shape: dict[int, ComponentMdp] = field(default_factory=dict)
     answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
     sums: list[CountedReward] = field(default_factory=list)
-    """What was found by counting, with what was made so far in the states."""
+    """Results of the counting construction with the accumulated reward in the states."""
     _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
     _unlayered: set[object] = field(default_factory=set)
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
-    """How many states of parts there are more than."""
+    """A number of states that each component is known to exceed, by its form."""
 
     @cached_property
     def splitting(self) -> ComponentPartition | None:
         return ComponentPartition(self.system, self.participant) if self.split and is_separable(self.system) else None
 
     def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
-        """Return the parts that may be looked at one by one."""
+        """Return the components that may be analysed separately."""
         if self.splitting is None:
             return (whole_component(self.system, self.participant),)
         joined = tuple(connected)
@@ -153,13 +153,13 @@ class ComponentCache:
         return parts
 
     def part_of(self, names: frozenset[str]) -> Component:
-        """Return these variables, all of some parts, as one part."""
+        """Return the union of some components, given by its variables, as one component."""
         if self.splitting is None:
             return whole_component(self.system, self.participant)
         return next(component for component in self.splitting.components([names]) if names <= component.variables)
 
     def build(self, component: Component) -> ComponentMdp | LayeredComponent:
-        """Return the part with its decision model: a list of states or, where there are very many, layers of them."""
+        """Return the model of the component: an explicit list of states or, if there are very many, layers."""
         listed = self.listed(component, MAX_EXPLICIT_STATES)
         if listed is not None:
             return listed
@@ -178,7 +178,7 @@ class ComponentCache:
         return listed
 
     def _layered(self, component: Component, conditions: Sequence[Expr]) -> LayeredComponent | None:
-        """Return the part in layers; None if that cannot be done, or there is no numpy to do it with."""
+        """Return the layered model; None if the component has none, or numpy is missing."""
         if not has_arrays():
             return None
         from cplc.decision.large_components import layered_component
@@ -186,7 +186,7 @@ class ComponentCache:
         return layered_component(component, conditions, self.limit - self.states, self.exact, self.split)
 
     def listed(self, component: Component, limit: int) -> ComponentMdp | None:
-        """Return the part with a list of its states; None if there are more, but all of them are not too many."""
+        """Return the explicit model; None if it exceeds the limit but not the limit of the whole analysis."""
         key = self.form(component)
         cached = self.built.get(key)
         if cached is None and limit > self._state_lower_bound.get(key, 0):
@@ -210,13 +210,13 @@ class ComponentCache:
         self.states += built.states
 
     def _asked_of(self, component: Component) -> list[Expr]:
-        """Return all that may be asked of the ends of the part."""
+        """Return the conditions on the ends of the component that the aspects may ask for."""
         aspects = self.participant.conforming, conj(goal.condition for goal in self.participant.goals)
         each = ([one for one in conjuncts(aspect) if reads(one) <= component.variables] for aspect in aspects)
         return [conj(one for one in conjunction if reads(one)) for conjunction in each]
 
     def form(self, component: Component) -> int:
-        """Return a number that is the same for copies."""
+        """Return the number of the isomorphism class."""
         number = self.form_of.get(component.order)
         if number is None:
             number = self.form_of[component.order] = self.forms.setdefault(
@@ -225,14 +225,14 @@ class ComponentCache:
         return number
 
     def shape(self, component: Component) -> int:
-        """Return a number that is the same for what are copies but for probabilities."""
+        """Return the number of the isomorphism class up to probabilities."""
         number = self.shape_of.get(component.order)
         if number is None:
             number = self.shape_of[component.order] = self.shapes.setdefault(component.shape, len(self.shapes))
         return number
 
     def groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
-        """Return what decides whether the condition holds at the end: its conjuncts by the parts they are about."""
+        """Return the conjuncts of the condition, grouped by isomorphic components."""
         if condition not in self._pieces:
             self._pieces[condition] = self._component_groups(condition)
         return self._pieces[condition]
@@ -258,7 +258,7 @@ class ComponentCache:
 
     def _component_group(self, members: Sequence[Component], condition: Expr) -> ComponentGroup:
         built, original = self.build(members[0]), condition
-        if built.component is not members[0]:  # a copy was built: what is asked there has other names
+        if built.component is not members[0]:  # the model is that of an isomorphic component: translate the condition
             names = dict(zip(members[0].order, built.component.order, strict=True))
             condition = renamed(condition, names)
         goal_states = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
@@ -273,14 +273,14 @@ class ComponentCache:
         return self.answers[key]
 
     def bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds:
-        """Return the probability that one copy of the piece ends as wanted."""
+        """Return bounds of the probability that one component of the group ends in its goal."""
         if not isinstance(group.built, ComponentMdp):
             solved = group.built.solved(group.condition, self.exact)
             return solved.worst if worst else solved.best
         return self.values(group.built, group.wanted, worst).bounds(group.built.initial, worst)
 
     def bounds(self, groups: Sequence[ComponentGroup], worst: bool) -> Bounds:
-        """Return the probability that all end as wanted."""
+        """Return bounds of the probability that all components end in their goals."""
         return product_bounds([(self.bounds_of(group, worst), len(group.components)) for group in groups])
 
 
@@ -304,6 +304,6 @@ def renamed(expr: Expr, names: dict[str, str]) -> Expr:
 
 
 def isomorphic_components(groups: Iterable[ComponentGroup]) -> Iterator[tuple[ComponentGroup, Component]]:
-    """Yield every part with the piece that it is a copy of."""
+    """Yield every component with its group."""
     for group in groups:
         yield from ((group, component) for component in group.components)

@@ -1,12 +1,18 @@
-"""Independent parts of a system with a participant, and which of them are copies of one another.
+"""Independent components of a system with a participant, and their isomorphism classes.
 
-Two variables belong together when one step, belief or decision reads or writes both, or one condition that is asked
-reads both. Parts never influence each other, and a run ends when all parts have ended: so the least probability that
-each part ends as it is wanted is the product of the least probabilities, because the product solves the equations of
-the whole (Bellman's). With turns of the participant too: it may use a turn in another part than the world has in
-mind, but where the world gains by a turn in each part, so does it whatever part the turn is used in. Where a circle
-has turns in it this argument fails (there are more solutions), and parts with turns stay together. A restart ends the
-run of every part, so with restarts nothing is split.
+Definition. Two variables are connected if one step, belief, decision or condition of the question reads or writes
+both. A component is a connected class of variables with all that mentions them.
+
+Claim. The least probability that every component ends in its goal is the product of the least probabilities of the
+components.
+
+Proof. No component influences another, and a run ends when all components have ended. So the product satisfies the
+Bellman equations of the whole. The participant may use its turn in another component than the adversary expects; but
+if a turn in each component benefits the adversary, so does a turn in any of them. An acyclic model has a unique
+solution of these equations, which is therefore the product. A cycle that contains a decision of the participant
+admits several solutions: then all components with decisions are joined.
+
+A restart ends the run of every component, so a system with restarts is not split.
 """
 
 from __future__ import annotations
@@ -24,17 +30,17 @@ from cplc.system.participant import Belief, Event, Participant, Worth
 
 @dataclass(frozen=True)
 class Component:
-    """Some variables of a system, and all that has to do with them."""
+    """Variables of a system, with the steps, beliefs and decisions that mention them."""
 
     whole: System
     participant_of_whole: Participant
     order: tuple[str, ...]
-    """Its variables, as the system has them."""
+    """Its variables, in the order of the system."""
     steps: tuple[int, ...]
     beliefs: tuple[int, ...]
     decisions: tuple[int, ...]
     worth: Mapping[int, Fraction]
-    """Of each step of the whole system."""
+    """The reward of each step of the whole system."""
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -81,7 +87,7 @@ class Component:
 
     @cached_property
     def shape(self) -> object:
-        """Equal for parts that are copies of each other, but for names and probabilities."""
+        """A canonical form: equal for components that are isomorphic up to probabilities."""
         names = self.places
         new = {index: at for at, index in enumerate(self.steps)}
         mine = frozenset(self.participant_of_whole.agents)
@@ -132,13 +138,13 @@ class Component:
 
     @cached_property
     def bounds(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """The probabilities of all that is believed, in order."""
+        """The probability intervals of all events of its beliefs, in order."""
         beliefs = map(self.participant_of_whole.beliefs.__getitem__, self.beliefs)
         return tuple([(one.low, one.high) for belief in beliefs for one in belief.events])
 
     @cached_property
     def ratios(self) -> tuple[tuple[int, int], ...]:
-        """The same as whole numbers, which are compared sooner than fractions."""
+        """The same intervals as integers, which compare faster than fractions."""
         return tuple([one.as_integer_ratio() for pair in self.bounds for one in pair])
 
     def form_of(self, condition: Expr) -> tuple[object, ...]:
@@ -150,7 +156,7 @@ class Component:
 
 
 def rewards_by_step(participant: Participant) -> dict[int, Fraction]:
-    """Return what each step is worth to the participant, if it is worth anything."""
+    """Return the nonzero reward of each step."""
     rewards: dict[int, Fraction] = {}
     for worth in participant.worth:
         for step in worth.steps:
@@ -166,7 +172,7 @@ def _reindexed(belief: Belief, new: Mapping[int, int]) -> Belief:
 
 
 def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
-    """Return the expression with numbers for its variables: operators before their operands, types before values."""
+    """Return the expression in prefix order, with numbers for its variables and types before values."""
     tokens: list[object] = []
     stack = [expr]
     while stack:
@@ -178,7 +184,7 @@ def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
             case Const(value):
                 tokens += (type(value), value)
                 continue
-            case Equal(Read(name), Const(value)):  # so are most of them
+            case Equal(Read(name), Const(value)):  # the most frequent case
                 tokens += (Equal, type(value), value, names[name])
                 continue
             case And(operands) | Or(operands):
@@ -202,7 +208,7 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
 
 
 def is_separable(system: System) -> bool:
-    """Whether nothing speaks for the whole system: restarts end all runs, and so nothing is apart."""
+    """Tell whether the system may be split: no restart, initial condition or step without variables joins all."""
     return is_true(system.start) and not any(
         step.kind == "restart" or not (step.footprint or step.kind == "tick") for step in system.steps
     )
@@ -221,7 +227,7 @@ def whole_component(system: System, participant: Participant) -> Component:
 
 
 class ComponentPartition:
-    """The parts of one system, for whatever is asked."""
+    """The finest partition of a system into components, coarsened by the sets that a question connects."""
 
     def __init__(self, system: System, participant: Participant) -> None:
         self.system = system
@@ -241,7 +247,7 @@ class ComponentPartition:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
 
     def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
-        """Return as many parts as possible, in each of which one of these sets of variables is whole."""
+        """Return the finest components such that each of these sets of variables lies in one of them."""
         leader = self._leader
         wider = [names for names in connected if len({leader[name] for name in names}) > 1]
         return self._split(_merged_classes(leader, wider)) if wider else self._smallest
@@ -270,7 +276,7 @@ class ComponentPartition:
         )
 
     def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Component:
-        """Return the part of these variables, the same one whenever it is asked for."""
+        """Return the component of these variables; the same object for the same variables."""
         if names not in self._made:
             self._made[names] = Component(
                 self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
@@ -279,7 +285,7 @@ class ComponentPartition:
 
 
 def _merged_classes(leader: Mapping[str, str], connected: Iterable[frozenset[str]]) -> dict[str, str]:
-    """Return for each variable the one that speaks for all that belong with it, once these belong together as well."""
+    """Return the representative of each variable after the given sets are connected (union-find)."""
     parent = dict(leader)
 
     def find(name: str) -> str:

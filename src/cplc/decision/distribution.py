@@ -1,7 +1,7 @@
-"""Distributions of sums of very many independent parts, in whole numbers that are rounded down.
+"""Discrete distributions of sums of many independent rewards, in fixed-point numbers rounded down.
 
-A distribution is a polynomial, and polynomials are multiplied as long numbers with a slot for each coefficient. As all
-rounding is downwards, what the shares lack of one is all that they can be wrong by, together.
+A distribution is its probability generating function. Two polynomials are multiplied as integers with a slot for each
+coefficient (Kronecker substitution). All rounding is downwards, so the missing mass bounds the total error.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from cplc.runtime.limits import ResourceExhausted
 
 _FRACTION_BITS = 112
 _SLOT_BYTES = 32
-"""Bytes: room for products of two shares, summed over very many."""
+"""Bytes of a slot: enough for a sum of very many products of two probabilities."""
 _MAX_SUPPORT = 1 << 20
 
 
 @dataclass(frozen=True)
 class DiscreteDistribution:
     least: int
-    """The amount of the first share."""
+    """The reward of the first probability."""
     shares: tuple[int, ...]
-    """In units of ``2**-112``, never too large."""
+    """Probabilities in units of ``2**-112``, rounded down."""
 
     @property
     def missing_mass(self) -> Fraction:
         return 1 - Fraction(sum(self.shares), 1 << _FRACTION_BITS)
 
     def probability_above(self, amount: int) -> Fraction:
-        """Return the probability of more than that; it may be too small by what is missing."""
+        """Return a lower bound of the probability of a larger reward; the error is at most the missing mass."""
         return Fraction(sum(self.shares[max(0, amount + 1 - self.least) :]), 1 << _FRACTION_BITS)
 
     def chances(self) -> dict[int, Fraction]:
@@ -64,7 +64,7 @@ class DiscreteDistribution:
 
 
 def _trimmed(least: int, shares: tuple[int, ...]) -> DiscreteDistribution:
-    """Return them without the ends that are too improbable to be told from nothing: most of the length of a power."""
+    """Return the distribution without leading and trailing zeros: most of the length of a power rounds to 0."""
     begin, end = 0, len(shares)
     while begin < end - 1 and not shares[begin]:
         begin += 1
@@ -77,7 +77,7 @@ ZERO_REWARD = DiscreteDistribution(0, (1 << _FRACTION_BITS,))
 
 
 def convolution(lotteries: Iterable[DiscreteDistribution]) -> DiscreteDistribution:
-    """Return the distribution of the sum of all; short ones are multiplied first."""
+    """Return the distribution of the sum, multiplied as a balanced tree."""
     factors = [ZERO_REWARD, *lotteries]
     while len(factors) > 1:
         pairs = zip(factors[::2], factors[1::2], strict=False)

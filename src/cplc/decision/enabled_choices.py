@@ -1,6 +1,6 @@
-"""What may happen in a state, as far as one group of variables decides it.
+"""Enabled choices of packed states, tabulated by the bits that they depend on.
 
-Every step and every belief depends on few bits of a state, so what it offers is found once for each pattern of them.
+Every step and every belief depends on few bits of a state, so its choices are computed once per pattern of these bits.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from cplc.system.participant import Belief, Participant
 SEND_KINDS = ("send", "exchange")
 
 StepChange = tuple[int, int]
-"""A step, and the bits of the state that it changes."""
+"""A step, and the bits of the state that it flips."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnabledChoices:
-    """What is open in a state, or in all states with this pattern."""
+    """The choices enabled in all states with one pattern."""
 
     ends: bool = False
-    """A restart is about to happen."""
+    """A restart is enabled: the run ends."""
     uncontrolled: tuple[tuple[tuple[StepChange, ...], bool], ...] = ()
-    """Ways to take a step that the world may choose, and whether it may not put it off for ever."""
+    """Steps of the adversary, each with its outcomes and whether fairness forbids to postpone it forever."""
     controlled: tuple[tuple[StepChange, ...], ...] = ()
-    """The same of what the participant may choose."""
+    """Steps of the participant, each with its outcomes."""
     believed: tuple[tuple[int, tuple[tuple[int, tuple[StepChange, ...]], ...]], ...] = ()
-    """Each belief that applies, with the positions of its events and the ways each may happen."""
+    """Each belief that applies, with the positions of its events and the outcomes of each."""
     partial: tuple[int, ...] = ()
-    """The beliefs whose condition holds while only some of their events are possible."""
+    """The beliefs whose condition holds while only some of their events are enabled."""
     forbidden: bool = False
-    """A step of the participant's own is possible, but not what it would decide."""
+    """A step of the participant is enabled, but its decisions forbid it."""
 
     def __or__(self, other: EnabledChoices) -> EnabledChoices:
         return EnabledChoices(
@@ -76,7 +76,7 @@ def _update(packing: Packing, step: Step, name: str, value: Expr) -> Callable[[i
 
 
 def _tabulated(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
-    """Return whether all conditions hold, as a function of the packed state."""
+    """Return the conjunction as a memoised function of the packed state."""
     conjuncts = tuple(conditions)
     mask = packing.mask(name for condition in conjuncts for name in reads(condition))
     tests = [packing.condition(condition) for condition in conjuncts]
@@ -86,14 +86,14 @@ def _tabulated(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], 
 
 @dataclass(frozen=True)
 class ChoiceTable:
-    """Steps and beliefs that are looked up together."""
+    """The choices of some steps and beliefs, as a function of the bits of a mask."""
 
     mask: int
     find: Callable[[int], EnabledChoices]
 
 
 class ChoiceTables:
-    """What may happen in each state of a system with a participant."""
+    """The choice tables of a system with a participant."""
 
     def __init__(self, system: System, participant: Participant, packing: Packing) -> None:
         self._system = system
@@ -111,7 +111,7 @@ class ChoiceTables:
             self._allowed[step] = _tabulated(packing, conditions)
 
     def groups(self) -> Iterator[ChoiceTable]:
-        """Yield one group for each step and for each belief."""
+        """Yield one table for each step and for each belief."""
         for index in range(len(self._system.steps)):
             mask = self._packing.mask(self._depends(index))
             yield ChoiceTable(mask, lambda state, index=index: self._step(index, state))  # type: ignore[misc]

@@ -1,13 +1,15 @@
-"""Probabilities where runs may go round in circles: one strongly connected component, given what it leads to.
+"""Reachability probabilities in one strongly connected component (SCC), given the values of its successors.
 
-A run that never ends attains nothing. Where the world is against the participant, what it may do for ever is an *end
-component*: states and choices that keep to each other, and with fairness all choices of those states that may not be
-put off for ever. These are worth nothing; in what is left the world can go round for a while but has to leave, so
-what circles there are become single nodes, after which every policy leaves and policy iteration is exact.
+Definition. An end component (de Alfaro 1997; Baier and Katoen, section 10.6) is a set of nodes and actions in which
+the one who chooses can stay forever. It is fair if no fair action of its nodes leaves it.
 
-Where the participant has something to decide as well, it has a best policy without memory: its aim is to reach an
-end, or that the world is unfair, which is an objective of Rabin. Few policies are tried one by one. With many there
-are bounds: circles that are all lost, and circles that are all won.
+An infinite run attains no goal. So the adversary, who minimises, gets value 0 in each fair maximal end component. In
+the rest it may cycle for a while but must leave. Collapsing each remaining end component into a single node (its MEC
+quotient) makes every policy proper, and policy iteration exact.
+
+If the participant decides as well, it has an optimal memoryless policy: its objective, to reach a goal or that the
+adversary is unfair, is a Rabin condition. Few policies are enumerated. For many there are only bounds: value
+iteration from 0 below and from 1 above.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 MAX_EXACT_NODES = 2_000
-"""Nodes that equations are solved for exactly, if that needs no more than so many operations."""
+"""Number of nodes up to which the equations are solved exactly, within the limit of operations."""
 _MAX_ELIMINATION_OPERATIONS = 400_000
 MAX_POLICIES = 64
 _MAX_VALUE_UPDATES = 1_000_000
-"""Of values, one by one, before bounds are left as far apart as they are."""
+"""Updates of single values by value iteration, after which the bounds stay as they are."""
 _CONVERGENCE_THRESHOLD = 1e-12
 _ROUNDING_MARGIN = 2.0**-50
 
@@ -37,9 +39,9 @@ _ROUNDING_MARGIN = 2.0**-50
 class Action:
     chances: tuple[EventProbability, ...]
     targets: tuple[int, ...]
-    """To a node, or outside: then it is negative."""
+    """Target nodes; `EXIT` outside of the component."""
     values: tuple[Number, ...]
-    """Of what is outside; of a node, what is made on the way to it."""
+    """The value of each exit; for a target inside, the reward of the transition."""
     is_fair: bool
 
 
@@ -47,7 +49,7 @@ class Action:
 class Node:
     actions: tuple[Action, ...]
     is_controlled: bool = False
-    """The participant chooses."""
+    """The participant chooses the action, not the adversary."""
 
 
 _PROBABILITY_ONE = EventProbability(-1, 0, Fraction(1), Fraction(1))
@@ -58,7 +60,10 @@ NO_REWARDS: Mapping[int, int] = {}
 def extremal_probabilities(
     chances: Sequence[EventProbability], values: Sequence[Number], worst: bool
 ) -> list[Fraction]:
-    """Return the probabilities within their bounds, with the sum one, that make the mean least (or greatest)."""
+    """Return the probabilities in their intervals, with sum 1, that minimise (or maximise) the mean.
+
+    A vertex of the interval polytope is optimal: the remaining mass goes to the events in the order of their values.
+    """
     probabilities = [one.low for one in chances]
     remaining = 1 - sum(probabilities)
     if remaining > 0:
@@ -72,7 +77,7 @@ def extremal_probabilities(
 def solve_scc(
     model: Mdp, scc: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
 ) -> bool:
-    """Put in the values of one component; return whether they are more than bounds."""
+    """Store the values of one component; return whether they are the values, and not only bounds."""
     builder = SccModelBuilder(model, scc, values)
     decisions = [mdp_action for state in scc for mdp_action in model.options(state) if is_decision(model, mdp_action)]
     policy_iteration = prod(len(model.events(mdp_action)) for mdp_action in decisions)
@@ -99,20 +104,20 @@ def is_decision(model: Mdp, mdp_action: int) -> bool:
 
 
 class SccModelBuilder:
-    """Nodes of a component: first its states in their order, then choices within options."""
+    """Builds the nodes of a component: first its states in order, then the choices within actions."""
 
     def __init__(
         self, model: Mdp, scc: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NO_REWARDS
     ) -> None:
         self.model = model
         self.of = of
-        """What each step is worth."""
+        """The reward of each step."""
         self.scc = scc
         self.values = values
         self.index = {state: index for index, state in enumerate(scc)}
 
     def nodes(self, picks: dict[int, int] | None, decisions: Iterable[int]) -> list[Node]:
-        """Return the nodes, where the participant follows the policy; without one, it still chooses at the turns."""
+        """Return the nodes under a policy of the participant; without one, it still chooses at its decisions."""
         open_turns = frozenset(decisions)
         more: list[Node] = []
         first = [
@@ -176,9 +181,9 @@ def _action(outcomes: Sequence[tuple[EventProbability, tuple[int, Number]]], is_
 def _solve_single_player(
     nodes: list[Node], worst: bool, exact: bool, fairness: bool, upper: bool
 ) -> tuple[list[Number], bool]:
-    """Solve where one side alone chooses."""
+    """Solve a component in which a single player chooses."""
     if any(one.low == 0 for node in nodes for action in node.actions for one in action.chances):
-        return _value_iteration(nodes, worst, exact, upper), False  # what can happen depends on the probabilities
+        return _value_iteration(nodes, worst, exact, upper), False  # end components depend on the probabilities
     alive = set(range(len(nodes)))
     lost: set[int] = set()
     if worst:
@@ -204,7 +209,7 @@ def _solve_single_player(
 
 
 def _exit_actions(nodes: Sequence[Node], members: Sequence[int], leader: dict[int, int]) -> Iterator[Action]:
-    """Yield the actions that do not stay among the members for certain."""
+    """Yield the actions that leave the members with positive probability."""
     group = leader[members[0]]
     for index in members:
         for action in nodes[index].actions:
@@ -222,7 +227,7 @@ def _redirected(action: Action, leader: dict[int, int], number: dict[int, int], 
 
 @dataclass(frozen=True)
 class _SubMdp:
-    """The edges of the actions that stay within a set of nodes."""
+    """The actions that stay within a set of nodes, as a graph."""
 
     nodes: Sequence[Node]
     inside: set[int]
@@ -235,7 +240,10 @@ class _SubMdp:
 
 
 def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Iterator[set[int]]:
-    """Yield the largest sets in which one can stay for ever, fairly: no pressing action of their nodes leads out."""
+    """Yield the maximal end components within some nodes; if ``fair``, no fair action of their nodes leaves them.
+
+    Invariant: every end component within ``within`` lies in one of the waiting sets or was yielded.
+    """
     before: dict[int, set[int]] = {}
     for index in within:
         for action in nodes[index].actions:
@@ -275,9 +283,10 @@ _NodePolicy = tuple[tuple[int, ...], tuple[Number, ...], list[Fraction]]
 
 
 def policy_iteration(nodes: Sequence[Node], worst: bool, *, first: bool = False) -> list[Number] | None:
-    """Solve exactly by policy iteration, if it is not too much; every policy leaves the nodes with probability one.
+    """Solve exactly by policy iteration (Howard 1960); None beyond the limit of operations.
 
-    If not every policy does, it begins with the first action of each node, and who chooses loses by staying.
+    Requires that every policy is proper, that is, it leaves the nodes with probability 1. With ``first``, only the
+    policy of first actions must be proper, and an improper policy must be worse for the one who chooses.
     """
     values: list[Number] = [Fraction(0)] * len(nodes)
     policy = [_greedy_choice(Node(node.actions[:1]) if first else node, values, worst) for node in nodes]
@@ -299,7 +308,7 @@ def policy_iteration(nodes: Sequence[Node], worst: bool, *, first: bool = False)
 
 
 def _greedy_choice(node: Node, values: Sequence[Number], worst: bool) -> _NodePolicy | None:
-    """Return what is best with these values; None where nothing leads out."""
+    """Return the greedy action for these values; None if the node has no action."""
     best: _NodePolicy | None = None
     for action in node.actions:
         after = [_target_value(at, value, values) for at, value in zip(action.targets, action.values, strict=True)]
@@ -321,7 +330,7 @@ def _target_value(at: int, value: Number, values: Sequence[Number]) -> Number:
 
 
 def _solve_linear_system(policy: Sequence[_NodePolicy | None]) -> list[Fraction] | None:
-    """Solve ``x = Px + b`` by elimination; there is one solution."""
+    """Solve ``x = Px + b`` by Gaussian elimination; the solution is unique because the policy is proper."""
     rows: list[dict[int, Fraction]] = []
     constants: list[Fraction] = []
     below: list[set[int]] = [set() for _ in policy]
@@ -359,9 +368,12 @@ def _solve_linear_system(policy: Sequence[_NodePolicy | None]) -> list[Fraction]
 
 
 def _value_iteration(nodes: Sequence[Node], worst: bool, exact: bool, upper: bool) -> list[Number]:
-    """Return values certainly not above (or below) the true ones: iterations from nothing or from all, rounded away."""
+    """Return lower (or upper) bounds by value iteration from 0 (or 1).
+
+    Invariant: every value is a sound bound, because each update is monotone and rounded outwards by the margin.
+    """
     if exact:
-        raise ResourceExhausted("a circle is too large, or too open, to be solved exactly")
+        raise ResourceExhausted("a cycle is too large, or has too many open choices, for an exact solution")
     values: list[Number] = [1.0 if upper else 0.0] * len(nodes)
     margin = 1 + _ROUNDING_MARGIN * 8 if upper else 1 - _ROUNDING_MARGIN * 8
     for _ in range(max(10, _MAX_VALUE_UPDATES // len(nodes))):

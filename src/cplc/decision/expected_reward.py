@@ -1,14 +1,13 @@
-"""What is made in all where runs may go round in circles: one strongly connected component, given what follows it.
+"""Expected total reward in one strongly connected component (SCC), given the values of its successors.
 
-The sum is over all messages of a run, also of one that never ends. If going round is worth nothing, that is what the
-run had made before; if a circle is left some time with probability one, the mean is finite, however often it is gone
-round. It is infinite only where somebody can stay in an *end component* in which something is worth something. If that
-is what who chooses wants, then the least mean is minus infinity (or the greatest infinity); if it is what nobody wants
-and nobody can leave, it is infinite the other way.
+The total reward sums over all messages of a run, also of an infinite one. It is finite if the run leaves every cycle
+with reward almost surely. It is infinite only if a player can stay in an end component with nonzero reward. If the
+one who chooses prefers this, its value is minus infinity when it minimises, plus infinity when it maximises. If it
+cannot avoid an end component of the opposite sign, its value is infinite the other way.
 
-Circles that are worth nothing become single nodes, which may be left or, where nobody has to leave, stayed in. What is
-left is a stochastic shortest path: policy iteration with fractions, begun with a policy that leaves for certain, is
-exact and ends. An end component worth gains and losses has no answer here.
+Each end component without reward collapses into a single node, which may be left or, if fairness allows, stayed in.
+The quotient is a stochastic shortest path problem (Bertsekas and Tsitsiklis 1991): policy iteration with fractions
+from a proper policy is exact and terminates. End components with rewards of both signs are not solved.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from cplc.decision.results import Number
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
-_MIXED_SIGNS = "what circles add to the sum is now more and now less than nothing"
+_MIXED_SIGNS = "cycles contain both gains and losses"
 
 
 @dataclass(frozen=True)
 class SccRewards:
-    """One component: the model, its states, what is made from states after it on, and what each step is worth."""
+    """Solves one component: the model, its states, the values of their successors, and the reward of each step."""
 
     model: Mdp
     scc: Sequence[int]
@@ -48,10 +47,10 @@ class SccRewards:
     fairness: bool
 
     def solved(self, worst: bool, upper: bool) -> tuple[list[Number], bool]:
-        """Return the least (or greatest) mean from each state of the part, and whether it is more than a bound.
+        """Return the least (or greatest) mean from each state of the component, and whether it is not only a bound.
 
-        Infinite ones are floating-point numbers. Where what the participant decides and what others do keeps runs in
-        circles together, there is a lower bound, which it attains without a memory, and an upper one: all help it.
+        Infinite means are floating-point numbers. If an end component contains decisions of the participant, the lower
+        bound is attained by a memoryless policy, and the upper bound assumes a cooperative adversary.
         """
         decisions = [
             mdp_action
@@ -62,9 +61,9 @@ class SccRewards:
         builder = SccModelBuilder(self.model, self.scc, self.values, self.of)
         nodes = builder.nodes(None, decisions)
         if any(chance.low == 0 for node in nodes for action in node.actions for chance in action.chances):
-            raise ResourceExhausted("whether runs stay in a circle depends on probabilities that may be 0")
+            raise ResourceExhausted("whether runs stay in a cycle depends on probabilities that may be 0")
         if len(nodes) > MAX_EXACT_NODES:
-            raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
+            raise ResourceExhausted("a cycle is too large for an exact total reward")
         if not (worst and decisions):
             return _SinglePlayerRewards(nodes, worst, self.fairness).solved()[: len(self.scc)], True
         circles = end_components(nodes, set(range(len(nodes))), fair=False)
@@ -72,7 +71,7 @@ class SccRewards:
         if upper and not tight:
             return _SinglePlayerRewards(nodes, False, self.fairness).solved()[: len(self.scc)], False
         if prod(len(self.model.events(mdp_action)) for mdp_action in decisions) > MAX_POLICIES:
-            raise ResourceExhausted("the participant decides too much within a circle for the sum to be solved")
+            raise ResourceExhausted("a cycle contains too many decisions of the participant for the total reward")
         solutions = [
             _SinglePlayerRewards(
                 builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, self.fairness
@@ -83,7 +82,7 @@ class SccRewards:
 
 
 class _SinglePlayerRewards:
-    """Nodes of which one side alone chooses in all."""
+    """Expected total rewards of nodes in which a single player chooses."""
 
     def __init__(self, nodes: Sequence[Node], worst: bool, fairness: bool) -> None:
         self.nodes = nodes
@@ -102,7 +101,7 @@ class _SinglePlayerRewards:
         return [self.values_by_node[at] for at in range(len(self.nodes))]
 
     def _find_infinite_values(self, every: set[int]) -> None:
-        """Find where who chooses can make as much as it wants: in a circle, or outside."""
+        """Find the nodes from which the player can reach its preferred infinite value."""
         diverging = set()
         for circle in end_components(self.nodes, every, fair=False):
             gains = {
@@ -120,7 +119,7 @@ class _SinglePlayerRewards:
             at for at in every if any(self.diverging in _exit_values(action) for action in self.nodes[at].actions)
         }
         if any(-self.diverging in _exit_values(action) for at in diverging for action in self.nodes[at].actions):
-            raise ResourceExhausted("the sum may grow without end and fall without end")
+            raise ResourceExhausted("the total reward may diverge both upwards and downwards")
         while True:
             more = {
                 at
@@ -136,7 +135,7 @@ class _SinglePlayerRewards:
         return [action for action in self.nodes[at].actions if circle.issuperset(action.targets)]
 
     def _zero_reward_components(self, remaining: set[int]) -> tuple[dict[int, int], set[int]]:
-        """Return who speaks for the nodes of each circle that is worth nothing, and which of these may be stayed in."""
+        """Return the representative of each end component without reward, and those in which a run may stay."""
         plain = [replace(node, actions=tuple(map(_exit_if_rewarded, node.actions))) for node in self.nodes]
         leader = {at: at for at in remaining}
         staying = set()
@@ -148,7 +147,7 @@ class _SinglePlayerRewards:
         return leader, staying
 
     def _solve_quotient(self, leader: Mapping[int, int], staying: set[int]) -> None:
-        """Solve what is left, with each circle as one node."""
+        """Solve the quotient, with each end component without reward as one node."""
         groups = sorted(set(leader.values()))
         number = {group: at for at, group in enumerate(groups)}
         merged: list[list[Action]] = [[_STAY] if group in staying else [] for group in groups]
@@ -174,7 +173,7 @@ class _SinglePlayerRewards:
         ]
         solved = policy_iteration(nodes, self.worst, first=True)
         if solved is None:
-            raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
+            raise ResourceExhausted("a cycle is too large for an exact total reward")
         for at, group in leader.items():
             inside = place.get(number[group])
             self.values_by_node[at] = -self.diverging if inside is None else solved[inside]
@@ -188,13 +187,16 @@ def _exit_values(action: Action) -> list[Number]:
 
 
 def _exit_if_rewarded(action: Action) -> Action:
-    """Return the action as one that leaves for certain if it is worth anything."""
+    """Return the action, redirected to the exit if it has a reward."""
     inside = [value for goes, value in zip(action.targets, action.values, strict=True) if goes != EXIT]
     return replace(action, targets=(EXIT,) * len(action.targets)) if any(inside) else action
 
 
 def _proper_policy(merged: Sequence[Sequence[Action]]) -> dict[int, Action]:
-    """Return an action for each node that can be left with probability one, such that all together do so."""
+    """Return a proper policy: an action for each node that can be left with probability 1.
+
+    Invariant: no node outside of ``within`` can be left almost surely.
+    """
     within = set(range(len(merged)))
     while True:
         chosen: dict[int, Action] = {}

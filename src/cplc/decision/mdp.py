@@ -1,8 +1,10 @@
-"""The decision model of a participant: states, what is open in each, and what it leads to, with its probability.
+"""The Markov decision process (MDP) of a participant, with an adversary and intervals of probabilities.
 
-Three levels in flat arrays: a state has options, an option events, an event alternatives. The world chooses between
-options and between alternatives. The events of a belief happen with their probabilities; of those of a *turn* the
-participant chooses one; any other option has one event. A state without options is an end.
+Three levels in flat arrays: a state has actions, an action has events, an event has transitions. The adversary (the
+other agents and the network) chooses the action and the transition. The events of a belief occur with their
+probabilities. The participant chooses the event of a controlled action. Every other action has a single event. A
+state without actions is terminal (an end). The model is a turn-based stochastic game folded into one table; with
+point probabilities and no controlled action it is an MDP in the sense of Puterman (1994).
 """
 
 from __future__ import annotations
@@ -27,16 +29,16 @@ _SAMPLE_STATES = 1024
 
 class ActionKind(IntEnum):
     STEP = 0
-    """Happens some time if it may happen again and again."""
+    """A fair action of the adversary: taken eventually if it is enabled again and again."""
     SEND = 1
-    """Of others, and nobody believes anything of it: it may be put off for ever."""
+    """A send of another agent without a belief about it: the adversary may postpone it forever."""
     BELIEF = 2
     CONTROLLED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class EventProbability:
-    """The probability of an event that is believed."""
+    """The probability interval of an event of a belief."""
 
     belief: int
     event: int
@@ -45,21 +47,21 @@ class EventProbability:
 
 
 CERTAIN = 0
-"""The number of the chance of what happens anyway."""
+"""Index of probability one, for events without a belief."""
 
 
 @dataclass
 class Mdp:
-    """Filled by `explore` or `products`, and not changed afterwards."""
+    """An MDP in flat arrays; `explore` fills it, and nothing changes it afterwards."""
 
     chances: list[EventProbability]
     initial: int = 0
-    """How many states are initial; they come first."""
+    """Number of initial states; they come first."""
     first_action: array[int] = field(default_factory=lambda: array("I", (0,)))
     kind: bytearray = field(default_factory=bytearray)
     first_event: array[int] = field(default_factory=lambda: array("I", (0,)))
     chance: array[int] = field(default_factory=lambda: array("I"))
-    """Of each event."""
+    """The index of the probability of each event."""
     first_transition: array[int] = field(default_factory=lambda: array("I", (0,)))
     target: array[int] = field(default_factory=lambda: array("I"))
     step: array[int] = field(default_factory=lambda: array("I"))
@@ -80,7 +82,7 @@ class Mdp:
         return self.first_action[state] == self.first_action[state + 1]
 
     def outgoing(self, state: int) -> range:
-        """Return the ways out of the state; they stand together."""
+        """Return the transitions of the state, which are contiguous."""
         begin, end = self.first_action[state], self.first_action[state + 1]
         return range(self.first_transition[self.first_event[begin]], self.first_transition[self.first_event[end]])
 
@@ -89,7 +91,7 @@ class Mdp:
         return self.target[outgoing.start : outgoing.stop]
 
     def add_action(self, kind: ActionKind, events: Sequence[tuple[int, Sequence[tuple[int, int]]]]) -> None:
-        """Add an option to the state that is being made: events with the number of their chance, step and target."""
+        """Add an action to the state under construction: events as probability index, steps and targets."""
         self.kind.append(kind)
         for chance, transitions in events:
             self.chance.append(chance)
@@ -100,29 +102,29 @@ class Mdp:
         self.first_event.append(len(self.chance))
 
     def close(self) -> None:
-        """All options of the state have been added."""
+        """Complete the state under construction."""
         self.first_action.append(len(self.kind))
 
 
 @dataclass(frozen=True)
 class ExploredMdp:
-    """The decision model of a system with a participant, and what was seen on the way."""
+    """The MDP of a system with a participant, and the diagnostics of its beliefs."""
 
     model: Mdp
     packing: Packing
     states: list[int]
     partial: dict[int, tuple[int, int]]
-    """Beliefs that hold while some of their events are not possible: in how many states, and in which first."""
+    """Beliefs whose condition holds while only some of their events are enabled: number of states and the first."""
     overlapping: dict[tuple[int, int], int]
-    """Pairs of beliefs that apply together in a state, of one agent or one event."""
+    """Pairs of beliefs about one agent that apply in the same state, with the first such state."""
     applied: frozenset[int]
-    """The beliefs that apply somewhere."""
+    """The beliefs that apply in some state."""
     stuck: int | None
-    """A state where the participant could go on but would not."""
+    """A terminal state in which the participant's own decisions forbid all of its enabled steps."""
 
 
 def event_probabilities(participant: Participant) -> tuple[list[EventProbability], dict[tuple[int, int], int]]:
-    """Return the chances of what is believed, and the number of each by belief and event."""
+    """Return the probability intervals of all beliefs, and the index of each by belief and event."""
     chances = [EventProbability(-1, 0, Fraction(1), Fraction(1))]
     numbers: dict[tuple[int, int], int] = {}
     for index, belief in enumerate(participant.beliefs):
@@ -135,11 +137,11 @@ def event_probabilities(participant: Participant) -> tuple[list[EventProbability
 def explore(
     system: System, participant: Participant, limit: int, *, component_masks: Sequence[int] = ()
 ) -> ExploredMdp:
-    """Return the decision model over the reachable states, if they are no more than the limit.
+    """Return the MDP over the reachable states; raise `ResourceExhausted` beyond the limit.
 
-    Given masks of parts that do not depend on each other, only the first of them in which something is open goes on.
-    That is a partial-order reduction which keeps the probabilities of what each part can tell by itself, and of
-    conjunctions of that; it does not keep those of a sum over parts that have something to choose.
+    Given the masks of independent components, only the first component with an enabled action moves. This
+    partial-order reduction preserves the probability of a conjunction of conditions on single components. It does not
+    preserve the distribution of a total reward over several components that have choices.
     """
     packing = Packing(system)
     if prod(len(set(variable.initial)) for variable in system.variables) > limit:
@@ -253,7 +255,7 @@ class _MdpBuilder:
 
 
 def merged_tables(groups: Sequence[ChoiceTable], states: Sequence[int]) -> Iterator[ChoiceTable]:
-    """Yield fewer groups, put together as long as together they see few of the states as different."""
+    """Yield merged tables: tables are merged while the sampled states have few patterns in the union of the masks."""
     sample = states[:: max(1, len(states) // _SAMPLE_STATES)]
     max_patterns = max(8, len(sample) // 8)
     merged: list[tuple[int, list[ChoiceTable]]] = []
@@ -272,7 +274,7 @@ def merged_tables(groups: Sequence[ChoiceTable], states: Sequence[int]) -> Itera
 
 
 def union_table(mask: int, members: Sequence[ChoiceTable]) -> ChoiceTable:
-    """Return the groups as one, which sees what any of them sees."""
+    """Return one table over the given mask that unites the choices of all members."""
 
     def find(pattern: int) -> EnabledChoices:
         enabled = NO_CHOICES
@@ -286,5 +288,5 @@ def union_table(mask: int, members: Sequence[ChoiceTable]) -> ChoiceTable:
 
 
 def with_chances(model: Mdp, chances: Sequence[EventProbability]) -> Mdp:
-    """Return the same with other probabilities; none may become possible that was not."""
+    """Return the MDP with other probabilities; an event of probability 0 must stay one."""
     return replace(model, chances=list(chances))

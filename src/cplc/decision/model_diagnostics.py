@@ -1,4 +1,4 @@
-"""What is seen of beliefs while a decision model is built."""
+"""Diagnostics of beliefs that the construction of an MDP collects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cplc.system.model import State
 
 @dataclass(frozen=True)
 class ModelDiagnostics:
-    """What whoever wrote the beliefs should know, with an example of a state, found when it is asked for."""
+    """Findings about the beliefs, each with an example state that is computed on demand."""
 
     partial: dict[int, tuple[int, Callable[[], State]]]
     overlapping: dict[tuple[int, int], Callable[[], State]]

@@ -1,4 +1,4 @@
-"""What the participant best does where it has something to decide, told by what it sees."""
+"""Optimal strategies of the participant, as choices per observation."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def advice(
     values: Sequence[Number],
     unpack: Callable[[int], State],
 ) -> OptimalStrategy | None:
-    """Return what is best in each situation in which it matters; None where nothing ever does.
+    """Return the optimal choices per observation where they matter; None if no choice matters.
 
-    Where all of what is best can be told by what the participant sees, and runs end, doing so is a best strategy.
+    The model is partially observable to the participant. If in every observation some choice is optimal in all states
+    with it, and all runs end, then the strategy that follows the observations is optimal.
     """
     model = ordered.model
     names = [name for agent in system.agents if agent.name in agents for name in agent.local]
@@ -54,7 +55,7 @@ def advice(
 
 
 def _decisions(model: Mdp) -> Iterator[tuple[int, int]]:
-    """Yield each state with its option in which the participant has more than one thing to choose."""
+    """Yield each state with its controlled action that has several events."""
     for state in range(len(model)):
         for action in model.options(state):
             if model.kind[action] == ActionKind.CONTROLLED and len(model.events(action)) > 1:

@@ -1,4 +1,4 @@
-"""What is found out about one participant's decision, as data."""
+"""Results of a decision analysis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Verdict = Literal["holds", "fails", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The number is certainly not below ``low`` and not above ``high``; fractions are exact and equal."""
+    """Sound bounds of a number; fractions are exact and equal."""
 
     low: Number
     high: Number
@@ -33,47 +33,47 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class EndState:
-    """An end of some run, and what decides there."""
+    """The last state of some run, and whether the goal holds there."""
 
     state: State
-    """Of the part of the system that matters."""
+    """The variables of the relevant component."""
     wanted: bool
     reason: str
-    """The text of the goal that fails there; empty where all hold or the aspect is not of goals."""
+    """The subjects of the conditions that fail there; empty if all hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the participant sees when it is its turn, and what is best there."""
+    """An observation of the participant at a decision, with the optimal steps."""
 
     observation: tuple[tuple[str, Value], ...]
-    """The variables of its local state that tell this situation from others."""
+    """The variables of its local state that distinguish this situation from others."""
     steps: tuple[str, ...]
-    """Names of the steps that are all equally good in it; none if what is best depends on what it does not see."""
+    """Names of the equally optimal steps; none if the optimum depends on hidden variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptimalStrategy:
-    """What the participant best does where it has something to decide."""
+    """An optimal strategy of the participant, by its observations."""
 
     situations: tuple[Situation, ...]
     is_observation_based: bool
-    """What is best depends on what it sees alone; otherwise it may attain less than is guaranteed."""
+    """The optimum depends only on observations; otherwise an observing participant may attain less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The probability of one aspect, in the worst case of what is open and in the best."""
+    """The probability of one aspect: guaranteed (minimal over adversaries) and best (maximal)."""
 
     aspect: Aspect
     guaranteed: Bounds
     best: Bounds
     unsolved: str = ""
-    """Why nothing more is known, if the bounds say nothing."""
+    """The reason if the probability was not computed."""
     endings: tuple[EndState, ...] = ()
-    """A wanted end and one that is not, where there are."""
+    """An end in which the goal holds and one in which it fails, if any."""
     advice: OptimalStrategy | None = None
-    """None where the participant has nothing to decide."""
+    """None if the participant has no decision that matters."""
 
     @classmethod
     def unknown(cls, aspect: Aspect, why: str) -> Figure:
@@ -82,7 +82,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The values that the participant may end with, ascending, each with its probability."""
+    """The possible total rewards, ascending, each with its probability."""
 
     chances: tuple[tuple[Fraction, Number], ...]
 
@@ -90,7 +90,7 @@ class Distribution:
         return sum((amount * probability for amount, probability in self.chances), Fraction(0))
 
     def value_at_risk(self, level: Fraction = Fraction(1, 20)) -> Fraction:
-        """Return the value that is not missed but in the worst ``level`` of cases (value at risk, as a value)."""
+        """Return the ``level`` quantile (value at risk, as a value)."""
         total: Number = Fraction(0)
         for amount, probability in self.chances:
             total += probability
@@ -113,7 +113,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class CdfBounds:
-    """How probable it is to make at least this value, in the worst case of what is open and in the best."""
+    """The probability of at least this value: guaranteed and best."""
 
     value: Fraction
     guaranteed: Bounds
@@ -122,27 +122,27 @@ class CdfBounds:
 
 @dataclass(frozen=True, slots=True)
 class TotalReward:
-    """What the participant makes of it, in its own values."""
+    """The participant's total reward: bounds of its expected value, and its distribution."""
 
     guaranteed: Bounds
-    """The expected value, however badly what is open goes."""
+    """The minimal expected value over all adversaries."""
     best: Bounds
     distribution: Distribution | None
-    """None where it depends on what is open."""
+    """None if it depends on open choices."""
     unknown: str = ""
-    """Why there is no distribution, or not even an expected value."""
+    """The reason why there is no distribution, or no expected value."""
     levels: tuple[CdfBounds, ...] = ()
-    """Where there is no distribution, but it is known within what edges it lies: the values at which these change."""
+    """Bounds of the distribution, if it depends on open choices: the values at which they change."""
 
     def guaranteed_quantile(self, share: Fraction, *, at_best: bool = False) -> Fraction | None:
-        """Return the most that is certainly made with that probability, by the levels."""
+        """Return the greatest value that is attained with at least this probability."""
         each = [one.value for one in self.levels if (one.best if at_best else one.guaranteed).low >= share]
         return max(each, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How much one aspect's guaranteed probability, or expected value, hangs on one number that is believed."""
+    """The sensitivity of one aspect's guaranteed probability, or expected value, to one believed probability."""
 
     aspect: Aspect | Literal["value"]
     belief: int
@@ -150,7 +150,7 @@ class Sensitivity:
     event: int
     probability: Fraction
     slope: float
-    """By how much the figure grows when this probability does; others of the belief shrink in proportion."""
+    """The derivative by this probability; the others of the belief are scaled in proportion."""
     at_zero: float
     """The figure if the event never happened."""
     at_one: float
@@ -163,25 +163,25 @@ AnalysisRemarkKind = Literal["partial-belief", "overlapping-beliefs", "belief-ne
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRemark:
-    """Something that whoever wrote the beliefs should know."""
+    """A diagnostic of the beliefs or of the model."""
 
     kind: AnalysisRemarkKind
     text: str
     beliefs: tuple[int, ...] = ()
     state: State | None = None
-    """Where this is so, for example; of the part of the system that matters."""
+    """An example state, over the relevant component."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisStatistics:
-    """How it was found out."""
+    """Statistics of the computation."""
 
     parts: int
-    """Independent parts of the system that were looked at."""
+    """Number of independent components."""
     distinct: int
-    """Those that are not copies of others."""
+    """Number of components up to isomorphism."""
     states: int
-    """States of all the distinct parts that were built."""
+    """Number of states of all models that were built."""
     ends: int
     method: str
 
@@ -190,11 +190,11 @@ class AnalysisStatistics:
 class Analysis:
     participant: str
     figures: tuple[Figure, ...]
-    """Conformance, achievement, benefit: those that can be asked of this participant."""
+    """Conformance, achievement, benefit: those that apply to this participant."""
     gain: TotalReward | None
-    """None if nothing is worth anything to it."""
+    """None if it declares no values."""
     sensitivities: tuple[Sensitivity, ...]
-    """The greatest first."""
+    """By decreasing impact."""
     remarks: tuple[AnalysisRemark, ...]
     work: AnalysisStatistics
 
@@ -206,7 +206,7 @@ class Analysis:
 
 
 def judged(bounds: Bounds, threshold: Threshold) -> Verdict:
-    """Return whether the number is above the threshold; it is unknown where the bounds do not tell."""
+    """Return whether the number meets the threshold; unknown if the bounds do not decide."""
     if threshold.relation == ">":
         certain, possible = bounds.low > threshold.value, bounds.high > threshold.value
     else:
@@ -215,5 +215,5 @@ def judged(bounds: Bounds, threshold: Threshold) -> Verdict:
 
 
 def by_impact(sensitivities: Iterable[Sensitivity]) -> tuple[Sensitivity, ...]:
-    """Return them as a tornado chart shows them: by how much lies between never and always."""
+    """Return them in the order of a tornado chart: by the difference between probability 0 and 1."""
     return tuple(sorted(sensitivities, key=lambda one: -abs(one.at_one - one.at_zero)))

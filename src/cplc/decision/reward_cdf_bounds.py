@@ -1,8 +1,8 @@
-"""How probable it is to make at least so much, for every value at once: also where that depends on what is open.
+"""Bounds of the distribution of the total reward of an acyclic model, for all strategies at once.
 
-From each state on this is a function of the value, with few steps. One sweep from the ends finds all of them: where the
-world chooses it takes the least for each value by itself, and the participant the most. So these are the edges within
-which every distribution lies that may come about; no single way of choosing needs to come about with all of them.
+The probability of a total of at least ``x`` is a step function of ``x`` in each state. Backward induction computes all
+of them: for each value separately, the adversary takes the minimum and the participant the maximum. So every
+distribution lies within these bounds, but no single strategy needs to attain all of them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from cplc.decision.value_bounds import OrderedMdp, with_rounding_errors
 from cplc.runtime.limits import ResourceExhausted
 
 _MAX_CELLS = 400_000
-"""Of states times values; fractions take ten times as long."""
+"""Maximum number of states times values; fractions take ten times as long."""
 
 
 def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bool) -> tuple[CdfBounds, ...]:
-    """Return the values, ascending, at which something changes; the model has no circles."""
+    """Return the bounds at the values, ascending, where they change; the model is acyclic."""
     spans = _reward_ranges(ordered, of)
     cells = sum(most - least for least, most in spans)
     if cells > (_MAX_CELLS // 10 if exact else _MAX_CELLS):
-        raise ResourceExhausted("what is made differs in too many ways")
+        raise ResourceExhausted("the total reward has too many values")
     worst, best = (_TailProbabilities(ordered, of, spans, against, exact).initial_tail() for against in (True, False))
     starts = range(ordered.model.initial)
     amounts = range(min(spans[at][0] for at in starts), max(spans[at][1] for at in starts) + 1)
@@ -40,7 +40,7 @@ def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bo
 
 
 RewardRange = tuple[int, int]
-"""The least and the most that may still be made."""
+"""The least and the greatest remaining reward."""
 
 
 def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
@@ -57,7 +57,7 @@ def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRan
 
 
 class _TailProbabilities:
-    """For each state the probabilities of making at least ``least + 1``, ``least + 2`` and so on up to the most."""
+    """For each state, the probabilities of a reward of at least ``least + 1``, ``least + 2`` up to the greatest."""
 
     def __init__(
         self, ordered: OrderedMdp, of: Mapping[int, int], spans: Sequence[RewardRange], worst: bool, exact: bool

@@ -1,6 +1,6 @@
-"""What a run is worth: its sum kept in the state, its expected value, its distribution.
+"""Total reward of runs: accumulated in the state, as an expected value, and as a distribution.
 
-Sums are whole numbers here, in the largest unit that all amounts are multiples of.
+Rewards are integers, in the largest unit of which all amounts are multiples.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from cplc.runtime.limits import ResourceExhausted
 
 _MAX_DISTRIBUTION_ENTRIES = 2_000_000
 _MAX_STATES_WITH_CYCLES = 50_000
-"""States with sums where runs go round in circles: there may be no end of them."""
+"""Maximum number of states with an accumulated reward if the model is cyclic: they may be infinitely many."""
 
 
 @dataclass(frozen=True)
 class StepRewards:
     unit: Fraction
     by_step: Mapping[int, int]
-    """What each step that is worth something is worth, in units."""
+    """The nonzero rewards of steps, in units."""
 
 
 def step_rewards(worth: Mapping[int, Fraction]) -> StepRewards:
@@ -41,23 +41,23 @@ def step_rewards(worth: Mapping[int, Fraction]) -> StepRewards:
 # --- the sum in the state
 
 RewardState = tuple[int, int | None]
-"""A state and what was made so far; None where it is enough for good."""
+"""A state and the reward accumulated so far; None once it stays positive forever."""
 
 
 @dataclass(frozen=True)
 class AccumulatedRewardMdp:
-    """A model with what was made so far in its states."""
+    """An MDP whose states contain the reward accumulated so far."""
 
     model: Mdp
     wanted: bytes
-    """The ends where that is above zero."""
+    """The ends with a positive total reward."""
     keys: list[RewardState]
     cut: frozenset[int] = frozenset()
-    """States that were not followed: sums may grow for ever."""
+    """States that were not expanded, because rewards may be unbounded."""
 
 
 def has_unbounded_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> bool:
-    """Whether something may be made again and again."""
+    """Tell whether the accumulated reward is unbounded: some cycle has a nonzero reward."""
     least, most = _remaining_reward(ordered, of)
     return -inf in least or inf in most
 
@@ -65,10 +65,10 @@ def has_unbounded_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> bool:
 def with_accumulated_reward(
     ordered: OrderedMdp, of: Mapping[int, int], limit: int, enough: int | None = None
 ) -> AccumulatedRewardMdp:
-    """Return the model with what was made so far in its states, those that are nearest to the beginning if enough are.
+    """Return the MDP with the accumulated reward in its states, expanded breadth-first up to ``enough`` states.
 
-    Once nothing that may still come can change whether it is above zero, the sum is forgotten; what cannot become good
-    is an end.
+    The reward is dropped once the remaining reward cannot change whether the total is positive. A state from which the
+    total cannot become positive is an end.
     """
     model = ordered.model
     if not ordered.is_acyclic:
@@ -108,7 +108,7 @@ def with_accumulated_reward(
             result.add_action(ActionKind(model.kind[action]), events)
         result.close()
         if len(keys) > limit:
-            raise ResourceExhausted(f"more than {limit:,} states with what was made so far")
+            raise ResourceExhausted(f"more than {limit:,} states with an accumulated reward")
     return AccumulatedRewardMdp(result, bytes(goal_states), keys, frozenset(cut))
 
 
@@ -124,7 +124,7 @@ def _reward_state(state: int, total: int, least: Sequence[float], most: Sequence
 
 
 def _remaining_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> tuple[list[float], list[float]]:
-    """Return the least and the most that may still be made from each state; endless circles may make any amount."""
+    """Return the least and the greatest remaining reward of each state; infinite if a cycle has such rewards."""
     model = ordered.model
     least: list[float] = [0] * len(model)
     most: list[float] = [0] * len(model)
@@ -154,9 +154,9 @@ def _remaining_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> tuple[list[
 def expected_total_reward(
     ordered: OrderedMdp, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool = True
 ) -> tuple[ValueBounds, list[float]]:
-    """Return the least (or greatest) mean of what is made from each state, and what its rounding errors are parts of.
+    """Return the least (or greatest) expected total reward of each state, and the magnitude of its rounding errors.
 
-    Where runs go round in circles it may be infinite; that it cannot be found out is raised.
+    In a cyclic model it may be infinite. Raise `ResourceExhausted` if it cannot be computed.
     """
     low, sizes, tight = _expected_rewards(ordered, of, worst, exact, fairness, upper=False)
     high = low
@@ -169,7 +169,7 @@ def expected_total_reward(
 def _expected_rewards(
     ordered: OrderedMdp, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool, *, upper: bool
 ) -> tuple[list[Number], list[float], bool]:
-    """Return the means or, where these are not known, bounds of them on one side."""
+    """Return the means, or bounds of them on one side."""
     model = ordered.model
     tight = True
     values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
@@ -210,7 +210,7 @@ def _expected_reward_at(model: Mdp, state: int, values: Sequence[Number], of: Ma
         if model.kind[action] == ActionKind.BELIEF:
             shares = extremal_probabilities([model.chances[model.chance[event]] for event in events], each, worst)
             if inf in each and -inf in each:
-                raise ResourceExhausted("the sum may grow without end and fall without end")
+                raise ResourceExhausted("the total reward may diverge both upwards and downwards")
             action_values.append(sum(_scaled(share, value) for share, value in zip(shares, each, strict=True) if share))
         else:
             action_values.append(max(each))
@@ -227,9 +227,9 @@ RewardProbabilities = dict[int, Fraction]
 
 
 def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardProbabilities | None:
-    """Return how the sum is distributed, if that is the same whatever is chosen; the model has no circles.
+    """Return the distribution of the total reward of an acyclic model if all strategies have the same one.
 
-    If somewhere two choices lead to different distributions of what is still made, then so do two ways to choose.
+    If two choices in a reachable state have different distributions, then so do two strategies.
     """
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
@@ -262,7 +262,7 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
         distributions[state] = first
         entries += len(first)
         if entries > _MAX_DISTRIBUTION_ENTRIES:
-            raise ResourceExhausted("what is made differs in too many ways")
+            raise ResourceExhausted("the total reward has too many values")
     if any(distributions[state] != distributions[0] for state in range(model.initial)):
         return None
     return distributions[0]
@@ -273,7 +273,7 @@ def _shifted(shares: RewardProbabilities, by: int) -> RewardProbabilities:
 
 
 def convolve(one: RewardProbabilities, other: RewardProbabilities) -> RewardProbabilities:
-    """Return the distribution of the sum of two that are independent."""
+    """Return the distribution of the sum of two independent rewards."""
     total: RewardProbabilities = {}
     for augend, share in one.items():
         for addend, scc in other.items():
@@ -282,7 +282,7 @@ def convolve(one: RewardProbabilities, other: RewardProbabilities) -> RewardProb
 
 
 def convolution_power(one: RewardProbabilities, times: int) -> RewardProbabilities:
-    """Return the distribution of the sum of so many that are alike, by squaring."""
+    """Return the distribution of the sum of independent copies, by repeated squaring."""
     product: RewardProbabilities = {0: Fraction(1)}
     while times:
         if times & 1:

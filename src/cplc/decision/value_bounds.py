@@ -1,8 +1,9 @@
-"""The least and the greatest probability of a wanted end, from the ends backwards.
+"""Bounds of minimal and maximal reachability probabilities, by dynamic programming from the ends backwards.
 
-Where the model has no circles one sweep is enough: all numbers are non-negative, so each operation adds a relative
-error of one rounding at most, and the whole error is bounded beforehand. Circles are solved by
-`cplc.decision.end_components`, as functions of what they lead to that keep a relative error as it is.
+An acyclic model needs one pass (backward induction). All numbers are nonnegative, so each operation adds a relative
+error of at most one rounding, and the total error is bounded in advance. Cyclic components are solved by
+`cplc.decision.end_components`; their values are monotone and homogeneous in the values of their successors, so they
+preserve a relative error.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _UNIT_ROUNDOFF = 2.0**-53
 
 @dataclass(frozen=True)
 class OrderedMdp:
-    """A decision model with its states in an order in which each comes after those that it leads to."""
+    """An MDP with its strongly connected components in reverse topological order."""
 
     model: Mdp
 
     @cached_property
     def sccs(self) -> list[list[int]]:
-        """The strongly connected components."""
+        """The strongly connected components, each after its successors."""
         order = postorder(self.model)
         if order is not None:
             return [[state] for state in order]
@@ -42,14 +43,14 @@ class OrderedMdp:
         return len(scc) > 1 or scc[0] in self.model.after(scc[0])
 
     def with_model(self, model: Mdp) -> OrderedMdp:
-        """Return the same for a model that differs in its probabilities alone."""
+        """Return the same order for a model that differs only in its probabilities."""
         copy = OrderedMdp(model)
         copy.__dict__.update({name: value for name, value in self.__dict__.items() if name != "model"})
         return copy
 
     @cached_property
     def max_roundings(self) -> int:
-        """How many roundings lie between the ends and an initial state at most."""
+        """Maximum number of roundings between an end and an initial state."""
         model = self.model
         depth = [0] * len(model)
         most = max((len(model.events(action)) for action in range(len(model.kind))), default=1)
@@ -63,7 +64,7 @@ class OrderedMdp:
 
 
 def postorder(model: Mdp) -> list[int] | None:
-    """Return the states after those that they lead to, or None if some lead back to themselves."""
+    """Return the states in postorder, each after its successors; None if the model has a cycle."""
     order: list[int] = []
     colour = bytearray(len(model))
     for root in range(len(model)):
@@ -88,7 +89,7 @@ def postorder(model: Mdp) -> list[int] | None:
 
 
 def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number], worst: bool) -> Number:
-    """Return the least (or greatest) mean of the values over the probabilities that may be."""
+    """Return the least (or greatest) mean of the values over the intervals of probabilities."""
     return sum(
         (weight * value for weight, value in zip(extremal_probabilities(chances, values, worst), values, strict=True)),
         0,
@@ -97,18 +98,18 @@ def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number],
 
 @dataclass(frozen=True)
 class ReachabilityObjective:
-    """What is to be solved: which ends are wanted, for whom it is bad, and by what arithmetic."""
+    """A reachability objective: the goal states, whether to minimise, and the arithmetic."""
 
     wanted: bytes
     worst: bool
-    """The world is against the participant; otherwise everything is for it."""
+    """The adversary minimises against the participant; otherwise it cooperates and all choices maximise."""
     exact: bool
     fairness: bool
 
 
 @dataclass(frozen=True)
 class ValueBounds:
-    """Bounds of the probability from each state; the same list twice where nothing but rounding is uncertain."""
+    """Bounds of the value of each state; one list twice if only rounding is uncertain."""
 
     low: list[Number]
     high: list[Number]
@@ -129,7 +130,7 @@ def with_rounding_errors(low: Number, high: Number, max_roundings: int) -> Bound
 
 
 def solve(ordered: OrderedMdp, question: ReachabilityObjective) -> ValueBounds:
-    """Return the probabilities; where a circle is too large to be solved exactly the bounds are apart."""
+    """Return the values; the bounds differ where a cyclic component is too large for an exact solution."""
     low, tight = _dynamic_programming(ordered, question, upper=False)
     high = low if tight else _dynamic_programming(ordered, question, upper=True)[0]
     return ValueBounds(low, high, 0 if question.exact else ordered.max_roundings)
@@ -157,7 +158,7 @@ def _dynamic_programming(
 
 
 def bellman_operator(model: Mdp, values: list[Number], worst: bool, exact: bool) -> Callable[[int], Number]:
-    """Return the value of a state as a function of the values of those after it."""
+    """Return the Bellman operator: the value of a state from the values of its successors."""
     chances = [one.low if exact else float(one.low) for one in model.chances]
     certain = [one.low == one.high for one in model.chances]
     first_action, first_event, first_transition = model.first_action, model.first_event, model.first_transition

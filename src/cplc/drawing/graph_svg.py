@@ -1,4 +1,4 @@
-"""A graph as SVG."""
+"""SVG output of graphs."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from cplc.drawing.graph import Edge, Graph, Node
 from cplc.drawing.layout import Layout, Link, Route, Size, layout
 
 _TOP: Final = 36.0
-_LONGEST: Final = 46
+_MAX_LABEL_LENGTH: Final = 46
 
 
 def graph_svg(graph: Graph) -> str:
-    """Return the drawing."""
+    """Return the graph as SVG."""
     sizes = {node.key: _size(node.lines, 30, 14) for node in graph.nodes}
     links = [Link(edge.source, edge.target, _size(edge.lines, 8, 2), edge.is_mutual) for edge in graph.edges]
     plan = layout(sizes, links, _TOP)
     body = [
-        *(part for edge, route in zip(graph.edges, plan.routes, strict=True) for part in _line(edge, route)),
+        *(part for edge, route in zip(graph.edges, plan.routes, strict=True) for part in _edge_shapes(edge, route)),
         *(_node(node, plan, sizes[node.key]) for node in graph.nodes),
         *(_label(edge, route) for edge, route in zip(graph.edges, plan.routes, strict=True) if edge.lines),
     ]
     height = plan.height
     width = plan.width
-    for remark in (graph.said, *(f"left out: {one}" for one in graph.left_out)):
-        for line in _wrapped(remark, max(60, int(plan.width / svg.CHARACTER) - 4)):
+    for remark in (graph.legend, *(f"left out: {one}" for one in graph.left_out)):
+        for line in _wrapped(remark, max(60, int(plan.width / svg.CHARACTER_WIDTH) - 4)):
             body.append(svg.text(16, height, line, "small"))
             width = max(width, 32 + svg.text_width(line))
-            height += svg.LINE
-    return svg.document(graph.title, f"{graph.said} {_told(graph)}", width, height + 6, body)
+            height += svg.LINE_HEIGHT
+    return svg.document(graph.title, f"{graph.legend} {_description(graph)}", width, height + 6, body)
 
 
 def _size(lines: tuple[str, ...], beside: float, above: float) -> Size:
     if not lines:
         return Size(0.0, 0.0)
-    width = max(svg.text_width(svg.shortened(line, _LONGEST)) for line in lines)
-    return Size(round(width + beside, 1), svg.LINE * len(lines) + above)
+    width = max(svg.text_width(svg.truncated(line, _MAX_LABEL_LENGTH)) for line in lines)
+    return Size(round(width + beside, 1), svg.LINE_HEIGHT * len(lines) + above)
 
 
-def _told(graph: Graph) -> str:
-    """Return the graph in words, for those who cannot see it."""
+def _description(graph: Graph) -> str:
+    """Return a textual description of the graph, for accessibility."""
     names = {node.key: " ".join(node.lines) or node.key for node in graph.nodes}
     return "; ".join(
         f"{names[edge.source]} {'and' if edge.is_mutual else 'to'} {names[edge.target]}"
@@ -51,22 +51,27 @@ def _told(graph: Graph) -> str:
 
 
 def _node(node: Node, plan: Layout, size: Size) -> str:
-    x, y = plan.places[node.key]
+    x, y = plan.positions[node.key]
     left, top = x - size.width / 2, y - size.height / 2
-    kind = "box first" if node.is_first else "box"
+    kind = "box first" if node.is_initial else "box"
     frame = ""
     if node.shape != "plain":
         corner = 3 if node.shape == "box" else min(14.0, size.height / 2)
         frame = svg.rectangle(left, top, size.width, size.height, kind, round_by=corner)
     words = "".join(
-        svg.text(x, top + 18 + svg.LINE * at, svg.shortened(line, _LONGEST), "middle strong" if not at else "middle")
+        svg.text(
+            x,
+            top + 18 + svg.LINE_HEIGHT * at,
+            svg.truncated(line, _MAX_LABEL_LENGTH),
+            "middle strong" if not at else "middle",
+        )
         for at, line in enumerate(node.lines)
     )
-    long = any(len(line) > _LONGEST for line in node.lines)
-    return svg.titled(" / ".join(node.lines), frame + words) if long else frame + words
+    long = any(len(line) > _MAX_LABEL_LENGTH for line in node.lines)
+    return svg.with_tooltip(" / ".join(node.lines), frame + words) if long else frame + words
 
 
-def _line(edge: Edge, route: Route) -> Iterator[str]:
+def _edge_shapes(edge: Edge, route: Route) -> Iterator[str]:
     kind = "edge dashed" if edge.is_dashed else "edge"
     first, last = route.strokes[0], route.strokes[-1]
     if len(first) == 1:
@@ -83,7 +88,7 @@ def _line(edge: Edge, route: Route) -> Iterator[str]:
 
 
 def _curve(points: tuple[tuple[float, float], ...]) -> str:
-    """Return a line through the points that is upright at each of them."""
+    """Return a smooth curve through the points with vertical tangents."""
     n = svg.number
     (x, y), *rest = points
     written = f"M{n(x)},{n(y)}"
@@ -99,13 +104,13 @@ def _curve(points: tuple[tuple[float, float], ...]) -> str:
 
 def _label(edge: Edge, route: Route) -> str:
     x, y = route.label
-    top = y - svg.LINE * len(edge.lines) / 2 + 12
+    top = y - svg.LINE_HEIGHT * len(edge.lines) / 2 + 12
     is_loop = len(route.strokes[0]) == 1
     return "".join(
         svg.text(
             x - 6 if is_loop else x,
-            top + svg.LINE * at,
-            svg.shortened(line, _LONGEST),
+            top + svg.LINE_HEIGHT * at,
+            svg.truncated(line, _MAX_LABEL_LENGTH),
             "small halo" if is_loop else "small halo middle",
         )
         for at, line in enumerate(edge.lines)

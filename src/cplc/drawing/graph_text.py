@@ -1,4 +1,4 @@
-"""A graph as text that Mermaid, PlantUML and Graphviz draw. Names are never ids: every text is quoted."""
+"""Mermaid, PlantUML and Graphviz output of graphs. Node ids are generated; all texts are quoted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def mermaid(graph: Graph) -> str:
 
 def _mermaid(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
-    yield from mermaid_heading("flowchart TD", graph.title, graph.said, *graph.left_out)
+    yield from mermaid_heading("flowchart TD", graph.title, graph.legend, *graph.left_out)
     for node in graph.nodes:
         opened, closed = _MERMAID[node.shape]
-        first = ":::first" if node.is_first else ""
+        first = ":::first" if node.is_initial else ""
         yield f'  {ids[node.key]}{opened}"{mermaid_text(*node.lines)}"{closed}{first}'
     for edge in graph.edges:
         label = f'|"{mermaid_text(*edge.lines)}"|' if edge.lines else ""
@@ -30,7 +30,7 @@ _MERMAID: Final = {"box": ("[", "]"), "round": ("(", ")"), "plain": ("[", "]")}
 
 
 def mermaid_heading(kind: str, title: str, *remarks: str) -> Iterator[str]:
-    """Yield what a Mermaid file begins with; the title is quoted as YAML reads it."""
+    """Yield the front matter and first lines of a Mermaid file; the title is quoted for YAML."""
     escaped = remark(title).replace("\\", "\\\\").replace('"', '\\"')
     yield "---"
     yield f'title: "{escaped}"'
@@ -53,12 +53,12 @@ def plantuml(graph: Graph) -> str:
 def _plantuml(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
     yield "@startuml"
-    for line in (graph.said, *graph.left_out):
+    for line in (graph.legend, *graph.left_out):
         yield f"' {remark(line)}"
     yield f"title {plantuml_text(graph.title)}"
     for node in graph.nodes:
         shape = "rectangle" if node.shape == "box" else "card"
-        yield f'{shape} "{plantuml_text(*node.lines)}" as {ids[node.key]}{" #line.bold" if node.is_first else ""}'
+        yield f'{shape} "{plantuml_text(*node.lines)}" as {ids[node.key]}{" #line.bold" if node.is_initial else ""}'
     for edge in graph.edges:
         arrow = ("." if edge.is_dashed else "-") * 2 + ("" if edge.is_mutual else ">")
         label = f" : {plantuml_text(*edge.lines)}" if edge.lines else ""
@@ -72,14 +72,14 @@ def dot(graph: Graph) -> str:
 
 def _dot(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
-    for line in (graph.said, *graph.left_out):
+    for line in (graph.legend, *graph.left_out):
         yield f"// {remark(line)}"
     yield "digraph {"
     yield f"  label={dot_text(graph.title)}; labelloc=t"
     yield '  node [fontname="sans-serif", fontsize=11]; edge [fontname="sans-serif", fontsize=10]'
     for node in graph.nodes:
         style = {"box": "shape=box", "round": "shape=box, style=rounded", "plain": "shape=plaintext"}[node.shape]
-        bold = ", penwidth=2" if node.is_first else ""
+        bold = ", penwidth=2" if node.is_initial else ""
         yield f"  {ids[node.key]} [label={dot_text(*node.lines)}, {style}{bold}]"
     for edge in graph.edges:
         marks = [f"label={dot_text(*edge.lines)}"] if edge.lines else []

@@ -1,7 +1,7 @@
-"""Where nodes and arrows go: in layers from top to bottom, with few crossings (Sugiyama, Tagawa and Toda 1981).
+"""Layered graph drawing from top to bottom (Sugiyama, Tagawa and Toda 1981).
 
-Layers are doubled: nodes stand in the even ones, what an arrow says in an odd one, as wide as it is, so that no text
-covers another. Everything is decided by the order of nodes and edges: the same graph is always laid out the same.
+Even layers contain nodes, odd layers edge labels as vertices of their own size, so texts never overlap. The layout is
+deterministic: it depends on the order of nodes and edges only.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 
 from cplc.records import dataclass
 
-_SWEEPS: Final = 12
-_APART: Final = 26.0
-_APART_LINES: Final = 14.0
-_LAYER: Final = 30.0
-_EMPTY_LAYER: Final = 16.0
+_ORDERING_SWEEPS: Final = 12
+_NODE_SPACING: Final = 26.0
+_EDGE_SPACING: Final = 14.0
+_NODE_LAYER_GAP: Final = 30.0
+_LABEL_LAYER_GAP: Final = 16.0
 _MARGIN: Final = 20.0
 
 
@@ -30,21 +30,21 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An arrow to be drawn, and how large what it says is."""
+    """An edge with the size of its label."""
 
     source: str
     target: str
     label: Size
     is_flat: bool = False
-    """It has no direction, and no say in what stands above what."""
+    """Undirected; ignored by the layer assignment."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way of an arrow from its source to its target, and the middle of what it says."""
+    """The route of an edge from source to target, and the centre of its label."""
 
     strokes: tuple[tuple[tuple[float, float], ...], ...]
-    """The points of each part of the line; between the parts stands what it says."""
+    """Points of each part of the line; the label is between the parts."""
     label: tuple[float, float]
 
 
@@ -52,15 +52,15 @@ class Route:
 class Layout:
     width: float
     height: float
-    places: Mapping[str, tuple[float, float]]
-    """The middle of each node."""
+    positions: Mapping[str, tuple[float, float]]
+    """Centre of each node."""
     routes: tuple[Route, ...]
-    """One for each link; a loop has one point, beside its node."""
+    """One route for each link; a self-loop has one point beside its node."""
 
 
 @dataclass
-class _Item:
-    """Something that stands in a layer: a node, what an arrow says, or a point of its way."""
+class _Vertex:
+    """A vertex of the layered graph: a node, an edge label, or a bend of an edge."""
 
     width: float
     height: float
@@ -71,23 +71,23 @@ class _Item:
 
 
 def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -> Layout:
-    """Return where everything goes."""
+    """Return the layout of the graph."""
     names = list(sizes)
     number = {name: at for at, name in enumerate(names)}
     straight = [(number[link.source], number[link.target]) for link in links]
     upright = [at for at, link in enumerate(links) if not link.is_flat]
-    backward = {upright[at] for at in _backward(len(names), [straight[at] for at in upright])}
+    backward = {upright[at] for at in _feedback_edges(len(names), [straight[at] for at in upright])}
     ahead = [(target, source) if at in backward else (source, target) for at, (source, target) in enumerate(straight)]
-    depth = _layers(len(names), [ahead[at] for at in upright if ahead[at][0] != ahead[at][1]])
+    depth = _longest_path_layers(len(names), [ahead[at] for at in upright if ahead[at][0] != ahead[at][1]])
     loops = _loop_room(names, links)
-    items = [_Item(sizes[name].width + 2 * loops.get(name, 0.0), sizes[name].height, is_node=True) for name in names]
+    items = [_Vertex(sizes[name].width + 2 * loops.get(name, 0.0), sizes[name].height, is_node=True) for name in names]
     layers: list[list[int]] = [[] for _ in range(2 * max(depth, default=0) + 1)]
     for at, layer in enumerate(depth):
         layers[2 * layer].append(at)
-    ways = {at: _way(items, layers, depth, ahead[at], links[at].label) for at in upright}
-    _order(items, layers)
-    _spread(items, layers)
-    tops = _heights(items, layers, top + _MARGIN)
+    polylines = {at: _polyline(items, layers, depth, ahead[at], links[at].label) for at in upright}
+    _reduce_crossings(items, layers)
+    _assign_coordinates(items, layers)
+    tops = _layer_tops(items, layers, top + _MARGIN)
     left = min((item.x - item.width / 2 for item in items), default=0.0)
     for item in items:
         item.x += _MARGIN - left
@@ -97,35 +97,39 @@ def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -
         for member in members:
             bands[member] = tops[layer], tops[layer + 1] - _gap(layer)
     middle = [(above + below) / 2 for above, below in bands]
-    places = {name: (items[at].x, middle[at]) for at, name in enumerate(names)}
-    ends = _ends(items, [way for way in ways.values() if len(way) > 1], [sizes[name].width for name in names])
+    positions = {name: (items[at].x, middle[at]) for at, name in enumerate(names)}
+    ends = _ports(
+        items, [polyline for polyline in polylines.values() if len(polyline) > 1], [sizes[name].width for name in names]
+    )
     routes = tuple(
-        _route(items, middle, ways[at], sizes[link.source], sizes[link.target], ends, bands, is_back=at in backward)
-        if at in ways
-        else _across(places[link.source], places[link.target], sizes[link.source], sizes[link.target])
+        _route(
+            items, middle, polylines[at], sizes[link.source], sizes[link.target], ends, bands, is_back=at in backward
+        )
+        if at in polylines
+        else _flat_route(positions[link.source], positions[link.target], sizes[link.source], sizes[link.target])
         for at, link in enumerate(links)
     )
-    return Layout(width, tops[-1] + _MARGIN, places, routes)
+    return Layout(width, tops[-1] + _MARGIN, positions, routes)
 
 
-def _ends(
-    items: Sequence[_Item], ways: Sequence[Sequence[int]], widths: Sequence[float]
+def _ports(
+    items: Sequence[_Vertex], polylines: Sequence[Sequence[int]], widths: Sequence[float]
 ) -> dict[tuple[int, int], float]:
-    """Return where on the border of a node the way to each neighbour begins or ends, from left to right."""
+    """Return the port of each edge on the border of its nodes, ordered from left to right by neighbour."""
     beside: dict[tuple[int, bool], set[int]] = {}
-    for way in ways:
-        beside.setdefault((way[0], False), set()).add(way[1])
-        beside.setdefault((way[-1], True), set()).add(way[-2])
+    for polyline in polylines:
+        beside.setdefault((polyline[0], False), set()).add(polyline[1])
+        beside.setdefault((polyline[-1], True), set()).add(polyline[-2])
     ends: dict[tuple[int, int], float] = {}
     for (node, _), neighbours in beside.items():
-        apart = min(18.0, widths[node] * 0.7 / len(neighbours))
+        spacing = min(18.0, widths[node] * 0.7 / len(neighbours))
         for at, other in enumerate(sorted(neighbours, key=lambda other: (items[other].x, other))):
-            ends[node, other] = items[node].x + apart * (at - (len(neighbours) - 1) / 2)
+            ends[node, other] = items[node].x + spacing * (at - (len(neighbours) - 1) / 2)
     return ends
 
 
-def _across(one: tuple[float, float], other: tuple[float, float], size: Size, other_size: Size) -> Route:
-    """Return a straight line between two nodes, from side to side where one stands beside the other."""
+def _flat_route(one: tuple[float, float], other: tuple[float, float], size: Size, other_size: Size) -> Route:
+    """Return a straight line between two nodes, between their sides if they do not overlap."""
     (left, left_size), (right, right_size) = sorted([(one, size), (other, other_size)], key=lambda end: end[0])
     start, end = left[0] + left_size.width / 2, right[0] - right_size.width / 2
     if start > end:
@@ -134,7 +138,7 @@ def _across(one: tuple[float, float], other: tuple[float, float], size: Size, ot
 
 
 def _loop_room(names: Sequence[str], links: Sequence[Link]) -> dict[str, float]:
-    """Return how much room beside a node its loops need."""
+    """Return the width that the self-loops of each node need."""
     room = dict.fromkeys(names, 0.0)
     for link in links:
         if link.source == link.target:
@@ -142,8 +146,8 @@ def _loop_room(names: Sequence[str], links: Sequence[Link]) -> dict[str, float]:
     return room
 
 
-def _backward(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the arrows that lead back to where a search from the first nodes came from."""
+def _feedback_edges(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the back edges of a depth-first search from the first nodes; without them the graph is acyclic."""
     out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     for at, (source, target) in enumerate(pairs):
         if source != target:
@@ -170,8 +174,8 @@ def _backward(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
     return reversed_links
 
 
-def _layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each node how many arrows lead to it at most, one after the other."""
+def _longest_path_layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the length of a longest path to each node of an acyclic graph."""
     waiting = [0] * count
     out: list[list[int]] = [[] for _ in range(count)]
     for source, target in pairs:
@@ -188,36 +192,36 @@ def _layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     return depth
 
 
-def _way(
-    items: list[_Item], layers: list[list[int]], depth: Sequence[int], pair: tuple[int, int], label: Size
+def _polyline(
+    items: list[_Vertex], layers: list[list[int]], depth: Sequence[int], pair: tuple[int, int], label: Size
 ) -> list[int]:
-    """Add the points of an arrow to the layers between its ends; what it says stands in the middle one."""
+    """Add a vertex for an edge to each layer between its ends; the middle one has the size of the label."""
     source, target = pair
     if source == target:
         return [source]
     first, last = 2 * depth[source], 2 * depth[target]
     saying = (first + last) // 2 | 1
-    way = [source]
+    polyline = [source]
     for layer in range(first + 1, last):
         size = label if layer == saying else Size(0.0, 0.0)
-        items.append(_Item(size.width, size.height))
+        items.append(_Vertex(size.width, size.height))
         layers[layer].append(len(items) - 1)
-        way.append(len(items) - 1)
-    way.append(target)
-    for above, below in pairwise(way):
+        polyline.append(len(items) - 1)
+    polyline.append(target)
+    for above, below in pairwise(polyline):
         items[above].down.append(below)
         items[below].up.append(above)
-    return way
+    return polyline
 
 
 # --- order within layers
 
 
-def _order(items: list[_Item], layers: list[list[int]]) -> None:
-    """Put the members of each layer in an order with few crossings: each near the middle of its neighbours."""
+def _reduce_crossings(items: list[_Vertex], layers: list[list[int]]) -> None:
+    """Order each layer by the barycentre heuristic; keep the order with the fewest crossings."""
     best = [list(layer) for layer in layers]
     fewest = _crossings(items, layers)
-    for sweep in range(_SWEEPS):
+    for sweep in range(_ORDERING_SWEEPS):
         is_down = sweep % 2 == 0
         sequence = range(1, len(layers)) if is_down else range(len(layers) - 2, -1, -1)
         for layer in sequence:
@@ -225,7 +229,7 @@ def _order(items: list[_Item], layers: list[list[int]]) -> None:
             place = {member: at for at, member in enumerate(fixed)}
             now = {member: float(at) for at, member in enumerate(layers[layer])}
             weight = {
-                member: _middle([place[other] for other in (items[member].up if is_down else items[member].down)])
+                member: _barycentre([place[other] for other in (items[member].up if is_down else items[member].down)])
                 for member in layers[layer]
             }
             layers[layer].sort(key=lambda member: w if (w := weight[member]) is not None else now[member])
@@ -238,62 +242,62 @@ def _order(items: list[_Item], layers: list[list[int]]) -> None:
         layers[layer][:] = ordered
 
 
-def _middle(places: list[int]) -> float | None:
-    return sum(places) / len(places) if places else None
+def _barycentre(positions: list[int]) -> float | None:
+    return sum(positions) / len(positions) if positions else None
 
 
-def _crossings(items: Sequence[_Item], layers: Sequence[Sequence[int]]) -> int:
+def _crossings(items: Sequence[_Vertex], layers: Sequence[Sequence[int]]) -> int:
     count = 0
     for above, below in pairwise(layers):
         place = {member: at for at, member in enumerate(below)}
-        positions: list[int] = []
+        target_positions: list[int] = []
         for member in above:
             ends = sorted(place[other] for other in items[member].down)
-            count += sum(len(positions) - bisect_right(positions, end) for end in ends)
+            count += sum(len(target_positions) - bisect_right(target_positions, end) for end in ends)
             for end in ends:
-                insort(positions, end)
+                insort(target_positions, end)
     return count
 
 
 # --- places
 
 
-def _spread(items: list[_Item], layers: Sequence[Sequence[int]]) -> None:
-    """Give every member a place: side by side, and as near as that allows to the middle of its neighbours."""
+def _assign_coordinates(items: list[_Vertex], layers: Sequence[Sequence[int]]) -> None:
+    """Assign horizontal coordinates close to the mean of neighbours, by alternating sweeps."""
     for layer in layers:
         x = 0.0
         for before, member in zip([None, *layer], layer, strict=False):
             x += _distance(items, before, member)
             items[member].x = x
-    for sweep in range(2 * _SWEEPS):
+    for sweep in range(2 * _ORDERING_SWEEPS):
         is_down = sweep % 2 == 0
         for layer in layers if is_down else reversed(layers):
-            wished = []
+            targets = []
             for member in layer:
                 near = items[member].up if is_down else items[member].down
                 near = near or (items[member].down if is_down else items[member].up)
                 wish = sum(items[other].x for other in near) / len(near) if near else items[member].x
-                wished.append((wish, 1.0 if items[member].is_node else 2.0))
-            _settle(items, layer, wished)
+                targets.append((wish, 1.0 if items[member].is_node else 2.0))
+            _place_layer(items, layer, targets)
 
 
-def _distance(items: Sequence[_Item], before: int | None, member: int) -> float:
+def _distance(items: Sequence[_Vertex], before: int | None, member: int) -> float:
     if before is None:
         return 0.0
     one, other = items[before], items[member]
-    apart = _APART if one.is_node and other.is_node else _APART_LINES
-    return (one.width + other.width) / 2 + apart
+    spacing = _NODE_SPACING if one.is_node and other.is_node else _EDGE_SPACING
+    return (one.width + other.width) / 2 + spacing
 
 
-def _settle(items: list[_Item], layer: Sequence[int], wished: Sequence[tuple[float, float]]) -> None:
-    """Move to the places that are nearest to the wishes and keep order and distance (pool adjacent violators)."""
+def _place_layer(items: list[_Vertex], layer: Sequence[int], targets: Sequence[tuple[float, float]]) -> None:
+    """Place a layer close to its targets under order and distance constraints (pool adjacent violators)."""
     offsets: list[float] = []
     offset = 0.0
     for before, member in zip([None, *layer], layer, strict=False):
         offset += _distance(items, before, member)
         offsets.append(offset)
     blocks: list[tuple[float, float, int]] = []
-    for at, (wish, weight) in enumerate(wished):
+    for at, (wish, weight) in enumerate(targets):
         total, heavy, count = (wish - offsets[at]) * weight, weight, 1
         while blocks and blocks[-1][0] / blocks[-1][1] > total / heavy:
             before_total, before_heavy, before_count = blocks.pop()
@@ -306,8 +310,8 @@ def _settle(items: list[_Item], layer: Sequence[int], wished: Sequence[tuple[flo
             at += 1
 
 
-def _heights(items: Sequence[_Item], layers: Sequence[Sequence[int]], top: float) -> list[float]:
-    """Return where each layer begins, and where the last one ends."""
+def _layer_tops(items: Sequence[_Vertex], layers: Sequence[Sequence[int]], top: float) -> list[float]:
+    """Return the top of each layer, and the bottom of the last one."""
     tops = [top]
     for layer, members in enumerate(layers):
         height = max((items[member].height for member in members), default=0.0)
@@ -316,13 +320,13 @@ def _heights(items: Sequence[_Item], layers: Sequence[Sequence[int]], top: float
 
 
 def _gap(layer: int) -> float:
-    return _LAYER if layer % 2 == 0 else _EMPTY_LAYER
+    return _NODE_LAYER_GAP if layer % 2 == 0 else _LABEL_LAYER_GAP
 
 
 def _route(
-    items: Sequence[_Item],
+    items: Sequence[_Vertex],
     middle: Sequence[float],
-    way: Sequence[int],
+    polyline: Sequence[int],
     source: Size,
     target: Size,
     ends: Mapping[tuple[int, int], float],
@@ -330,21 +334,21 @@ def _route(
     *,
     is_back: bool,
 ) -> Route:
-    if len(way) == 1:
-        item = items[way[0]]
+    if len(polyline) == 1:
+        item = items[polyline[0]]
         beside = item.x + source.width / 2
-        return Route((((beside, middle[way[0]]),),), (beside + 34, middle[way[0]]))
+        return Route((((beside, middle[polyline[0]]),),), (beside + 34, middle[polyline[0]]))
     above, below = (target, source) if is_back else (source, target)
-    strokes = [[(ends[way[0], way[1]], middle[way[0]] + above.height / 2)]]
+    strokes = [[(ends[polyline[0], polyline[1]], middle[polyline[0]] + above.height / 2)]]
     label = None
-    for at in way[1:-1]:
+    for at in polyline[1:-1]:
         item, (top, bottom) = items[at], bands[at]
-        if item.height:  # the line makes room for what it says
+        if item.height:  # the line is interrupted by its label
             label = item.x, middle[at]
             strokes[-1].append((item.x, middle[at] - item.height / 2))
             strokes.append([(item.x, middle[at] + item.height / 2)])
         else:
             strokes[-1] += [(item.x, top), (item.x, bottom)] if bottom > top else [(item.x, top)]
-    strokes[-1].append((ends[way[-1], way[-2]], middle[way[-1]] - below.height / 2))
+    strokes[-1].append((ends[polyline[-1], polyline[-2]], middle[polyline[-1]] - below.height / 2))
     drawn = [tuple(reversed(stroke)) for stroke in reversed(strokes)] if is_back else [tuple(one) for one in strokes]
     return Route(tuple(drawn), label or drawn[0][-1])

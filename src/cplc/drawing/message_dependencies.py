@@ -1,7 +1,7 @@
-"""What each message waits for, and which messages exclude each other: read off the guards of its sending.
+"""Dependencies and mutual exclusion of messages, derived from the guards of send steps.
 
-A guard is a conjunction. A copy of another message that must be there is needed; one of several that must be there is
-one of several needed; one that must not be there, at the sender who would have it, is an alternative.
+A guard is a conjunction. A positive copy of another message is a prerequisite, a disjunction of copies an alternative
+prerequisite. A negated copy of another message by the same sender excludes that message.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from cplc.system.model import Step, System
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """A message, with the groups of messages of each of which it needs one, and those that exclude it."""
+class MessageDependency:
+    """A message with groups of prerequisites, of each of which it needs one, and the messages that exclude it."""
 
     name: str
     sender: str
     receiver: str
     after: tuple[tuple[str, ...], ...]
-    instead: tuple[str, ...]
+    exclusive: tuple[str, ...]
     effects: tuple[str, ...]
-    """What it does to commitments and claims."""
+    """Operations on commitments and claims."""
 
     @property
-    def after_text(self) -> str:
+    def prerequisites_text(self) -> str:
         return ", ".join(" or ".join(group) for group in self.after)
 
-    def renamed(self, rename: Callable[[str], str]) -> Need:
+    def renamed(self, rename: Callable[[str], str]) -> MessageDependency:
         after = tuple(dict.fromkeys(tuple(dict.fromkeys(map(rename, group))) for group in self.after))
         return replace(
             self,
@@ -38,24 +38,32 @@ class Need:
             sender=rename(self.sender),
             receiver=rename(self.receiver),
             after=tuple(group for group in after if rename(self.name) not in group),
-            instead=tuple(one for one in dict.fromkeys(map(rename, self.instead)) if one != rename(self.name)),
+            exclusive=tuple(one for one in dict.fromkeys(map(rename, self.exclusive)) if one != rename(self.name)),
             effects=tuple(dict.fromkeys(map(rename, self.effects))),
         )
 
 
-def needs(system: System) -> tuple[Need, ...]:
-    """Return what each message needs, in the order of the protocol."""
+def message_dependencies(system: System) -> tuple[MessageDependency, ...]:
+    """Return the dependencies of each message, in the order of the protocol."""
     steps: dict[str, list[Step]] = {message.name: [] for message in system.messages}
     for step in system.steps:
         if step.event in steps and step.kind != "restart":
             steps[step.event].append(step)
     return tuple(
-        Need(
+        MessageDependency(
             message.name,
             message.sender,
             message.receiver,
-            tuple(dict.fromkeys(group for step in _sendings(steps[message.name]) for group in _after(system, step))),
-            tuple(dict.fromkeys(one for step in _sendings(steps[message.name]) for one in _instead(system, step))),
+            tuple(
+                dict.fromkeys(
+                    group for step in _sendings(steps[message.name]) for group in _prerequisites(system, step)
+                )
+            ),
+            tuple(
+                dict.fromkeys(
+                    one for step in _sendings(steps[message.name]) for one in _exclusive_messages(system, step)
+                )
+            ),
             tuple(dict.fromkeys(o.act for step in steps[message.name] for o in step.operations)),
         )
         for message in system.messages
@@ -74,26 +82,26 @@ def _conjuncts(guard: Expr) -> Iterator[Expr]:
         yield guard
 
 
-def _after(system: System, step: Step) -> Iterator[tuple[str, ...]]:
+def _prerequisites(system: System, step: Step) -> Iterator[tuple[str, ...]]:
     for part in _conjuncts(step.guard):
-        required = tuple(dict.fromkeys(one for one in _wanted(system, part) if one != step.event))
+        required = tuple(dict.fromkeys(one for one in _required_messages(system, part) if one != step.event))
         if required:
             yield required
 
 
-def _wanted(system: System, part: Expr) -> Iterator[str]:
-    """Yield the messages of which a part of a guard wants some copy to be there."""
+def _required_messages(system: System, part: Expr) -> Iterator[str]:
+    """Yield the messages of which a conjunct of a guard requires a copy."""
     match part:
         case Read(name) if system.variable[name].kind == "copy":
             yield system.variable[name].about
         case And(operands) | Or(operands):
             for operand in operands:
-                yield from _wanted(system, operand)
+                yield from _required_messages(system, operand)
         case _:
             pass
 
 
-def _instead(system: System, step: Step) -> Iterator[str]:
+def _exclusive_messages(system: System, step: Step) -> Iterator[str]:
     for part in _conjuncts(step.guard):
         match part:
             case Not(Read(name)):
@@ -105,23 +113,23 @@ def _instead(system: System, step: Step) -> Iterator[str]:
                 pass
 
 
-def in_order(needs: Sequence[Need]) -> tuple[Need, ...]:
-    """Return the messages so that each comes after those that it needs; what waits for itself comes as it is written.
+def topological_order(needs: Sequence[MessageDependency]) -> tuple[MessageDependency, ...]:
+    """Return the messages in topological order, with alternatives adjacent if possible.
 
-    Alternatives come one after the other where that is possible.
+    A dependency cycle is broken at its first message in the order of the protocol.
     """
     names = {need.name for need in needs}
     remaining = dict.fromkeys(needs)
     done: set[str] = set()
-    ordered: list[Need] = []
+    ordered: list[MessageDependency] = []
 
-    def is_ready(need: Need) -> bool:
+    def is_ready(need: MessageDependency) -> bool:
         return all(any(one in done or one not in names for one in group) for group in need.after)
 
     while remaining:
         previous = ordered[-1] if ordered else None
         ready = [need for need in remaining if is_ready(need)] or [next(iter(remaining))]
-        beside = [need for need in ready if previous is not None and need.name in previous.instead]
+        beside = [need for need in ready if previous is not None and need.name in previous.exclusive]
         chosen = (beside or ready)[0]
         del remaining[chosen]
         done.add(chosen.name)
@@ -129,11 +137,11 @@ def in_order(needs: Sequence[Need]) -> tuple[Need, ...]:
     return tuple(ordered)
 
 
-def alternatives(ordered: Sequence[Need]) -> tuple[tuple[Need, ...], ...]:
-    """Return the messages in groups: neighbours that all exclude each other are one."""
-    groups: list[list[Need]] = []
+def alternatives(ordered: Sequence[MessageDependency]) -> tuple[tuple[MessageDependency, ...], ...]:
+    """Return groups of adjacent, mutually exclusive messages."""
+    groups: list[list[MessageDependency]] = []
     for need in ordered:
-        if groups and all(need.name in one.instead and one.name in need.instead for one in groups[-1]):
+        if groups and all(need.name in one.exclusive and one.name in need.exclusive for one in groups[-1]):
             groups[-1].append(need)
         else:
             groups.append([need])

@@ -1,4 +1,4 @@
-"""A sequence chart as SVG: a line of life for each agent, time goes down."""
+"""SVG output of sequence charts: a lifeline for each agent, time runs downwards."""
 
 from __future__ import annotations
 
@@ -11,67 +11,67 @@ from cplc.drawing.sequence import Chart, Event
 
 _TOP: Final = 82.0
 _ROW: Final = 34.0
-_LEAST: Final = 120.0
-_LONGEST: Final = 44
-_NOTE: Final = 70
+_MIN_LIFELINE_GAP: Final = 120.0
+_MAX_LABEL_LENGTH: Final = 44
+_MAX_NOTE_LENGTH: Final = 70
 
 
 def chart_svg(chart: Chart) -> str:
-    """Return the drawing."""
-    places = _places(chart)
-    right = max(places.values(), default=_LEAST) + 60
+    """Return the chart as SVG."""
+    places = _lifeline_positions(chart)
+    right = max(places.values(), default=_MIN_LIFELINE_GAP) + 60
     rows = [_TOP + _ROW * at for at in range(len(chart.events))]
     bottom = _TOP + _ROW * len(rows)
-    body = [*_lives(places, bottom), *_frames(chart, right)]
+    body = [*_lifelines(places, bottom), *_frames(chart, right)]
     width = right
     for at, event in enumerate(chart.events):
         body += _event(event, places, rows, at, right)
         effects = ", ".join(event.notes)
-        if event.kind == "wide":  # across the lines of life there is no room for words
+        if event.kind == "wide":  # no space for a label across the lifelines
             effects = f"{event.label}: {effects}" if effects else event.label
-        notes = svg.shortened(effects, _NOTE)
+        notes = svg.truncated(effects, _MAX_NOTE_LENGTH)
         if notes:
             body.append(svg.text(right + 8, rows[at] + 4, notes, "small"))
             width = max(width, right + 24 + svg.text_width(notes))
     if not chart.events:
         body.append(svg.text(16, _TOP, "nothing happens", "faint"))
     height = bottom + 24
-    for remark in (chart.said, *(f"left out: {one}" for one in chart.left_out)):
+    for remark in (chart.legend, *(f"left out: {one}" for one in chart.left_out)):
         body.append(svg.text(16, height, remark, "small"))
         width = max(width, 32 + svg.text_width(remark))
-        height += svg.LINE
-    return svg.document(chart.title, _told(chart), width, height + 4, body)
+        height += svg.LINE_HEIGHT
+    return svg.document(chart.title, _description(chart), width, height + 4, body)
 
 
-def _told(chart: Chart) -> str:
+def _description(chart: Chart) -> str:
     sentences = (
         f"{event.source} to {event.target}: {event.label}" if event.source else event.label
         for event in chart.events
-        if event.kind != "comes"
+        if event.kind != "receive"
     )
-    return f"{chart.said} {'; '.join(sentences)}"
+    return f"{chart.legend} {'; '.join(sentences)}"
 
 
-def _places(chart: Chart) -> dict[str, float]:
-    """Return where each line of life is: far enough apart for the names, and for what neighbours say to each other."""
-    number = {name: at for at, name in enumerate(chart.lives)}
-    gaps = [_LEAST] * max(0, len(chart.lives) - 1)
-    for at, (one, other) in enumerate(zip(chart.lives, chart.lives[1:], strict=False)):
+def _lifeline_positions(chart: Chart) -> dict[str, float]:
+    """Return the position of each lifeline, with space for names and message labels."""
+    number = {name: at for at, name in enumerate(chart.lifelines)}
+    gaps = [_MIN_LIFELINE_GAP] * max(0, len(chart.lifelines) - 1)
+    for at, (one, other) in enumerate(zip(chart.lifelines, chart.lifelines[1:], strict=False)):
         gaps[at] = max(gaps[at], (svg.text_width(one) + svg.text_width(other)) / 2 + 40)
     for event in chart.events:
-        if event.source and event.kind != "sends":
+        if event.source and event.kind != "send":
             low, high = sorted((number[event.source], number[event.target]))
-            width = svg.text_width(svg.shortened(event.label, _LONGEST)) + 40
+            width = svg.text_width(svg.truncated(event.label, _MAX_LABEL_LENGTH)) + 40
             missing = width - sum(gaps[low:high])
             if missing > 0 and high > low:
                 for at in range(low, high):
                     gaps[at] += missing / (high - low)
-    left = max(60.0, svg.text_width(chart.lives[0]) / 2 + 24) if chart.lives else 60.0
+    left = max(60.0, svg.text_width(chart.lifelines[0]) / 2 + 24) if chart.lifelines else 60.0
     left = max([left, *(svg.text_width(frame.label) + 34 for frame in chart.frames)])
-    return dict(zip(chart.lives, accumulate(gaps, initial=left), strict=False))
+    return dict(zip(chart.lifelines, accumulate(gaps, initial=left), strict=False))
 
 
-def _lives(places: dict[str, float], bottom: float) -> Iterator[str]:
+def _lifelines(places: dict[str, float], bottom: float) -> Iterator[str]:
     for name, x in places.items():
         width = svg.text_width(name) + 20
         yield svg.line(x, 62, x, bottom, "lane")
@@ -93,12 +93,12 @@ def _event(event: Event, places: dict[str, float], rows: list[float], at: int, r
         yield svg.line(24, y, right - 24, y, "edge dashed")
         return
     x1, x2 = places[event.source], places[event.target]
-    label = svg.shortened(event.label, _LONGEST)
-    if event.kind == "sends":
+    label = svg.truncated(event.label, _MAX_LABEL_LENGTH)
+    if event.kind == "send":
         yield f'<circle class="head" cx="{svg.number(x1)}" cy="{svg.number(y)}" r="3.5"/>'
         return
-    start = rows[event.since] if event.since is not None else y
-    if x1 == x2:  # members of one family that share a line
+    start = rows[event.sent_row] if event.sent_row is not None else y
+    if x1 == x2:  # members of one family that share a lifeline
         n = svg.number
         yield svg.path(
             f"M{n(x1)},{n(y - 6)}C{n(x1 + 44)},{n(y - 8)} {n(x1 + 44)},{n(y + 8)} {n(x1)},{n(y + 6)}", "edge"
@@ -116,5 +116,5 @@ def _event(event: Event, places: dict[str, float], rows: list[float], at: int, r
     yield svg.head(x2, y, x2 - x1, y - start)
     if start == y:
         yield svg.text((x1 + x2) / 2, y - 6, label, "halo middle")
-    else:  # near the sender: where messages cross, their middles meet
+    else:  # near the sender: the middles of crossing messages coincide
         yield svg.text(x1 + (x2 - x1) * 0.3, start + (y - start) * 0.3 - 6, label, "halo middle")

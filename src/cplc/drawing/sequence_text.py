@@ -1,4 +1,4 @@
-"""A sequence chart as text that Mermaid, PlantUML and Graphviz draw."""
+"""Mermaid, PlantUML and Graphviz output of sequence charts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def chart_mermaid(chart: Chart) -> str:
 
 def _mermaid(chart: Chart) -> Iterator[str]:
     ids = _ids(chart)
-    yield from mermaid_heading("sequenceDiagram", chart.title, chart.said, *chart.left_out)
+    yield from mermaid_heading("sequenceDiagram", chart.title, chart.legend, *chart.left_out)
     for name, key in ids.items():
         yield f"  participant {key} as {mermaid_text(name)}"
     for row, event in enumerate(chart.events):
@@ -34,16 +34,16 @@ def _mermaid_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
     everybody = ",".join(dict.fromkeys([next(iter(ids.values()), ""), *list(ids.values())[-1:]]))
     label = mermaid_text(event.label)
     match event.kind:
-        case "wide" if not ids:  # a note needs somebody to stand over
+        case "wide" if not ids:  # a note requires a participant
             yield f"%% {remark(', '.join((event.label, *event.notes)))}"
             return
         case "wide":
             yield f"Note over {everybody}: {label}"
-        case "sends":
+        case "send":
             yield f"Note over {ids[event.source]}: sends {label}"
-        case "said":
+        case "message":
             yield f"{ids[event.source]}->>{ids[event.target]}: {label}"
-        case "comes":
+        case "receive":
             yield f"{ids[event.source]}-->>{ids[event.target]}: {label}"
         case "lost":
             yield f"{ids[event.source]}-x{ids[event.target]}: {label}"
@@ -59,7 +59,7 @@ def chart_plantuml(chart: Chart) -> str:
 def _plantuml(chart: Chart) -> Iterator[str]:
     ids = _ids(chart)
     yield "@startuml"
-    for line in (chart.said, *chart.left_out):
+    for line in (chart.legend, *chart.left_out):
         yield f"' {remark(line)}"
     yield f"title {plantuml_text(chart.title)}"
     yield "hide footbox"
@@ -84,11 +84,11 @@ def _plantuml_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
     match event.kind:
         case "wide":
             yield f"== {label} =="
-        case "sends":
+        case "send":
             yield f"note over {ids[event.source]} : sends {label}"
-        case "said":
+        case "message":
             yield f"{ids[event.source]} -> {ids[event.target]} : {label}"
-        case "comes":
+        case "receive":
             yield f"{ids[event.source]} --> {ids[event.target]} : {label}"
         case "lost":
             yield f"{ids[event.source]} ->x {ids[event.target]} : {label}"
@@ -103,9 +103,9 @@ def chart_dot(chart: Chart) -> str:
 
 
 def _dot(chart: Chart) -> Iterator[str]:
-    """Yield a graph with a point on each line of life for each row; points of a row are on one height."""
+    """Yield a graph with a point on each lifeline for each row; points of a row have equal rank."""
     ids = _ids(chart)
-    for line in (chart.said, *chart.left_out):
+    for line in (chart.legend, *chart.left_out):
         yield f"// {remark(line)}"
     yield "digraph {"
     yield f"  label={dot_text(chart.title)}; labelloc=t; nodesep=1"
@@ -114,7 +114,7 @@ def _dot(chart: Chart) -> Iterator[str]:
         yield f"  {{ rank=same; {' '.join(ids.values())} }}"
     for name, key in ids.items():
         yield f"  {key} [label={dot_text(name)}, shape=box]"
-    for row in range(len(chart.events)):  # before the lines of life: who is named first has the shape that holds then
+    for row in range(len(chart.events)):  # before the lifelines: a node gets its shape where it is mentioned first
         row_points = [f"{key}_{row}" for key in ids.values()]
         if row_points:
             yield f"  {{ rank=same; node [shape=point, width=0.02]; {' '.join(row_points)} }}"
@@ -134,13 +134,13 @@ def _dot_event(event: Event, ids: dict[str, str], row: int) -> Iterator[str]:
             first = next(iter(ids.values()), None)
             if first is not None:
                 yield f"{first}_{row} [xlabel={label}]"
-        case "sends":
+        case "send":
             yield f"{ids[event.source]}_{row} [width=0.08, xlabel={dot_text(f'sends {event.label}', *event.notes)}]"
         case _:
-            start = row if event.since is None or event.kind == "lost" else event.since
+            start = row if event.sent_row is None or event.kind == "lost" else event.sent_row
             marks = ", style=dashed, arrowhead=tee" if event.kind == "lost" else ""
             yield f"{ids[event.source]}_{start} -> {ids[event.target]}_{row} [label={label}, constraint=false{marks}]"
 
 
 def _ids(chart: Chart) -> dict[str, str]:
-    return {name: f"a{at}" for at, name in enumerate(chart.lives)}
+    return {name: f"a{at}" for at, name in enumerate(chart.lifelines)}

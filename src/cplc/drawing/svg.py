@@ -1,4 +1,4 @@
-"""The pieces that every drawing is made of. The same drawing is always the same bytes: no clock, no set, no chance."""
+"""SVG elements. The output is deterministic: equal drawings are equal bytes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 
 from cplc.control_characters import printable_lines
 
-CHARACTER: Final = 6.7
-"""How wide a character is taken to be, in points of the drawing; a wide one counts twice."""
-LINE: Final = 16
+CHARACTER_WIDTH: Final = 6.7
+"""Assumed width of a character in points; a wide one counts twice."""
+LINE_HEIGHT: Final = 16
 
 _STYLE: Final = """
 .cplc-drawing { color-scheme: light dark; --paper: #ffffff; --ink: #1d2430; --faint: #5b6675; --line: #8791a3;
@@ -50,30 +50,30 @@ KINDS: Final = {
 
 
 def colour(status: str) -> str:
-    """Return the colour of a commitment or claim by its lifecycle state; of what is over otherwise it is ``over``."""
+    """Return the colour class of a commitment or claim by its lifecycle state."""
     return KINDS.get(status.partition(",")[0], "over")
 
 
 def document(title: str, description: str, width: float, height: float, body: Iterable[str]) -> str:
-    """Return a drawing with its title, and with what it shows in words for those who do not see it."""
+    """Return an SVG document with a title and an accessible description."""
     lines = "\n".join(body)
     wide, high = number(max(width, 32 + text_width(title) * 1.2)), number(height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-drawing" width="{wide}" height="{high}"'
         f' viewBox="0 0 {wide} {high}" role="img">\n'
-        f"<title>{shown(title)}</title>\n<desc>{shown(description)}</desc>\n<style>{_STYLE}</style>\n"
+        f"<title>{escaped(title)}</title>\n<desc>{escaped(description)}</desc>\n<style>{_STYLE}</style>\n"
         f'<rect class="paper" width="{wide}" height="{high}"/>\n'
         f"{text(16, 24, title, 'title')}\n{lines}\n</svg>\n"
     )
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
-    return f'<text{_class(kind)} x="{number(x)}" y="{number(y)}">{shown(words)}</text>'
+    return f'<text{_class(kind)} x="{number(x)}" y="{number(y)}">{escaped(words)}</text>'
 
 
 def lines_of_text(x: float, y: float, lines: Sequence[str], kind: str = "") -> str:
-    """Return several lines; ``y`` is the base of the first."""
-    return "".join(text(x, y + LINE * at, line, kind) for at, line in enumerate(lines))
+    """Return several lines; ``y`` is the baseline of the first."""
+    return "".join(text(x, y + LINE_HEIGHT * at, line, kind) for at, line in enumerate(lines))
 
 
 def rectangle(x: float, y: float, width: float, height: float, kind: str, *, round_by: float = 0) -> str:
@@ -93,34 +93,34 @@ def path(points: str, kind: str) -> str:
 
 
 def head(x: float, y: float, dx: float, dy: float) -> str:
-    """Return the point of an arrow that arrives there from this direction."""
+    """Return an arrowhead at the point in this direction."""
     length = (dx * dx + dy * dy) ** 0.5 or 1.0
     ux, uy = dx / length, dy / length
     corners = ((x, y), (x - 9 * ux + 4 * uy, y - 9 * uy - 4 * ux), (x - 9 * ux - 4 * uy, y - 9 * uy + 4 * ux))
     return f'<polygon class="head" points="{" ".join(f"{number(a)},{number(b)}" for a, b in corners)}"/>'
 
 
-def titled(words: str, body: str) -> str:
-    """Return a group that tells this when it is pointed at."""
-    return f"<g><title>{shown(words)}</title>{body}</g>"
+def with_tooltip(words: str, body: str) -> str:
+    """Return a group with a tooltip."""
+    return f"<g><title>{escaped(words)}</title>{body}</g>"
 
 
 def text_width(words: str) -> float:
-    return CHARACTER * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in words)
+    return CHARACTER_WIDTH * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in words)
 
 
-def shortened(words: str, most: int) -> str:
+def truncated(words: str, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 
 
 def number(value: float) -> str:
-    """Return a coordinate: a tenth of a point is as fine as it gets."""
+    """Return a coordinate with one decimal."""
     written = f"{value:.1f}".removesuffix(".0")
     return "0" if written == "-0" else written
 
 
-def shown(words: str) -> str:
-    """Return what XML takes: control characters become visible ones."""
+def escaped(words: str) -> str:
+    """Return the text escaped for XML, with visible control characters."""
     return escape(printable_lines(words))
 
 

@@ -1,6 +1,6 @@
-"""From a resolved model in ISPL to the synchronous system that it means.
+"""Lowering of a resolved ISPL model to a synchronous interpreted system.
 
-A variable `x` of agent `A` is called `A.x`, and what the agent does in a round `A.Action`: no variable is called so.
+Variable `x` of agent `A` becomes `A.x`; the agent's action in a round is the variable `A.Action`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from cplc.system.model import Agent, Shared, System, Variable
 from cplc.system.satisfying_assignments import conjuncts, satisfying_assignments
 from cplc.system.synchronous import Action, Change, Player, out_of_range
 
-_MOST_TRIED = 20_000
-"""How many values together are looked at to see that no state is a deadlock."""
+_MAX_VALUATIONS = 20_000
+"""Maximum number of valuations that are enumerated to exclude deadlocks."""
 
-NOTHING = "nothing"
-"""What an environment does that has no actions."""
+NO_ACTION = "nothing"
+"""Action of an environment without actions."""
 
 
 def lower_ispl(model: m.Model, name: str = "model") -> System:
-    """Return the system; of its conditions of fairness those that the variables decide."""
+    """Return the system with the propositional fairness conditions."""
     variables = [variable for agent in model.agents for variable in agent.variables]
-    initial, start = _beginning(variables, condition(model.initial))
+    initial, start = _initial_states(variables, condition(model.initial))
     propositions = Propositions(model)
     return System(
         name=name,
@@ -41,7 +41,9 @@ def lower_ispl(model: m.Model, name: str = "model") -> System:
         commitments=(),
         steps=(),
         justice=(),
-        fairness=tuple(propositions.holding(formula) for formula in model.fairness if m.is_of_state(formula)),
+        fairness=tuple(
+            propositions.state_condition(formula) for formula in model.fairness if m.is_propositional(formula)
+        ),
         players=tuple(_player(agent, model.single_assignment) for agent in model.agents),
         start=start,
     )
@@ -51,18 +53,18 @@ Domains = dict[str, tuple[e.Value, ...]]
 
 
 def fairness_conditions(model: m.Model) -> Iterator[tuple[Domains, Expr | None]]:
-    """Yield each condition of fairness with its variables' values; None for those on knowledge or runs."""
+    """Yield each fairness condition with the domains; None unless it is propositional."""
     domains = {str(one): m.values_of(one.type) for agent in model.agents for one in agent.variables}
     propositions = Propositions(model)
     for formula in model.fairness:
-        yield domains, propositions.holding(formula) if m.is_of_state(formula) else None
+        yield domains, propositions.state_condition(formula) if m.is_propositional(formula) else None
 
 
 # --- values and conditions
 
 
 def value(written: m.Value) -> Expr:
-    """Return what a value of ISPL is over the variables of the system."""
+    """Return a value of ISPL as an expression over the system."""
     match written:
         case m.Constant(constant):
             return e.Const(constant)
@@ -75,7 +77,7 @@ def value(written: m.Value) -> Expr:
         case m.Operation("|", left, right):
             return e.disj((value(left), value(right)))
         case m.Operation("^", left, right):
-            return e.negate(_same_truth(value(left), value(right)))
+            return e.negate(_equivalence(value(left), value(right)))
         case m.Operation("+" | "-" | "*" | "/" as op, left, right):
             return e.arith(op, value(left), value(right))
         case _:
@@ -83,10 +85,10 @@ def value(written: m.Value) -> Expr:
 
 
 def condition(written: m.Condition) -> Expr:
-    """Return what a condition of ISPL says of the state and of the players' choices."""
+    """Return a condition of ISPL as an expression over variables and actions."""
     match written:
         case m.Acts(agent, action):
-            return e.Equal(e.Read(choice(agent)), e.Const(action))
+            return e.Equal(e.Read(action_variable(agent)), e.Const(action))
         case m.Not(operand):
             return e.negate(condition(operand))
         case m.And(operands):
@@ -97,17 +99,17 @@ def condition(written: m.Condition) -> Expr:
             return _comparison(op, value(left), value(right))
 
 
-def choice(agent: str) -> str:
-    """Return the name of what an agent does in a round."""
+def action_variable(agent: str) -> str:
+    """Return the variable for an agent's action in a round."""
     return f"{agent}.Action"
 
 
 def _comparison(op: str, left: Expr, right: Expr) -> Expr:
     match op:
         case "=":
-            return _same(left, right)
+            return _equality(left, right)
         case "<>":
-            return e.negate(_same(left, right))
+            return e.negate(_equality(left, right))
         case "<":
             return e.less(left, right)
         case ">":
@@ -120,12 +122,12 @@ def _comparison(op: str, left: Expr, right: Expr) -> Expr:
             raise AssertionError(f"no such relation: {op}")
 
 
-def _same(left: Expr, right: Expr) -> Expr:
-    return _same_truth(left, right) if _is_constant_truth(left) or _is_constant_truth(right) else e.equal(left, right)
+def _equality(left: Expr, right: Expr) -> Expr:
+    return _equivalence(left, right) if _is_constant_truth(left) or _is_constant_truth(right) else e.equal(left, right)
 
 
-def _same_truth(left: Expr, right: Expr) -> Expr:
-    """Return where two truth values are equal; one that is compared with a constant is a condition itself."""
+def _equivalence(left: Expr, right: Expr) -> Expr:
+    """Return the equivalence of two Boolean expressions, simplified for constants."""
     for one, other in ((left, right), (right, left)):
         if e.is_true(one):
             return other
@@ -141,10 +143,10 @@ def _is_constant_truth(expr: Expr) -> bool:
 # --- initial states
 
 
-def _beginning(variables: Iterable[m.Variable], condition: Expr) -> tuple[dict[str, tuple[m.Datum, ...]], Expr]:
-    """Return the values each variable may have at first by what is said of it alone, and what else is said.
+def _initial_states(variables: Iterable[m.Variable], condition: Expr) -> tuple[dict[str, tuple[m.Datum, ...]], Expr]:
+    """Return the initial values of each variable by the conjuncts over it alone, and the remaining conjuncts.
 
-    What leaves a variable no value is not taken for said of it alone: every variable has initial values.
+    Unsatisfiable conjuncts over one variable remain, so that every variable has initial values.
     """
     alone: dict[str, list[Expr]] = {}
     rest: list[Expr] = []
@@ -172,15 +174,15 @@ def _player(agent: m.Agent, single_assignment: bool) -> Player:
         rules = [list(agent.evolution)]
     return Player(
         agent.name,
-        choice(agent.name),
-        tuple(_actions(agent)) or (Action(NOTHING, e.TRUE if agent.name == "Environment" else e.FALSE),),
+        action_variable(agent.name),
+        tuple(_actions(agent)) or (Action(NO_ACTION, e.TRUE if agent.name == "Environment" else e.FALSE),),
         tuple(tuple(map(_change, lines)) for lines in rules if lines),
         span=agent.protocol_span or agent.span,
     )
 
 
 def _target(line: m.EvolutionLine) -> m.Variable | None:
-    """Return the variable that a line changes where each has its own."""
+    """Return the variable of a line under single assignment."""
     return line.assignments[0].variable if line.assignments else None
 
 
@@ -203,21 +205,21 @@ def _change(line: m.EvolutionLine) -> Change:
 # --- deadlocks
 
 
-def may_stop(system: System) -> bool:
-    """Whether some state may have no successor; no, if that is plain from few values at a time."""
+def may_deadlock(system: System) -> bool:
+    """Tell whether a deadlock may exist; False is certain, by bounded enumeration."""
     domains: dict[str, tuple[e.Value, ...]] = {one.name: one.domain for one in system.variables}
     domains |= {one.choice: tuple(action.name for action in one.actions) for one in system.players}
-    room = _MOST_TRIED
-    for stuck in _ways_to_stop(system):
+    budget = _MAX_VALUATIONS
+    for stuck in _deadlock_conditions(system):
         names = sorted(e.reads(stuck))
-        room -= prod(len(domains[name]) for name in names)
-        if room < 0 or next(satisfying_assignments({name: domains[name] for name in names}, stuck), None) is not None:
+        budget -= prod(len(domains[name]) for name in names)
+        if budget < 0 or next(satisfying_assignments({name: domains[name] for name in names}, stuck), None) is not None:
             return True
     return False
 
 
-def _ways_to_stop(system: System) -> Iterator[Expr]:
-    """Yield conditions one of which holds wherever somebody has no action, or a value would leave its range."""
+def _deadlock_conditions(system: System) -> Iterator[Expr]:
+    """Yield conditions of which at least one holds in each deadlock: no action, or a value out of range."""
     for player in system.players:
         allowed = [action.allowed for action in player.actions]
         if not any(e.negate(one) in allowed or e.is_true(one) for one in allowed):
@@ -227,7 +229,7 @@ def _ways_to_stop(system: System) -> Iterator[Expr]:
                 yield e.conj((change.guard, out_of_range(system.variable[name].domain, update)))
 
 
-# --- what agents share
+# --- shared variables
 
 
 def shared_variables(first: m.Agent, second: m.Agent) -> tuple[tuple[m.Variable, m.Variable], ...]:
@@ -237,7 +239,7 @@ def shared_variables(first: m.Agent, second: m.Agent) -> tuple[tuple[m.Variable,
 
 
 def _shared(model: m.Model) -> Iterator[Shared]:
-    """Yield what is shared by those between whom a formula speaks of a commitment."""
+    """Yield the shared variables of the parties of commitments in formulas."""
     formulas = (*(one.formula for one in model.specifications), *model.fairness)
     pairs = {
         frozenset(part.agents)
@@ -255,31 +257,31 @@ def _shared(model: m.Model) -> Iterator[Shared]:
 
 
 class Propositions:
-    """What holds of a state by its name: propositions, and whether an agent's state is red."""
+    """Conditions of the atoms of formulas: propositions and colours of local states."""
 
     def __init__(self, model: m.Model) -> None:
         self._meaning = {one.name: condition(one.condition) for one in model.propositions}
         self._red = {one.name: e.FALSE if one.red is None else condition(one.red) for one in model.agents}
 
-    def meaning(self, formula: m.Prop | m.Coloured) -> Expr:
+    def meaning(self, formula: m.Prop | m.ColourAtom) -> Expr:
         match formula:
             case m.Prop(name):
                 return self._meaning[name]
-            case m.Coloured(agent, is_red):
+            case m.ColourAtom(agent, is_red):
                 return self._red[agent] if is_red else e.negate(self._red[agent])
 
-    def holding(self, formula: m.Formula) -> Expr:
-        """Return where a formula holds that is about the present state alone."""
+    def state_condition(self, formula: m.Formula) -> Expr:
+        """Return the condition of a propositional formula."""
         match formula:
-            case m.Prop() | m.Coloured():
+            case m.Prop() | m.ColourAtom():
                 return self.meaning(formula)
             case m.Negation(operand):
-                return e.negate(self.holding(operand))
-            case m.Connected("and", operands):
-                return e.conj(map(self.holding, operands))
-            case m.Connected("or", operands):
-                return e.disj(map(self.holding, operands))
-            case m.Connected(_, (left, right)):
-                return e.disj((e.negate(self.holding(left)), self.holding(right)))
+                return e.negate(self.state_condition(operand))
+            case m.Connective("and", operands):
+                return e.conj(map(self.state_condition, operands))
+            case m.Connective("or", operands):
+                return e.disj(map(self.state_condition, operands))
+            case m.Connective(_, (left, right)):
+                return e.disj((e.negate(self.state_condition(left)), self.state_condition(right)))
             case _:
-                raise AssertionError(f"more than the present state decides it: {formula}")
+                raise AssertionError(f"formula is not propositional: {formula}")

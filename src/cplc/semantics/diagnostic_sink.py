@@ -17,7 +17,7 @@ class DiagnosticSink:
     def __init__(self) -> None:
         self._diagnostics: dict[tuple[str, Span], Diagnostic] = {}
         self.is_incomplete = False
-        """Something could not be read, so what seems to be in vain may be needed after all."""
+        """True if part of the text was unreadable, so that warnings of unused names are unreliable."""
         self.unread: frozenset[str] | None = frozenset()
         """Words that stand in what could not be read, and may be declared there; None if it could be any word."""
         self._is_local = False

@@ -132,7 +132,7 @@ class ExpressionChecker:
             case types.Unknown():
                 return tree
             case types.Path():
-                message = f"`{path_word(tree) or 'does'}` speaks of a run, and here a state decides"
+                message = f"Expected a state formula, found `{path_word(tree) or 'does'}`, which is about a run"
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
                 self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a condition, found {described(type_)}")
@@ -476,7 +476,7 @@ class ExpressionChecker:
             self._error(rules.TYPE_MISMATCH, expr.span, message)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not what is said of runs")
+            self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not formulas about runs")
             return _WRONG
         if isinstance(left_type, types.Bool) and not (resolved.is_value(left) and resolved.is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")

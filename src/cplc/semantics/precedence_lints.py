@@ -50,7 +50,7 @@ def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagn
     written = [_with_parentheses(whole, bare)]
     if len(bare) == 1 and (other := _other_grouping(whole, bare[0])) is not None:
         written.append(other)
-    message = f"`{bare[0].op}` binds tighter than what stands beside it: this is {_one_line(written[0])}"
+    message = f"`{bare[0].op}` binds tighter than its neighbours: this is {_one_line(written[0])}"
     yield rules.MISREAD_FORMULA.at(whole, message, *_suggestion(whole, written))
 
 

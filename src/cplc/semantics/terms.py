@@ -1,6 +1,6 @@
 """Resolved expressions and formulas: no parameter, loop, quantifier, macro or alias is left.
 
-Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1,2]``.
+Each name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1,2]``.
 """
 
 from __future__ import annotations

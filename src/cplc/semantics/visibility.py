@@ -43,7 +43,7 @@ class VisibilityCheck:
         atoms = self._table.fact_atoms.get(term.fact, frozenset()) if isinstance(term, t.FactRef) else {term}
         unseen = [atom for atom in atoms if not any(role in observers(self._table, atom) for role in self._roles)]
         if unseen:
-            # sets of atoms have no order of their own, and the user is told of the same one every time
+            # sets are unordered: sorting makes the report deterministic
             atom = min(unseen, key=described)
             self._report(atom, term, span)
 

@@ -149,7 +149,7 @@ def _meant(names: _Names, parent: object, name: Name) -> Span | None:
             return agent.name.span if agent else None
         case ast.Acts(None, _) | ast.ProtocolLine():
             return names.action(names.agent, name.text)
-        case ast.Prop() | ast.Knows() | ast.Enforces() | ast.Commits() | ast.Group() | ast.Coloured():
+        case ast.Prop() | ast.Knows() | ast.Enforces() | ast.Commits() | ast.Group() | ast.ColourAtom():
             return names.global_name(name.text)
         case _:
             return names.found(name, None)

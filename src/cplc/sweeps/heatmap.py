@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from cplc.drawing.svg import document, lines_of_text, rectangle, shortened, text, text_width, titled
+from cplc.drawing.svg import document, lines_of_text, rectangle, text, text_width, truncated, with_tooltip
 from cplc.records import dataclass
 from cplc.sweeps.jobs import SweepCommand
 from cplc.sweeps.result_tables import ResultTable, TableRow, merged_parts
@@ -45,7 +45,7 @@ def heat_map(table: ResultTable, ask: SweepCommand, across: str, down: str) -> s
     if len(panels) > MAX_PANELS or len(columns) * len(rows) * len(panels) > MAX_CELLS:
         raise HeatMapError("there is too much to be drawn; name fewer properties, or smaller ranges")
     labels = [field.label for panel in panels.values() for field in panel.values()]
-    wide = max([text_width(shortened(word, _MAX_LABEL_LENGTH)) for word in (*labels, *columns)], default=0) + 14
+    wide = max([text_width(truncated(word, _MAX_LABEL_LENGTH)) for word in (*labels, *columns)], default=0) + 14
     margin = 16 + max(text_width(word) for word in (*rows, f"{down} ↓")) + 12
     body: list[str] = []
     top = 52.0
@@ -86,7 +86,7 @@ def _panel(
             field = panel.get((column, value))
             if field is not None:
                 tooltip = f"{names[0]}={column} {names[1]}={value}: {field.label}"
-                yield titled(tooltip, _cell_svg(field, margin + wide * at, base, wide, least, most))
+                yield with_tooltip(tooltip, _cell_svg(field, margin + wide * at, base, wide, least, most))
 
 
 def _cell_svg(field: HeatMapCell, x: float, y: float, wide: float, least: float, most: float) -> str:
@@ -96,7 +96,7 @@ def _cell_svg(field: HeatMapCell, x: float, y: float, wide: float, least: float,
     colour = rectangle(x + 1, y + 1, wide - 2, _ROW_HEIGHT - 2, field.kind or "box", round_by=3)
     if field.kind:
         colour = f'<g style="opacity:{strength:.2f}">{colour}</g>'
-    return colour + lines_of_text(x + wide / 2, y + 17, [shortened(field.label, _MAX_LABEL_LENGTH)], "middle halo")
+    return colour + lines_of_text(x + wide / 2, y + 17, [truncated(field.label, _MAX_LABEL_LENGTH)], "middle halo")
 
 
 # --- what a field shows

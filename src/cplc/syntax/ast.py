@@ -236,7 +236,7 @@ class Use:
     arguments: tuple[Argument, ...]
     alias: Name | None
     conditions: tuple[Condition, ...] = ()
-    """What must be so before the part begins."""
+    """The start condition of a part."""
     doc: str | None = field(default=None, compare=False)
     span: Span = _span()
 

@@ -171,7 +171,7 @@ class Conditional:
     between: tuple[Ref, ...]
     """The debtor and the creditor, or the commitment."""
     other: Ref | None
-    """Of `DeS` and `AsS`: the third role, or the other commitment."""
+    """The third role, or the other commitment, of `DeS` and `AsS`."""
     antecedent: Expr
     consequent: Expr
     span: Span = _span()
@@ -200,7 +200,7 @@ class Does:
     other: Ref | None = None
     joined: Joining = "to"
     by: Name | None = None
-    """What has to bring the change about: `message`, or nothing in particular."""
+    """`message` if only an operation of a message counts, otherwise empty."""
     span: Span = _span()
 
 
@@ -229,4 +229,4 @@ class Range:
 
 
 Domain = Ref | Range
-"""What a loop or quantifier runs over: a role family or a range of whole numbers."""
+"""The domain of a loop or quantifier: a role family or a range of whole numbers."""

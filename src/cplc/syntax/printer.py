@@ -1,4 +1,4 @@
-"""The tree of a file, or of a part of it, as canonical text: parsing what is printed gives an equal tree."""
+"""Canonical text of a syntax tree: parsing the text gives an equal tree."""
 
 from __future__ import annotations
 

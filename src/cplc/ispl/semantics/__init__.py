@@ -1,4 +1,4 @@
-"""What an ISPL model means: every name resolved, every mistake reported in one run."""
+"""Semantic analysis of ISPL: name resolution and type checks; all errors are reported in one run."""
 
 from cplc.ispl.semantics.check import Checked, check, check_formula
 

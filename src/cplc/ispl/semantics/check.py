@@ -1,4 +1,4 @@
-"""From the tree of an `.ispl` file to its model, and everything that is wrong on the way."""
+"""Checker of ISPL: from the syntax tree of a file to its resolved model and diagnostics."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Checked:
-    """What a file means, unless it has errors, and what is to be said of it."""
+    """The model of a file, None if it has errors, and the diagnostics."""
 
     model: model.Model | None
     diagnostics: tuple[Diagnostic, ...]
 
 
 def check(file: ast.File, *, unread: frozenset[str] | None = frozenset(), is_incomplete: bool = False) -> Checked:
-    """Resolve a file. Where parts of it could not be read, ``unread`` are the words in them; None if all was."""
+    """Resolve a file; ``unread`` are the words of statements with syntax errors."""
     problems = DiagnosticSink()
     problems.is_incomplete, problems.unread = is_incomplete, unread
-    checked = _Checking(file, problems).result()
+    checked = _Checker(file, problems).result()
     if checked is not None and not problems.errors and not is_incomplete:
         problems.extend(lints(checked, {agent.name.text: agent.name.span for agent in file.agents}, file.initial))
     return Checked(None if problems.errors else checked, problems.sorted())
 
 
 def check_formula(node: ast.Specification, file: ast.File) -> tuple[model.Specification | None, tuple[Diagnostic, ...]]:
-    """Resolve a formula over what a file declares that has no errors."""
+    """Resolve a formula over the declarations of a file without errors."""
     problems = DiagnosticSink()
     formula = Formulas(declarations(file, DiagnosticSink()), problems).specification(node)
     return None if formula is None or problems.errors else _specified(node, formula), problems.sorted()
 
 
-class _Checking:
+class _Checker:
     def __init__(self, file: ast.File, problems: DiagnosticSink) -> None:
         self._file = file
         self._problems = problems
@@ -89,10 +89,10 @@ class _Checking:
         node = declared.node
         protocol = [self._protocol_line(line, declared) for line in node.protocol if line.condition is not None]
         other = next((line.actions for line in node.protocol if line.condition is None), ())
-        self._are_actions(other, declared)
+        self._check_actions(other, declared)
         red = None
         if node.red is not None:
-            red = self._in(declared, "red states").condition(node.red)
+            red = self._conditions_of(declared, "red states").condition(node.red)
         evolution = [self._evolution_line(line, declared) for line in node.evolution]
         return model.Agent(
             declared.name,
@@ -104,26 +104,26 @@ class _Checking:
             tuple(dict.fromkeys(name.text for name in other)),
             _present(evolution),
             span=node.span,
-            protocol_span=_spanned([line.span for line in node.protocol]),
+            protocol_span=_enclosing_span([line.span for line in node.protocol]),
         )
 
-    def _in(self, declared: Declared, place: Place) -> Conditions:
+    def _conditions_of(self, declared: Declared, place: Place) -> Conditions:
         return Conditions(self._declared, declared, place, self._problems)
 
     def _protocol_line(self, line: ast.ProtocolLine, declared: Declared) -> model.ProtocolLine | None:
-        self._are_actions(line.actions, declared)
+        self._check_actions(line.actions, declared)
         if line.condition is None:
             return None
-        condition = self._in(declared, "protocol").condition(line.condition)
+        condition = self._conditions_of(declared, "protocol").condition(line.condition)
         names = tuple(dict.fromkeys(name.text for name in line.actions))
         return None if condition is None else model.ProtocolLine(condition, names)
 
-    def _are_actions(self, names: Iterable[ast.Name], declared: Declared) -> None:
-        """Report what is no action of the agent, or is allowed twice in one line."""
+    def _check_actions(self, names: Iterable[ast.Name], declared: Declared) -> None:
+        """Report unknown actions, and actions that a line repeats."""
         allowed: set[str] = set()
         for name in names:
             if name.text in allowed:
-                self._problems.report(rules.REPEATED_NAME, name.span, f"`{name.text}` stands twice in this line")
+                self._problems.report(rules.REPEATED_NAME, name.span, f"This line repeats `{name.text}`")
             elif name.text not in declared.actions:
                 message = f"`{declared.name}` has no action `{name.text}`"
                 notes = did_you_mean(name.text, declared.actions)
@@ -131,14 +131,14 @@ class _Checking:
             allowed.add(name.text)
 
     def _evolution_line(self, line: ast.EvolutionLine, declared: Declared) -> model.EvolutionLine | None:
-        reading = self._in(declared, "evolution")
+        reading = self._conditions_of(declared, "evolution")
         assignments = [reading.assignment(one) for one in line.assignments]
         condition = reading.condition(line.condition)
         first_spans: dict[str, Span] = {}
         for one in line.assignments:
             if one.variable.text in first_spans:
                 first = Note("the other value", first_spans[one.variable.text])
-                message = f"`{one.variable.text}` gets two values at once"
+                message = f"This line assigns `{one.variable.text}` twice"
                 self._problems.report(rules.DUPLICATE_ASSIGNMENT, one.span, message, first)
             first_spans.setdefault(one.variable.text, one.span)
         if self._file.semantics == "SA" and len(first_spans) > 1:
@@ -149,16 +149,16 @@ class _Checking:
             return None
         return model.EvolutionLine(_present(assignments), condition, span=line.span)
 
-    # --- what nothing refers to
+    # --- unused declarations
 
     def _report_unused(self, formulas: Formulas) -> None:
         for name, proposition in self._declared.propositions.items():
             if name not in formulas.used:
-                message = f"No formula is about `{name}`"
+                message = f"No formula uses `{name}`"
                 self._problems.report(rules.UNUSED, proposition.name.span, message)
         for group in self._file.groups:
             if group.name.text not in formulas.used_groups:
-                self._problems.report(rules.UNUSED, group.name.span, f"No formula is about `{group.name.text}`")
+                self._problems.report(rules.UNUSED, group.name.span, f"No formula uses `{group.name.text}`")
         for declared in self._declared.agents.values():
             allowed = {name.text for line in declared.node.protocol for name in line.actions}
             if not declared.node.protocol:
@@ -173,11 +173,11 @@ def _specified(node: ast.Specification, formula: model.Formula) -> model.Specifi
     return model.Specification(node.logic, formula, " ".join(node.span.text.split()), span=node.span)
 
 
-def _spanned(spans: Sequence[Span]) -> Span | None:
-    """Return what reaches from the first to the last of them."""
+def _enclosing_span(spans: Sequence[Span]) -> Span | None:
+    """Return the span from the first to the last of the spans."""
     return Span(spans[0].source, spans[0].start, spans[-1].end) if spans else None
 
 
 def _present(parts: Iterable[Part | None]) -> tuple[Part, ...]:
-    """Return what could be resolved."""
+    """Return the parts that were resolved."""
     return tuple(part for part in parts if part is not None)

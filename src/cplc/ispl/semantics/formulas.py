@@ -1,4 +1,4 @@
-"""Formulas of `Formulae` and `Fairness`: each in its logic, about propositions, agents and groups that there are."""
+"""Name resolution of `Formulae` and `Fairness`, by the logic of each formula (CTL, LTL, CTL*)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ACTIONS: Final = {
     "DeS": ("Delegate", 0),
     "AsS": ("Assign", 1),
 }
-"""The action, and whose, that MCMAS+ takes for the operation on a strong commitment: `Cancel_i` of `i`."""
+"""Action and acting party of each operation on strong commitments in MCMAS+: `Cancel_i` of `i`."""
 
 Reader = Callable[[ast.Formula], model.Formula | None]
 
 
 class Formulas:
-    """Reads formulas, and remembers which names they use."""
+    """Resolves formulas and records the names that they use."""
 
     def __init__(self, declared: Declarations, problems: DiagnosticSink) -> None:
         self._declared = declared
@@ -37,42 +37,42 @@ class Formulas:
         self._is_fairness = False
 
     def specification(self, node: ast.Specification) -> model.Formula | None:
-        """Return what one of the formulae says of a state."""
+        """Return the state formula of a specification."""
         match node.logic:
             case "CTL":
-                return self._branching(node.formula)
+                return self._ctl(node.formula)
             case "LTL":
-                path = self._linear(node.formula)
+                path = self._ltl(node.formula)
                 return None if path is None else model.OnPaths("A", path)
             case "CTL*":
-                return self._full(node.formula)
+                return self._ctl_star(node.formula)
 
     def fairness(self, node: ast.Formula) -> model.Formula | None:
-        """Return what is to hold infinitely often."""
+        """Return a fairness condition, which holds infinitely often on fair runs."""
         self._is_fairness = True
-        formula = self._branching(node)
+        formula = self._ctl(node)
         self._is_fairness = False
         return formula
 
     # --- CTL, knowledge, strategies and commitments
 
-    def _branching(self, node: ast.Formula) -> model.Formula | None:
+    def _ctl(self, node: ast.Formula) -> model.Formula | None:
         match node:
             case ast.Unary("X" | "F" | "G" as op):
                 hint = Note(f"write `A{op}` or `E{op}`, or begin the formula with `LTL`")
-                self._of_paths(node, f"`{op}`", hint)
+                self._report_path_operator(node, f"`{op}`", hint)
                 return None
             case ast.Binary("U"):
-                self._of_paths(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                self._report_path_operator(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
                 return None
             case ast.Unary("A" | "E" as op, ast.Binary("U", left, right)):
-                parts = self._all(self._branching, (left, right))
+                parts = self._all(self._ctl, (left, right))
                 return None if parts is None else model.OnPaths(op, model.Until(*parts))
             case ast.Unary("A" | "E" as op, operand):
-                self._foreign(node, op, "CTL", self._instead(op, operand))
+                self._report_wrong_logic(node, op, "CTL", self._quantifier_hint(op, operand))
                 return None
             case ast.Unary(op, operand):
-                inner = self._branching(operand)
+                inner = self._ctl(operand)
                 quantifier = cast("Literal['A', 'E']", op[0])
                 return None if inner is None else model.OnPaths(quantifier, _temporal(op[1], inner))
             case ast.Enforces():
@@ -80,26 +80,26 @@ class Formulas:
             case ast.Commits():
                 return self._commits(node)
             case ast.Knows(_, _, operand):
-                return self._knows(node, self._branching(operand))
+                return self._knows(node, self._ctl(operand))
             case _:
-                return self._common(node, self._branching)
+                return self._shared(node, self._ctl)
 
-    def _instead(self, quantifier: str, operand: ast.Formula) -> Note:
+    def _quantifier_hint(self, quantifier: str, operand: ast.Formula) -> Note:
         if isinstance(operand, ast.Unary) and operand.op in ("X", "F", "G"):
             return Note(f"write `{quantifier}{operand.op}`")
         return Note(f"in CTL `{quantifier}` stands before `(p U q)` only; begin the formula with `CTL*` for more")
 
-    def _of_paths(self, node: ast.Formula, op: str, hint: Note) -> None:
-        self._uses(node)
-        message = f"{op} is said of a path, and here of a state"
+    def _report_path_operator(self, node: ast.Formula, op: str, hint: Note) -> None:
+        self._record_names(node)
+        message = f"{op} is a path operator, but a state formula is required here"
         self._problems.report(rules.NOT_A_STATE_FORMULA, node.span, message, hint)
 
-    def _foreign(self, node: ast.Formula, op: str, logic: str, *notes: Note) -> None:
-        self._uses(node)
-        self._problems.report(rules.WRONG_LOGIC, node.span, f"`{op}` is no operator of {logic} here", *notes)
+    def _report_wrong_logic(self, node: ast.Formula, op: str, logic: str, *notes: Note) -> None:
+        self._record_names(node)
+        self._problems.report(rules.WRONG_LOGIC, node.span, f"`{op}` is not an operator of {logic} here", *notes)
 
-    def _uses(self, node: object) -> None:
-        """Remember the names in a formula that cannot be read."""
+    def _record_names(self, node: object) -> None:
+        """Record the names of a formula that has errors."""
         match node:
             case ast.Prop(name):
                 self.used.add(name.text)
@@ -108,126 +108,128 @@ class Formulas:
             case _:
                 pass
         for child in children(node):
-            self._uses(child)
+            self._record_names(child)
 
     def _enforces(self, node: ast.Enforces) -> model.Formula | None:
         if self._is_fairness:
-            message = "Fairness is said without strategies"
-            self._uses(node)
+            message = "Fairness conditions cannot contain strategies"
+            self._record_names(node)
             self._problems.report(rules.WRONG_LOGIC, node.span, message)
             return None
         agents = self._group(node.group)
         goal: model.Formula | None = None
         match node.goal:
             case ast.Unary("X" | "F" | "G" as op, operand):
-                inner = self._branching(operand)
+                inner = self._ctl(operand)
                 goal = None if inner is None else _temporal(op, inner)
             case ast.Binary("U", left, right):
-                parts = self._all(self._branching, (left, right))
+                parts = self._all(self._ctl, (left, right))
                 goal = None if parts is None else model.Until(*parts)
             case other:
-                self._uses(other)
+                self._record_names(other)
                 hint = Note(f"write `<{node.group.text}> F p`, with `X`, `F`, `G` or `(p U q)`")
-                message = "A strategy is for a goal, and this is none"
+                message = "A strategy requires a goal; this formula is not one"
                 self._problems.report(rules.NOT_A_GOAL, other.span, message, hint)
         return None if agents is None or goal is None else model.Enforces(agents, goal)
 
     def _commits(self, node: ast.Commits) -> model.Formula | None:
         if node.op in ("Tp", "Tc"):
             message = f"`{node.op}`, trust with a degree, is not supported"
-            self._uses(node)
-            self._problems.report(rules.UNSUPPORTED_OPERATOR, node.span, message, Note("`Tr` is trust without one"))
+            self._record_names(node)
+            self._problems.report(
+                rules.UNSUPPORTED_OPERATOR, node.span, message, Note("`Tr` is trust without a degree")
+            )
             return None
         agents = [self._declared.agent(name, self._problems) for name in node.agents]
-        parts = self._all(self._branching, node.operands)
+        parts = self._all(self._ctl, node.operands)
         resolved = tuple(agent for agent in agents if agent is not None)
         if len(resolved) < len(agents) or parts is None:
             return None
         names = tuple(agent.name for agent in resolved)
         for index, name in enumerate(node.agents):
             if name.text in names[:index]:
-                message = f"`{name.text}` stands twice in one commitment"
+                message = f"One commitment names `{name.text}` twice"
                 self._problems.report(rules.SAME_ROLE, name.span, message)
                 return None
-        self._is_between(node, resolved)
+        self._check_parties(node, resolved)
         return model.Commits(cast("model.Commitment", node.op), names, parts)
 
-    def _is_between(self, node: ast.Commits, agents: tuple[Declared, ...]) -> None:
-        """Report what makes a commitment false everywhere."""
+    def _check_parties(self, node: ast.Commits, agents: tuple[Declared, ...]) -> None:
+        """Report parties and actions that make a commitment false in all states."""
         debtor, creditor = agents[:2]
         if not any(name in creditor.variables for name in debtor.variables):
-            message = f"`{debtor.name}` and `{creditor.name}` have no variable of one name"
-            hint = Note("what two agents share are the variables that both declare under the same name")
+            message = f"`{debtor.name}` and `{creditor.name}` share no variable"
+            hint = Note("two agents share the variables that both declare under the same name")
             self._problems.report(rules.NOTHING_SHARED, node.span, message, hint)
         for name, variable in debtor.variables.items():
             other = creditor.variables.get(name)
             if other is not None and other.type != variable.type:
-                message = f"`{variable}` and `{other}` are shared, and have different values"
+                message = f"`{variable}` and `{other}` are shared but have different types"
                 self._problems.report(rules.TYPE_MISMATCH, node.span, message)
         if node.op in _ACTIONS:
             verb, who = _ACTIONS[node.op]
             doer = agents[who]
             action = f"{verb}_{doer.name}"
             if action not in doer.actions:
-                message = f"`{node.op}` asks for an action `{action}`, which `{doer.name}` does not have"
-                self._problems.report(rules.NEVER_DONE, node.span, message, Note("so it holds nowhere"))
+                message = f"`{node.op}` requires the action `{action}`, which `{doer.name}` does not have"
+                self._problems.report(rules.NEVER_DONE, node.span, message, Note("so it holds in no state"))
 
     # --- LTL
 
-    def _linear(self, node: ast.Formula) -> model.Formula | None:
+    def _ltl(self, node: ast.Formula) -> model.Formula | None:
         match node:
             case ast.Unary("X" | "F" | "G" as op, operand):
-                inner = self._linear(operand)
+                inner = self._ltl(operand)
                 return None if inner is None else _temporal(op, inner)
             case ast.Unary(op, operand):
-                shorter = Note(f"leave out `{op[0]}`: a formula of LTL is said of all runs") if op[0] == "A" else None
-                other = Note("begin the formula with `CTL*`") if len(op) == 1 else Note("leave out `LTL`")
-                self._foreign(node, op, "LTL", shorter or other)
+                shorter = Note(f"remove `{op[0]}`: an LTL formula quantifies over all runs") if op[0] == "A" else None
+                other = Note("begin the formula with `CTL*`") if len(op) == 1 else Note("remove `LTL`")
+                self._report_wrong_logic(node, op, "LTL", shorter or other)
                 return None
             case ast.Binary("U", left, right):
-                parts = self._all(self._linear, (left, right))
+                parts = self._all(self._ltl, (left, right))
                 return None if parts is None else model.Until(*parts)
             case ast.Knows("O"):
-                self._foreign(node, "O", "LTL")
+                self._report_wrong_logic(node, "O", "LTL")
                 return None
             case ast.Knows(_, _, operand):
-                inner = self._linear(operand)
+                inner = self._ltl(operand)
                 if inner is not None and _is_of_path(inner):
                     inner = model.OnPaths("A", inner)
                 return self._knows(node, inner)
             case ast.Enforces() | ast.Commits():
-                self._foreign(node, _sign(node), "LTL")
+                self._report_wrong_logic(node, _operator_text(node), "LTL")
                 return None
             case _:
-                return self._common(node, self._linear)
+                return self._shared(node, self._ltl)
 
     # --- CTL*
 
-    def _full(self, node: ast.Formula) -> model.Formula | None:
-        """Return what a formula of CTL* says of a state."""
+    def _ctl_star(self, node: ast.Formula) -> model.Formula | None:
+        """Return a state formula of CTL*."""
         match node:
             case ast.Unary("A" | "E" as op, operand):
                 path = self._path(operand)
                 return None if path is None else model.OnPaths(op, path)
             case ast.Unary("X" | "F" | "G" as op):
-                self._of_paths(node, f"`{op}`", Note(f"write `A {op}` or `E {op}`"))
+                self._report_path_operator(node, f"`{op}`", Note(f"write `A {op}` or `E {op}`"))
                 return None
             case ast.Binary("U"):
-                self._of_paths(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                self._report_path_operator(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
                 return None
             case ast.Knows("K" | "GK" | "GCK" | "DK", _, operand):
-                return self._knows(node, self._full(operand))
+                return self._knows(node, self._ctl_star(operand))
             case ast.Unary() | ast.Knows() | ast.Enforces() | ast.Commits():
-                sign = _sign(node)
+                sign = _operator_text(node)
                 hint = [Note(f"write `{sign[0]} {sign[1]}`")] if isinstance(node, ast.Unary) else []
-                self._foreign(node, sign, "CTL*", *hint)
+                self._report_wrong_logic(node, sign, "CTL*", *hint)
                 return None
             case _:
-                self._as_mcmas(node)
-                return self._common(node, self._full)
+                self._check_mcmas_precedence(node)
+                return self._shared(node, self._ctl_star)
 
     def _path(self, node: ast.Formula) -> model.Formula | None:
-        """Return what a formula of CTL* says of a path."""
+        """Return a path formula of CTL*."""
         match node:
             case ast.Unary("X" | "F" | "G" as op, operand):
                 inner = self._path(operand)
@@ -236,15 +238,15 @@ class Formulas:
                 parts = self._all(self._path, (left, right))
                 return None if parts is None else model.Until(*parts)
             case ast.Not() | ast.Junction() | ast.Binary():
-                self._as_mcmas(node)
-                return self._common(node, self._path)
+                self._check_mcmas_precedence(node)
+                return self._shared(node, self._path)
             case _:
-                return self._full(node)
+                return self._ctl_star(node)
 
-    def _as_mcmas(self, node: ast.Formula) -> None:
-        """Warn where MCMAS 1.3 lets an operator of a path reach further than its precedence says.
+    def _check_mcmas_precedence(self, node: ast.Formula) -> None:
+        """Warn of formulas in which MCMAS 1.3 gives a path operator a larger scope than its precedence implies.
 
-        Where its operand is said of states, it takes `and`, `or` and `->` behind it into it.
+        If the operand is a state formula, MCMAS extends the scope over a following `and`, `or` or `->`.
         """
         match node:
             case ast.Junction(sign, operands):
@@ -256,28 +258,28 @@ class Formulas:
         for operand in reaching:
             op = _reaching_operator(operand)
             if op:
-                message = f"MCMAS 1.3 takes what follows `{infix}` for a part of what `{op}` stands before"
-                hint = Note(f"write `({operand.span.text}) {infix} …`, which is how it is read here")
+                message = f"MCMAS 1.3 extends the scope of `{op}` over the operand after `{infix}`"
+                hint = Note(f"write `({operand.span.text}) {infix} …`, which is the meaning here")
                 self._problems.report(rules.OTHER_DIALECT, operand.span, message, hint)
 
-    # --- what all have
+    # --- operators of all logics
 
-    def _common(self, node: ast.Formula, read: Reader) -> model.Formula | None:
+    def _shared(self, node: ast.Formula, read: Reader) -> model.Formula | None:
         match node:
             case ast.Prop(name):
                 return self._proposition(name)
-            case ast.Coloured(agent, colour):
+            case ast.ColourAtom(agent, colour):
                 declared = self._declared.agent(agent, self._problems)
-                return None if declared is None else model.Coloured(declared.name, colour == "RedStates")
+                return None if declared is None else model.ColourAtom(declared.name, colour == "RedStates")
             case ast.Not(operand):
                 inner = read(operand)
                 return None if inner is None else model.Negation(inner)
             case ast.Junction(op, operands):
                 parts = self._all(read, operands)
-                return None if parts is None else model.Connected(op, parts)
+                return None if parts is None else model.Connective(op, parts)
             case ast.Binary(_, left, right):
                 parts = self._all(read, (left, right))
-                return None if parts is None else model.Connected("->", parts)
+                return None if parts is None else model.Connective("->", parts)
             case _:
                 raise AssertionError(f"no logic reads {node!r}")
 
@@ -320,25 +322,25 @@ def _temporal(op: str, operand: model.Formula) -> model.Temporal:
     return model.Temporal(cast("Literal['X', 'F', 'G']", op), operand)
 
 
-def _sign(node: ast.Unary | ast.Knows | ast.Commits | ast.Enforces) -> str:
+def _operator_text(node: ast.Unary | ast.Knows | ast.Commits | ast.Enforces) -> str:
     return f"<{node.group.text}>" if isinstance(node, ast.Enforces) else node.op
 
 
 def _is_of_path(formula: model.Formula) -> bool:
-    """Whether a formula is about more than the first state of a path."""
+    """Tell whether a formula is a path formula."""
     match formula:
         case model.Temporal() | model.Until():
             return True
         case model.Negation(operand):
             return _is_of_path(operand)
-        case model.Connected(_, operands):
+        case model.Connective(_, operands):
             return any(map(_is_of_path, operands))
         case _:
             return False
 
 
 def _reaching_operator(node: ast.Formula) -> str | None:
-    """Return the last operator of a path in a formula if what it stands before is said of states."""
+    """Return the last path operator of a formula if its operand is a state formula."""
     operator: str | None = None
     while not _is_enclosed(node):
         match node:
@@ -368,7 +370,7 @@ def _has_path_operators(node: ast.Formula) -> bool:
 
 
 def _is_enclosed(node: ast.Formula) -> bool:
-    """Whether a formula was written in parentheses, which its span includes."""
+    """Tell whether a formula is parenthesised; its span includes the parentheses."""
     match node:
         case ast.Binary(_, left, _) | ast.Junction(_, (left, *_)):
             return node.span.start < left.span.start

@@ -1,4 +1,4 @@
-"""What an ISPL model says in vain, as far as its conditions plainly show it: lines that never fire, no action."""
+"""Lints of ISPL by domain propagation: lines that never fire, local states without actions."""
 
 from __future__ import annotations
 
@@ -14,56 +14,61 @@ from cplc.ispl.semantics.conditions import reads
 from cplc.ispl.syntax import ast
 from cplc.source import Span
 
-_MOST_STATES: Final = 2_000
-"""How many local states are looked at one by one."""
+_MAX_LOCAL_STATES: Final = 2_000
+"""Maximum number of local states that are enumerated."""
 
-_MOST_LINES: Final = 100
-"""How many lines of a protocol are compared with each line of an evolution."""
+_MAX_PROTOCOL_LINES: Final = 100
+"""Maximum number of protocol lines that are compared with each evolution line."""
 
 _Subject = tuple[str, str] | str
-"""What has one of several values: a variable by its names, or an agent that does one of its actions."""
+"""A variable by agent and name, or an agent, whose values are its actions."""
 
-_Known = dict[_Subject, frozenset[model.Datum]]
-"""The values that are left."""
+_Domains = dict[_Subject, frozenset[model.Datum]]
+"""Remaining values of each subject."""
 
 
 def lints(checked: model.Model, names: Mapping[str, Span], initial: ast.Condition | None) -> Iterator[Diagnostic]:
     """Yield the warnings for a model without errors."""
-    reading = _Plain({agent.name: frozenset(agent.actions) for agent in checked.agents})
-    if initial is not None and reading.narrowed(checked.initial, {}) is None:
-        message = "No state is initial: this never holds"
+    propagation = _DomainPropagation({agent.name: frozenset(agent.actions) for agent in checked.agents})
+    if initial is not None and propagation.narrowed(checked.initial, {}) is None:
+        message = "There is no initial state: this condition is unsatisfiable"
         yield rules.NO_INITIAL_STATE.at(initial.span, message, Note("so there is nothing to verify"))
     for agent in checked.agents:
         yield from _states_without_action(agent, names[agent.name])
         for line in agent.evolution:
-            reason = _never(line, agent, reading)
+            reason = _reason_not_to_fire(line, agent, propagation)
             if reason:
                 yield rules.NEVER_FIRES.at(line.span, f"This line never fires: {reason}")
 
 
-def _never(line: model.EvolutionLine, agent: model.Agent, reading: _Plain) -> str | None:
-    """Return why a line cannot fire, if that is plain."""
-    domains = reading.narrowed(line.condition, {})
+def _reason_not_to_fire(line: model.EvolutionLine, agent: model.Agent, propagation: _DomainPropagation) -> str | None:
+    """Return the reason why a line cannot fire; None if it may."""
+    domains = propagation.narrowed(line.condition, {})
     if domains is None:
         return "its condition contradicts itself"
-    own = domains.get(agent.name, reading.actions[agent.name])
-    if agent.name not in domains or not agent.protocol or len(agent.protocol) > _MOST_LINES or own & set(agent.other):
+    own = domains.get(agent.name, propagation.actions[agent.name])
+    if (
+        agent.name not in domains
+        or not agent.protocol
+        or len(agent.protocol) > _MAX_PROTOCOL_LINES
+        or own & set(agent.other)
+    ):
         return None
     for allowed in agent.protocol:
-        if own.intersection(allowed.actions) and reading.narrowed(allowed.condition, domains) is not None:
+        if own.intersection(allowed.actions) and propagation.narrowed(allowed.condition, domains) is not None:
             return None
     return f"the protocol does not allow {' or '.join(f'`{name}`' for name in sorted(map(str, own)))} there"
 
 
-class _Plain:
-    """Conditions as far as they are about one thing at a time."""
+class _DomainPropagation:
+    """Domain propagation through unary constraints of conditions."""
 
     def __init__(self, actions: Mapping[str, frozenset[model.Datum]]) -> None:
         self.actions = actions
         self._values: dict[_Subject, frozenset[model.Datum]] = {}
 
-    def narrowed(self, condition: model.Condition, domains: _Known, holds: bool = True) -> _Known | None:
-        """Return what is left of the values where the condition holds, or None if it plainly cannot."""
+    def narrowed(self, condition: model.Condition, domains: _Domains, holds: bool = True) -> _Domains | None:
+        """Return the domains restricted by the condition; None if it is unsatisfiable."""
         match condition:
             case model.Not(operand):
                 return self.narrowed(operand, domains, not holds)
@@ -71,7 +76,7 @@ class _Plain:
                 if isinstance(condition, model.And) == holds:
                     return self._all(operands, domains, holds)
                 narrowed = [self.narrowed(operand, domains, holds) for operand in operands]
-                return self._joined(domains, [one for one in narrowed if one is not None])
+                return self._union(domains, [one for one in narrowed if one is not None])
             case model.Acts(agent, action):
                 return self._within(domains, agent, self.actions[agent], frozenset([action]), holds)
             case model.Comparison(op, model.Read(variable), model.Constant(value)):
@@ -81,24 +86,24 @@ class _Plain:
             case _:
                 return domains
 
-    def _all(self, operands: Iterable[model.Condition], domains: _Known, holds: bool) -> _Known | None:
-        narrowed: _Known | None = domains
+    def _all(self, operands: Iterable[model.Condition], domains: _Domains, holds: bool) -> _Domains | None:
+        narrowed: _Domains | None = domains
         for operand in operands:
             if narrowed is not None:
                 narrowed = self.narrowed(operand, narrowed, holds)
         return narrowed
 
-    def _joined(self, domains: _Known, several: list[_Known]) -> _Known | None:
-        """Return the values that are left in one of several cases."""
+    def _union(self, domains: _Domains, several: list[_Domains]) -> _Domains | None:
+        """Return the union of the domains of several cases."""
         if not several:
             return None
         subjects = set(several[0]).intersection(*several[1:]) - set(domains) if len(several) < 50 else set()
         return {**domains, **{one: frozenset().union(*(case[one] for case in several)) for one in subjects}}
 
     def _compared(
-        self, domains: _Known, variable: model.Variable, op: str, value: model.Datum, holds: bool
-    ) -> _Known | None:
-        if _count(variable.type) > _MOST_STATES:
+        self, domains: _Domains, variable: model.Variable, op: str, value: model.Datum, holds: bool
+    ) -> _Domains | None:
+        if _count(variable.type) > _MAX_LOCAL_STATES:
             return domains
         subject = variable.agent, variable.name
         if subject not in self._values:
@@ -111,12 +116,12 @@ class _Plain:
 
     def _within(
         self,
-        domains: _Known,
+        domains: _Domains,
         subject: _Subject,
         everything: frozenset[model.Datum],
         fit: frozenset[model.Datum],
         holds: bool,
-    ) -> _Known | None:
+    ) -> _Domains | None:
         values = domains.get(subject, everything)
         remaining = values & fit if holds else values - fit
         return {**domains, subject: remaining} if remaining else None
@@ -145,11 +150,11 @@ def _compares(op: str, left: model.Datum, right: model.Datum) -> bool:
 
 
 def _states_without_action(agent: model.Agent, name: Span) -> Iterator[Diagnostic]:
-    """Yield a warning if no line of a protocol applies in some local state."""
+    """Yield a warning if no protocol line applies in some local state."""
     if agent.other or not agent.protocol:
         return
-    variables = list(dict.fromkeys(variable for line in agent.protocol for variable in _mentioned(line.condition)))
-    if _size(variables) > _MOST_STATES:
+    variables = list(dict.fromkeys(variable for line in agent.protocol for variable in _variables_of(line.condition)))
+    if _size(variables) > _MAX_LOCAL_STATES:
         return
     stuck: list[dict[model.Variable, model.Datum]] = []
     for values in product(*(model.values_of(variable.type) for variable in variables)):
@@ -158,9 +163,9 @@ def _states_without_action(agent: model.Agent, name: Span) -> Iterator[Diagnosti
             stuck.append(state)
     if stuck:
         where = " and ".join(f"{variable.name}={_shown(value)}" for variable, value in stuck[0].items())
-        more = f", and in {len(stuck) - 1} cases more" if len(stuck) > 1 else ""
+        more = f", and in {len(stuck) - 1} more cases" if len(stuck) > 1 else ""
         message = f"`{agent.name}` has no action where {where}{more}"
-        hint = Note("if such a state is reached, the whole system stops; `Other : {…};` allows something there")
+        hint = Note("such a state is a deadlock of the system; add `Other : {…};` to allow an action")
         yield rules.NO_ACTION.at(name, message, hint)
 
 
@@ -176,29 +181,29 @@ def _count(type_: model.Type) -> int:
     return type_.high - type_.low + 1 if isinstance(type_, model.Bounded) else len(model.values_of(type_))
 
 
-def _mentioned(condition: model.Condition) -> Iterator[model.Variable]:
+def _variables_of(condition: model.Condition) -> Iterator[model.Variable]:
     match condition:
         case model.Comparison(_, left, right):
             yield from reads(left)
             yield from reads(right)
         case model.Not(operand):
-            yield from _mentioned(operand)
+            yield from _variables_of(operand)
         case model.And(operands) | model.Or(operands):
             for operand in operands:
-                yield from _mentioned(operand)
+                yield from _variables_of(operand)
         case model.Acts():
             pass
 
 
 def _may_hold(condition: model.Condition, state: Mapping[model.Variable, model.Datum]) -> bool:
-    """Tell whether a condition holds; what cannot be computed may."""
+    """Tell whether a condition may hold; unknown counts as true."""
     return _holds(condition, state) is not False
 
 
 def _holds(condition: model.Condition, state: Mapping[model.Variable, model.Datum]) -> bool | None:
     match condition:
         case model.Comparison(op, left, right):
-            first, second = _valued(left, state), _valued(right, state)
+            first, second = _evaluate(left, state), _evaluate(right, state)
             return None if first is None or second is None else _compares(op, first, second)
         case model.Not(operand):
             inner = _holds(operand, state)
@@ -213,24 +218,24 @@ def _holds(condition: model.Condition, state: Mapping[model.Variable, model.Datu
             return None
 
 
-def _valued(value: model.Value, state: Mapping[model.Variable, model.Datum]) -> model.Datum | None:
-    """Return a value, or None where it takes more than is sure about arithmetic."""
+def _evaluate(value: model.Value, state: Mapping[model.Variable, model.Datum]) -> model.Datum | None:
+    """Return the value of an expression; None if unknown."""
     match value:
         case model.Constant(datum):
             return datum
         case model.Read(variable):
             return state[variable]
         case model.Complement(operand):
-            inner = _valued(operand, state)
+            inner = _evaluate(operand, state)
             return None if inner is None else not inner
         case model.Operation(op, left, right):
-            first, second = _valued(left, state), _valued(right, state)
+            first, second = _evaluate(left, state), _evaluate(right, state)
             if not isinstance(first, int) or not isinstance(second, int):
                 return None
-            return _applied(op, first, second)
+            return _evaluate_operation(op, first, second)
 
 
-def _applied(op: str, left: int, right: int) -> model.Datum | None:
+def _evaluate_operation(op: str, left: int, right: int) -> model.Datum | None:
     match op:
         case "+":
             return left + right

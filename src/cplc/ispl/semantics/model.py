@@ -1,7 +1,7 @@
-"""A resolved ISPL model: interpreted systems as MCMAS understands them.
+"""Resolved ISPL models: synchronous interpreted systems with the semantics of MCMAS.
 
-Every agent, the environment among them, does one allowed action at each step, all at once. What a formula of LTL says
-is said of all runs. `!=` has become `<>`, groups have become their members.
+In each round all agents, including the environment, take one allowed action simultaneously. LTL formulas quantify over
+all runs. `!=` is normalised to `<>`, groups to their members.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cplc.source import Span
 
 Truth = bool
 Datum = bool | int | str
-"""A value of a variable; of an enumeration, its name."""
+"""A value of a variable; enumeration values are strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Variable:
     name: str
     type: Type
     is_observable: bool = False
-    """Whether it stands in `Obsvars`: every agent sees it."""
+    """Declared in `Obsvars`: all agents observe it."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """The agent does this action in this step."""
+    """The agent takes this action in this round."""
 
     agent: str
     action: str
@@ -140,8 +140,8 @@ class Prop:
 
 
 @dataclass(frozen=True, slots=True)
-class Coloured:
-    """The agent's state is red: its `RedStates` hold; green if not. Without that section all are green."""
+class ColourAtom:
+    """The agent's local state is red, that is satisfies `RedStates`, or green. Without that section all are green."""
 
     agent: str
     is_red: bool
@@ -153,14 +153,14 @@ class Negation:
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class Connective:
     op: Literal["and", "or", "->"]
     operands: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OnPaths:
-    """On all paths, or on one."""
+    """Path quantifier: all paths, or some path."""
 
     quantifier: Literal["A", "E"]
     path: Formula
@@ -180,7 +180,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """``K`` of one agent; ``GK`` everybody, ``GCK`` commonly, ``DK`` together; ``O`` in its green states."""
+    """Knowledge ``K``; mutual ``GK``, common ``GCK``, distributed ``DK``; deontic ``O`` over green states."""
 
     op: Literal["K", "GK", "GCK", "DK", "O"]
     agents: tuple[str, ...]
@@ -189,7 +189,7 @@ class Knows:
 
 @dataclass(frozen=True, slots=True)
 class Enforces:
-    """The agents have a strategy for a goal: `Temporal` or `Until` over formulas on states."""
+    """The agents have a strategy for a goal: `Temporal` or `Until` over state formulas."""
 
     agents: tuple[str, ...]
     goal: Formula
@@ -207,13 +207,13 @@ class Commits:
     operands: tuple[Formula, ...]
 
 
-Formula = Prop | Coloured | Negation | Connected | OnPaths | Temporal | Until | Knows | Enforces | Commits
+Formula = Prop | ColourAtom | Negation | Connective | OnPaths | Temporal | Until | Knows | Enforces | Commits
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """Return the formulas directly below."""
+    """Return the direct subformulas."""
     match formula:
-        case Prop() | Coloured():
+        case Prop() | ColourAtom():
             return ()
         case Negation(operand) | Temporal(_, operand) | Knows(_, _, operand):
             return (operand,)
@@ -221,19 +221,19 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return (path,)
         case Enforces(_, goal):
             return (goal,)
-        case Connected(_, operands) | Commits(_, _, operands):
+        case Connective(_, operands) | Commits(_, _, operands):
             return operands
         case Until(left, right):
             return (left, right)
 
 
-def is_of_state(formula: Formula) -> bool:
-    """Whether the propositions of the present state decide it."""
-    return all(isinstance(part, Prop | Coloured | Negation | Connected) for part in subformulas(formula))
+def is_propositional(formula: Formula) -> bool:
+    """Tell whether the formula is propositional."""
+    return all(isinstance(part, Prop | ColourAtom | Negation | Connective) for part in subformulas(formula))
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield every formula in it, itself first."""
+    """Yield all subformulas in preorder."""
     yield formula
     for child in children(formula):
         yield from subformulas(child)
@@ -263,16 +263,16 @@ class EvolutionLine:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Lines of a protocol may overlap: what one of them allows is allowed.
+    """Protocol lines may overlap; the allowed actions are the union of all applicable lines.
 
-    ``other`` are the actions where no line applies. Where there are none, the whole system stops; an environment
-    without protocol does what it likes.
+    ``other`` are the actions where no line applies; without any, such states are deadlocks. All actions of an
+    environment without protocol are allowed.
     """
 
     name: str
     variables: tuple[Variable, ...]
     observed: tuple[Variable, ...]
-    """What it sees of the environment's variables."""
+    """Variables of the environment that the agent observes."""
     red: Condition | None
     actions: tuple[str, ...]
     protocol: tuple[ProtocolLine, ...]
@@ -283,7 +283,7 @@ class Agent:
 
     @property
     def local_state(self) -> tuple[Variable, ...]:
-        """What it knows anything by."""
+        """Variables that the agent observes."""
         return self.variables + self.observed
 
 
@@ -295,9 +295,9 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A formula that every initial state is to satisfy; ``text`` is what was written.
+    """A formula that all initial states must satisfy, with its source text.
 
-    Formulas of LTL and CTL* are about endless runs only, those of CTL about runs that stop, too.
+    LTL and CTL* quantify over infinite runs only, CTL also over finite maximal runs.
     """
 
     logic: Literal["CTL", "LTL", "CTL*"]
@@ -308,7 +308,7 @@ class Specification:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """With ``single_assignment`` each variable changes by a line of its own, else each agent by one line."""
+    """With ``single_assignment`` each variable has its own evolution lines, otherwise each agent."""
 
     single_assignment: bool
     agents: tuple[Agent, ...]
@@ -316,7 +316,7 @@ class Model:
     initial: Condition
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     fairness: tuple[Formula, ...]
-    """Each holds infinitely often."""
+    """Conditions that hold infinitely often on fair runs."""
     specifications: tuple[Specification, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""The syntax tree of an `.ispl` file: what was written, nothing resolved, a span on every node.
+"""Syntax tree of an `.ispl` file: unresolved, with a span on every node.
 
 Spans take no part in equality, so that printing and parsing again gives an equal tree. `and` and `or` have as many
 operands as were written side by side: generated files have thousands.
@@ -16,7 +16,7 @@ from cplc.syntax.names import Name
 
 __all__ = [
     "Name", "Number", "Truth", "Ref", "Operation", "Complement", "Value", "Comparison", "Acts", "Not", "Junction",
-    "Condition", "Prop", "Coloured", "Unary", "Binary", "Knows", "Enforces", "Commits", "Formula", "Boolean",
+    "Condition", "Prop", "ColourAtom", "Unary", "Binary", "Knows", "Enforces", "Commits", "Formula", "Boolean",
     "Enumeration", "Bounded", "Type", "Variable", "ProtocolLine", "Assignment", "EvolutionLine", "Agent",
     "Proposition", "Group", "Specification", "File",
 ]  # fmt: skip
@@ -90,7 +90,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """``Action = a``, of the agent itself; ``Agent.Action = a``."""
+    """``Action = a`` of the agent itself; ``Agent.Action = a``."""
 
     agent: Name | None
     action: Name
@@ -130,7 +130,7 @@ class Prop:
 
 
 @dataclass(frozen=True, slots=True)
-class Coloured:
+class ColourAtom:
     """``Agent.RedStates``"""
 
     agent: Name
@@ -140,7 +140,7 @@ class Coloured:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """``AG p``; ``A`` over what is said of a path; ``X p`` within it."""
+    """``AG p``; ``A`` over a path formula; ``X p`` within it."""
 
     op: Prefix
     operand: Formula
@@ -186,7 +186,7 @@ class Commits:
 
 
 Formula = (
-    Prop | Coloured | Not["Formula"] | Junction["Formula"] | Unary | Binary | Knows | Enforces | Commits
+    Prop | ColourAtom | Not["Formula"] | Junction["Formula"] | Unary | Binary | Knows | Enforces | Commits
 )  # fmt: skip
 
 # --- declarations

@@ -1,4 +1,4 @@
-"""An `.ispl` file: text to tree. Every statement that cannot be read is reported and left out."""
+"""Parser of ISPL with error recovery: statements with syntax errors are reported and skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar, cast
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX, TOO_DEEP
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.reserved_words import ENVIRONMENT, IN_AGENT, IN_FILE, MAX_NAME, RESERVED, last_word
+from cplc.ispl.syntax.reserved_words import ENVIRONMENT, IN_AGENT, IN_FILE, MAX_NAME_LENGTH, RESERVED, last_word
 from cplc.ispl.syntax.sections import AgentText, Part, Section, Statement, sections
 from cplc.ispl.syntax.statements import Kind, read
 from cplc.records import dataclass
@@ -22,10 +22,10 @@ from cplc.syntax.token_text import character, replacement
 Node = TypeVar("Node")
 
 MAX_SIZE: Final = 5_000_000
-"""How many characters a model may have: most are written by programs. That is some seconds of reading."""
+"""Maximum length of a model in characters; parsing takes some seconds at this size."""
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
-_STRANGE: Final = re.compile(r"\A\ufeff|[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
+_FOREIGN_CHARACTERS: Final = re.compile(r"\A\ufeff|[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
 _LOGIC: Final = re.compile(r"\s*(?:(LTL)(?![A-Za-z_0-9])|(CTL\s*\*))?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z_0-9]*")
 
@@ -34,60 +34,60 @@ _KINDS: Final[dict[str, Kind]] = {
     "Actions": "set", "Protocol": "protocol_line", "Evolution": "evolution_line", "Evaluation": "proposition",
     "InitStates": "condition", "Groups": "group", "Fairness": "branching", "Formulae": "branching",
 }  # fmt: skip
-"""What the statements of a section are."""
+"""Kind of the statements of each section."""
 
 _SINGLE: Final = {"RedStates": "red states", "InitStates": "initial states"}
-"""Sections that consist of one condition."""
+"""Sections with a single condition."""
 
 
 def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
-    """Read a file: as much of its tree as can be read, and everything that is wrong with it."""
+    """Parse a file; return its tree without erroneous statements, and all diagnostics."""
     problem = unreadable(source, MAX_SIZE)
     if problem:
-        return _Reading(Source(source.name, "")).file(()), (problem,)
-    reading = _Reading(source)
-    text = reading.prepared()
-    file = reading.file(sections(source, text, reading.problems))
-    return file, _ordered(reading.problems)
+        return _Parser(Source(source.name, "")).file(()), (problem,)
+    parser = _Parser(source)
+    text = parser.preprocessed()
+    file = parser.file(sections(source, text, parser.problems))
+    return file, _in_text_order(parser.problems)
 
 
 def parse_formula(source: Source, logic: ast.Logic = "CTL") -> tuple[ast.Formula | None, tuple[Diagnostic, ...]]:
-    """Read a text that is one formula."""
-    reading = _Reading(source)
+    """Parse a single formula."""
+    parser = _Parser(source)
     problem = unreadable(source, MAX_SIZE)
     if problem:
         return None, (problem,)
-    text = reading.prepared()
-    formula = reading.node(
+    text = parser.preprocessed()
+    formula = parser.node(
         "branching" if logic == "CTL" else "formula", Statement(0, len(text), "the end of the formula")
     )
-    return cast("ast.Formula | None", formula), _ordered(reading.problems)
+    return cast("ast.Formula | None", formula), _in_text_order(parser.problems)
 
 
 def parse_specification(source: Source) -> tuple[ast.Specification | None, tuple[Diagnostic, ...]]:
-    """Read a text that is one of the `Formulae`, with its logic before it if that is not CTL."""
-    reading = _Reading(source)
+    """Parse a single specification of `Formulae`, with its logic as prefix unless it is CTL."""
+    parser = _Parser(source)
     problem = unreadable(source, MAX_SIZE)
     if problem:
         return None, (problem,)
-    text = reading.prepared()
+    text = parser.preprocessed()
     end = len(text.rstrip().removesuffix(";"))
-    specification = reading.specification(Statement(0, end, "the end of the formula"))
-    return specification, _ordered(reading.problems)
+    specification = parser.specification(Statement(0, end, "the end of the formula"))
+    return specification, _in_text_order(parser.problems)
 
 
-def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the problems in the order of the text, cut off where there are too many."""
+def _in_text_order(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics in text order, truncated to the maximum number."""
     ordered = sorted(dict.fromkeys(problems), key=lambda problem: (problem.span.start, problem.span.end))
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)
     last = ordered[MAX_PROBLEMS - 1]
-    note = Note("after so many mistakes the rest of the file is not shown")
+    note = Note("further errors of the file are not reported")
     return (*ordered[: MAX_PROBLEMS - 1], replace(last, notes=(*last.notes, note)))
 
 
 @dataclass
-class _Reading:
+class _Parser:
     source: Source
     text: str = ""
     problems: list[Diagnostic] = field(default_factory=list)
@@ -95,35 +95,35 @@ class _Reading:
     def _error(self, span: Span, message: str, *notes: Note) -> None:
         self.problems.append(SYNTAX.at(span, message, *notes))
 
-    def prepared(self) -> str:
-        """Return the text without comments and without characters that the language does not have."""
+    def preprocessed(self) -> str:
+        """Return the text with comments and foreign characters replaced by blanks."""
         text = _COMMENT.sub(lambda match: " " * len(match[0]), self.source.text)
-        self.text = _STRANGE.sub(self._strange, text)
+        self.text = _FOREIGN_CHARACTERS.sub(self._report_character, text)
         return self.text
 
-    def _strange(self, match: re.Match[str]) -> str:
+    def _report_character(self, match: re.Match[str]) -> str:
         sign = match[0]
         span = Span(self.source, *match.span())
         if sign.startswith(("//", "/*")):
             span = Span(self.source, span.start, span.start + 2)
-            self._error(span, f"The language has no `{sign[:2]}`", Note("comments begin with `--`"))
+            self._error(span, f"`{sign[:2]}` is not part of ISPL", Note("comments begin with `--`"))
         elif sign[0] == "\ufeff":
             if match.start():
-                self._error(span, f"The language has no {character(sign[0])}", *replacement(sign[0]))
+                self._error(span, f"ISPL does not allow {character(sign[0])}", *replacement(sign[0]))
         else:
-            self._error(span, f"The language has no {character(sign[0])}")
+            self._error(span, f"ISPL does not allow {character(sign[0])}")
         return " " * len(sign)
 
     # --- the file
 
     def file(self, parts: Sequence[Part]) -> ast.File:
-        self._in_order(parts, IN_FILE, "the file")
+        self._check_order(parts, IN_FILE, "the file")
         agents = tuple(self._agent(part) for part in parts if isinstance(part, AgentText))
         sections: dict[str, list[Section]] = {}
         for part in parts:
             if isinstance(part, Section):
                 sections.setdefault(part.word, []).append(part)
-        self._is_complete(parts, sections, agents)
+        self._check_complete(parts, sections, agents)
         whole = Span(self.source, 0, len(self.source.text))
         semantics = self._all(sections, "Semantics", str)
         initial = self._conditions(sections, "InitStates")
@@ -138,35 +138,33 @@ class _Reading:
             span=whole,
         )
 
-    def _is_complete(
+    def _check_complete(
         self, parts: Sequence[Part], sections: dict[str, list[Section]], agents: Sequence[ast.Agent]
     ) -> None:
-        """Report what every file has and this one has not."""
+        """Report missing and empty sections."""
         here = Span(self.source, *last_word(self.text))
         if not parts:
-            self._error(here, "This file has no sections", Note("a model begins with `Agent Environment`"))
+            self._error(here, "This file has no section", Note("a model begins with `Agent Environment`"))
             return
         if not any(not agent.is_environment for agent in agents):
-            self._error(here, "There is no agent besides the environment")
+            self._error(here, "The model needs an agent other than the environment")
         for word in ("Evaluation", "InitStates", "Formulae"):
             if word not in sections:
                 self._error(here, f"The section `{word}` is missing")
             elif not sections[word][0].statements:
                 self._error(sections[word][0].head, f"`{word}` is empty")
 
-    def _in_order(self, parts: Sequence[Part], order: Sequence[str], whole: str) -> None:
-        """Report sections that stand twice, or where they may not."""
+    def _check_order(self, parts: Sequence[Part], order: Sequence[str], whole: str) -> None:
+        """Report duplicate and misplaced sections."""
         first_spans: dict[str, Span] = {}
         latest = ""
         for part in parts:
             word = "Agent" if isinstance(part, AgentText) else part.word
             if word in first_spans and word != "Agent":
-                self._error(
-                    part.head, f"This is the second `{word}` of {whole}", Note("the first one", first_spans[word])
-                )
+                self._error(part.head, f"Duplicate `{word}` in {whole}", Note("the first one", first_spans[word]))
             elif latest and order.index(word) < order.index(latest):
                 hint = Note("the order is " + ", ".join(f"`{one}`" for one in order))
-                self._error(part.head, f"`{word}` stands before `{latest}`, not after it", hint)
+                self._error(part.head, f"`{word}` must come before `{latest}`", hint)
             else:
                 latest = word
             first_spans.setdefault(word, part.head)
@@ -175,12 +173,12 @@ class _Reading:
 
     def _agent(self, part: AgentText) -> ast.Agent:
         name = self._agent_name(part)
-        self._in_order(part.sections, IN_AGENT, f"`{name.text}`")
+        self._check_order(part.sections, IN_AGENT, f"`{name.text}`")
         sections: dict[str, list[Section]] = {}
         for section in part.sections:
             sections.setdefault(section.word, []).append(section)
         environment = name.text == ENVIRONMENT
-        self._has_sections(name, sections, environment)
+        self._check_sections(name, sections, environment)
         actions = tuple(self._sets(sections, "Actions"))
         if not environment and "Actions" in sections and not actions and self._is_empty_set(sections["Actions"][0]):
             self._error(sections["Actions"][0].head, f"`{name.text}` has no action")
@@ -208,12 +206,12 @@ class _Reading:
         if rest:
             self._error(span, f"Expected a section after `{name[0][:40]}`, found `{rest[0][:40]}`")
         if name[0] in RESERVED - {ENVIRONMENT}:
-            self.problems.append(RESERVED_NAME.at(span, f"`{name[0]}` is a word of ISPL, and no name"))
-        if len(name[0]) > MAX_NAME:
-            self._error(span, f"A name has at most {MAX_NAME} characters")
-        return ast.Name(name[0][:MAX_NAME], span=span)
+            self.problems.append(RESERVED_NAME.at(span, f"`{name[0]}` is a reserved word of ISPL"))
+        if len(name[0]) > MAX_NAME_LENGTH:
+            self._error(span, f"A name has at most {MAX_NAME_LENGTH} characters")
+        return ast.Name(name[0][:MAX_NAME_LENGTH], span=span)
 
-    def _has_sections(self, name: ast.Name, sections: dict[str, list[Section]], environment: bool) -> None:
+    def _check_sections(self, name: ast.Name, sections: dict[str, list[Section]], environment: bool) -> None:
         if not name.text:
             return
         for word in ("Actions", "Protocol", "Evolution", *(() if environment else ("Vars",))):
@@ -223,7 +221,7 @@ class _Reading:
                 self._error(sections[word][0].head, f"`{word}` of `{name.text}` is empty")
         unfit, owner = ("Lobsvars", "other agents have") if environment else ("Obsvars", "only the environment has")
         for section in sections.get(unfit, []):
-            self._error(section.head, f"`{unfit}` is what {owner}, not `{name.text}`")
+            self._error(section.head, f"`{name.text}` cannot have `{unfit}`: {owner} it")
 
     def _is_empty_set(self, section: Section) -> bool:
         statement = section.statements[0]
@@ -234,17 +232,17 @@ class _Reading:
         other: ast.ProtocolLine | None = None
         for line in self._all(sections, "Protocol", ast.ProtocolLine):
             if not line.actions:
-                self._error(line.span, "This line allows no action", Note("leave it out if none is meant"))
+                self._error(line.span, "This line allows no action", Note("remove the line to allow no action"))
             if other is not None:
                 word = Span(self.source, other.span.start, other.span.start + len("Other"))
-                self._error(word, "`Other` is the last line of a protocol, and there is one of it")
+                self._error(word, "`Other` must be the last line of a protocol and occur once")
             other = line if line.condition is None else None
             yield line
 
     # --- statements
 
     def _all(self, sections: dict[str, list[Section]], word: str, _: type[Node]) -> tuple[Node, ...]:
-        """Return the statements of the sections of that name, of this type."""
+        """Return the statements of all sections with that name."""
         return tuple(cast("Node", node) for node in self._nodes(sections, word))
 
     def _nodes(self, sections: dict[str, list[Section]], word: str) -> Iterator[object]:
@@ -259,14 +257,16 @@ class _Reading:
             yield from cast("tuple[ast.Name, ...]", several)
 
     def _conditions(self, sections: dict[str, list[Section]], word: str) -> ast.Condition | None:
-        """Return the one condition of a section."""
+        """Return the single condition of a section."""
         read = list(self._nodes(sections, word))
         for section in sections.get(word, [])[:1]:
             for surplus in section.statements[1:2]:
                 text = self.text[surplus.start : surplus.end]
                 start = surplus.start + len(text) - len(text.lstrip())
                 span = Span(self.source, start, surplus.start + len(text.rstrip()))
-                self._error(span, f"The {_SINGLE[word]} are one condition", Note("join them with `and` or `or`"))
+                self._error(
+                    span, f"The {_SINGLE[word]} must be a single condition", Note("join them with `and` or `or`")
+                )
         return cast("ast.Condition", read[0]) if read else None
 
     def _groups(self, sections: dict[str, list[Section]]) -> Iterator[ast.Group]:
@@ -296,7 +296,7 @@ class _Reading:
         return ast.Specification(logic, formula, span=Span(self.source, first, formula.span.end))
 
     def node(self, kind: Kind, statement: Statement) -> object | None:
-        """Return what a statement is, unless it cannot be read or is nested too deep."""
+        """Return the tree of a statement; None if it has errors or is nested too deeply."""
         if len(self.problems) > 2 * MAX_PROBLEMS:
             return None
         text = self.text[statement.start : statement.end]
@@ -309,7 +309,7 @@ class _Reading:
 
 
 def children(node: object) -> tuple[object, ...]:
-    """Return the conditions, values and formulas directly below a node."""
+    """Return the direct children of a node: conditions, values and formulas."""
     match node:
         case ast.Variable() | ast.Group() | ast.Number() | ast.Truth() | ast.Ref() | ast.Acts() | ast.Prop():
             return ()
@@ -332,7 +332,7 @@ def children(node: object) -> tuple[object, ...]:
 
 
 def _depth_exceeds(node: object, limit: int) -> bool:
-    """Tell, without recursion, whether a tree has more than that many levels."""
+    """Tell whether the tree is deeper than the limit, iteratively."""
     level = [node]
     for _ in range(limit):
         level = [child for parent in level for child in children(parent)]

@@ -1,4 +1,4 @@
-"""The tree of an `.ispl` file as text: parsing what is printed gives an equal tree."""
+"""Printer of ISPL trees; parsing the printed text gives an equal tree."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _value(node: ast.Value, level: int) -> str:
 
 
 def specification(node: ast.Specification) -> str:
-    """Return a formula with the logic that it is of, as the section `Formulae` has it."""
+    """Return a specification with its logic, as in `Formulae`."""
     return formula(node.formula) if node.logic == "CTL" else f"{node.logic} {formula(node.formula)}"
 
 
@@ -152,7 +152,7 @@ def _formula(node: ast.Formula, level: int) -> str:
     match node:
         case ast.Prop(name):
             return name.text
-        case ast.Coloured(agent, colour):
+        case ast.ColourAtom(agent, colour):
             return f"{agent.text}.{colour}"
         case ast.Not(operand):
             return _enclosed(f"! {_formula(operand, _NOT)}", level > _NOT)

@@ -1,4 +1,4 @@
-"""The words of ISPL."""
+"""Reserved words and sections of ISPL."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LINES: Final = ("Semantics", "Lobsvars", "Actions")
 """Sections that end with `;`."""
 
 IN_AGENT: Final = ("Obsvars", "Lobsvars", "Vars", "RedStates", "Actions", "Protocol", "Evolution")
-"""What an agent consists of, in this order."""
+"""Sections of an agent, in order."""
 
 IN_FILE: Final = ("Semantics", "Agent", "Evaluation", "InitStates", "Groups", "Fairness", "Formulae")
-"""What a file consists of, in this order."""
+"""Sections of a file, in order."""
 
 COLONS: Final = frozenset({"Obsvars", "Vars", "RedStates", "Protocol", "Evolution"})
 """Sections whose name is followed by `:`."""
@@ -26,16 +26,16 @@ COLONS: Final = frozenset({"Obsvars", "Vars", "RedStates", "Protocol", "Evolutio
 ENVIRONMENT: Final = "Environment"
 ACTION: Final = "Action"
 
-MAX_NAME: Final = 200
-"""How many characters a name may have: messages quote them."""
+MAX_NAME_LENGTH: Final = 200
+"""Maximum length of a name in characters; messages quote names."""
 
 _LAST: Final = re.compile(r"(?:[A-Za-z_0-9]+|\S)\Z")
 
 
 def last_word(text: str) -> tuple[int, int]:
-    """Return where the last word or sign of a text begins and ends; of a long one, the end of it."""
+    """Return the range of the last word or sign of a text, truncated to its end."""
     end = len(text.rstrip())
-    start = max(0, end - MAX_NAME)
+    start = max(0, end - MAX_NAME_LENGTH)
     match = _LAST.search(text[start:end])
     return (start + match.start(), end) if match else (0, 1)
 
@@ -48,4 +48,4 @@ RESERVED: Final = (
     | {*SECTIONS, *LINES, "Agent", ACTION, ENVIRONMENT, "GreenStates", "Other", "MA", "SA", "if", "end"}
     | {"MultiAssignment", "SingleAssignment", "boolean", "true", "false"}
 )
-"""Words that no name may be."""
+"""Words that cannot be names."""

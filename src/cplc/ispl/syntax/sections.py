@@ -1,6 +1,6 @@
-"""An `.ispl` file cut into its sections, and these into statements, by `end` and `;` alone.
+"""Segmentation of an `.ispl` file into sections and statements by `end` and `;`, before parsing.
 
-Nothing is read yet. A section that is never ended, or ends with the wrong word, is reported and the next one goes on.
+A section without `end`, or with a wrong one, is reported; reading resumes with the next section.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
-from cplc.ispl.syntax.reserved_words import COLONS, IN_AGENT, IN_FILE, LINES, MAX_NAME, SECTIONS, last_word
+from cplc.ispl.syntax.reserved_words import COLONS, IN_AGENT, IN_FILE, LINES, MAX_NAME_LENGTH, SECTIONS, last_word
 from cplc.records import dataclass
 from cplc.source import Source, Span
 
@@ -35,7 +35,7 @@ _COLON: Final = re.compile(r"\s*:")
 
 @dataclass(frozen=True)
 class Statement:
-    """A range of the text, and what stands behind it as it is called in a message."""
+    """A range of the text, and the token after it for messages."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Section:
 
 @dataclass(frozen=True)
 class AgentText:
-    """What stands between `Agent` and `end Agent`."""
+    """An agent: the text between `Agent` and `end Agent`."""
 
     head: Span
     name: Statement
@@ -64,28 +64,28 @@ Part = Section | AgentText
 
 
 def sections(source: Source, text: str, problems: list[Diagnostic]) -> tuple[Part, ...]:
-    """Return the sections of a text whose comments are blank."""
-    return _Reading(source, text, problems).file()
+    """Return the sections of a text without comments."""
+    return _SectionReader(source, text, problems).file()
 
 
 @dataclass
-class _Reading:
+class _SectionReader:
     source: Source
     text: str
     problems: list[Diagnostic]
     marks: list[re.Match[str]] = field(init=False)
     at: int = 0
-    """The next mark."""
+    """Index of the next mark."""
     position: int = 0
-    """Up to where the text is used."""
+    """End of the text that was consumed."""
     unknown: set[str] = field(default_factory=set)
-    """Words that seem to begin sections and do not: their `end` needs no remark."""
+    """Words of unknown sections, whose `end` is not reported."""
 
     def __post_init__(self) -> None:
         self.marks = [mark for mark in _MARK.finditer(self.text) if not self._is_colour(mark)]
 
     def _is_colour(self, mark: re.Match[str]) -> bool:
-        """Whether `RedStates` is said of an agent, with blanks behind the point."""
+        """Tell whether `RedStates` follows a point, as the colour of an agent."""
         return mark["head"] == "RedStates" and self.text[: mark.start()].rstrip()[-1:] == "."
 
     def _error(self, start: int, end: int, message: str, *notes: Note) -> None:
@@ -101,10 +101,10 @@ class _Reading:
     # --- the file and its agents
 
     def file(self) -> tuple[Part, ...]:
-        """Return the parts; this loop and that over the sections of an agent take one mark at least in each turn."""
+        """Return the parts. Each iteration, here and in `_agent`, consumes at least one mark."""
         parts: list[Part] = []
         while True:
-            parts.extend(self._between(IN_FILE))
+            parts.extend(self._unexpected_text(IN_FILE))
             mark = self._mark()
             if mark is None:
                 return tuple(parts)
@@ -123,14 +123,14 @@ class _Reading:
     def _agent(self, opening: re.Match[str]) -> AgentText:
         self._take(opening)
         mark = self._mark()
-        name = Statement(self.position, mark.start() if mark else len(self.text), _called(mark))
+        name = Statement(self.position, mark.start() if mark else len(self.text), _mark_text(mark))
         self.position = name.end
         sections: list[Section] = []
         while True:
-            sections.extend(self._between(IN_AGENT))
+            sections.extend(self._unexpected_text(IN_AGENT))
             mark = self._mark()
             if mark is None or mark["head"] in ("Agent", *IN_FILE):
-                self._unended(*opening.span(), "Agent")
+                self._report_unended(*opening.span(), "Agent")
                 break
             if mark["end"] and mark["what"] == "Agent":
                 self._take(mark)
@@ -145,13 +145,13 @@ class _Reading:
 
     def _stray(self, mark: re.Match[str]) -> None:
         if mark["stop"]:
-            self._error(*mark.span(), "This `;` ends nothing")
+            self._error(*mark.span(), "Unexpected `;`")
         elif mark["what"] not in self.unknown:
-            self._error(*mark.span(), f"{_called(mark)} ends nothing")
+            self._error(*mark.span(), f"Unexpected {_mark_text(mark)}")
         self._take(mark)
 
-    def _between(self, keywords: Iterable[str]) -> Iterator[Section]:
-        """Report what stands before the next mark; yield the section that it begins if its name is misspelt."""
+    def _unexpected_text(self, keywords: Iterable[str]) -> Iterator[Section]:
+        """Report text before the next mark; yield the section if it is the misspelt name of one."""
         mark = self._mark()
         end = mark.start() if mark else len(self.text)
         word = _WORD.match(self.text, self.position, end)
@@ -159,7 +159,9 @@ class _Reading:
         if word is None or word[1] in self.unknown:
             return
         self.unknown.add(word[1])
-        meant = get_close_matches(word[1][:MAX_NAME], [one for one in keywords if one != "Agent"], n=1, cutoff=0.7)
+        meant = get_close_matches(
+            word[1][:MAX_NAME_LENGTH], [one for one in keywords if one != "Agent"], n=1, cutoff=0.7
+        )
         notes = [Note(f"did you mean `{meant[0]}`?")] if meant else []
         self._error(word.start(1), word.end(1), f"Expected a section, found `{word[1][:40]}`", *notes)
         if meant:
@@ -169,7 +171,7 @@ class _Reading:
             self._skip()
 
     def _skip(self) -> None:
-        """Leave out the statements of a section that is none."""
+        """Skip the statements of an unknown section."""
         for later in range(self.at, len(self.marks)):
             mark = self.marks[later]
             if not mark["stop"]:
@@ -181,7 +183,7 @@ class _Reading:
     # --- sections
 
     def _section(self, word: str, start: int, end: int) -> Section:
-        """Return the section whose name stands there; it has been taken."""
+        """Return the section whose name was consumed."""
         self._colon(word, start, end)
         statements = self._line() if word in LINES else self._block(word, start, end)
         return Section(word, Span(self.source, start, end), tuple(statements), Span(self.source, start, self.position))
@@ -195,60 +197,60 @@ class _Reading:
             self._error(start, end, message)
 
     def _line(self) -> list[Statement]:
-        """Return the one statement of a section that ends with `;`."""
+        """Return the single statement of a section that ends with `;`."""
         mark = self._mark()
-        statement = Statement(self.position, mark.start() if mark else len(self.text), _called(mark))
+        statement = Statement(self.position, mark.start() if mark else len(self.text), _mark_text(mark))
         if mark and mark["stop"]:
             self._take(mark)
         else:
             self.position = statement.end
-            self._lacks_stop(statement)
+            self._report_missing_semicolon(statement)
         return [statement]
 
     def _block(self, word: str, start: int, end: int) -> list[Statement]:
         """Return the statements up to the `end` of a section."""
         statements: list[Statement] = []
         while (mark := self._mark()) is not None:
-            statement = Statement(self.position, mark.start(), _called(mark))
+            statement = Statement(self.position, mark.start(), _mark_text(mark))
             is_blank = not self.text[statement.start : statement.end].strip()
             if mark["stop"]:
                 if is_blank:
-                    self._error(*mark.span(), "This `;` ends nothing")
+                    self._error(*mark.span(), "Unexpected `;`")
                 else:
                     statements.append(statement)
                 self._take(mark)
                 continue
             if not is_blank:
                 statements.append(statement)
-                self._lacks_stop(statement)
+                self._report_missing_semicolon(statement)
             self.position = mark.start()
             if mark["end"] and mark["what"] == word:
                 self._take(mark)
                 return statements
             if mark["end"] and mark["what"] not in (*SECTIONS, "Agent"):
                 if mark["what"] not in self.unknown:
-                    self._error(*mark.span(), f"This section ends with `end {word}`")
+                    self._error(*mark.span(), f"This section must end with `end {word}`")
                 self._take(mark)
                 return statements
             break
         else:
-            rest = Statement(self.position, len(self.text), _called(None))
+            rest = Statement(self.position, len(self.text), _mark_text(None))
             if self.text[rest.start :].strip():
                 statements.append(rest)
             self.position = len(self.text)
-        self._unended(start, end, word)
+        self._report_unended(start, end, word)
         return statements
 
-    def _lacks_stop(self, statement: Statement) -> None:
+    def _report_missing_semicolon(self, statement: Statement) -> None:
         text = self.text[statement.start : statement.end]
         first, end = last_word(text)
         after = f" after `{text[first:end][-40:]}`" if text.strip() else ""
         message = f"Expected `;`{after}, found {statement.before}"
         self._error(statement.start + first, statement.start + end, message)
 
-    def _unended(self, start: int, end: int, word: str) -> None:
-        self._error(start, end, f"This `{word}` is never ended with `end {word}`")
+    def _report_unended(self, start: int, end: int, word: str) -> None:
+        self._error(start, end, f"This `{word}` lacks its `end {word}`")
 
 
-def _called(mark: re.Match[str] | None) -> str:
+def _mark_text(mark: re.Match[str] | None) -> str:
     return "the end of the file" if mark is None else f"`{' '.join(mark[0].split())[:40]}`"

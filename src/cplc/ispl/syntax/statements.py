@@ -1,4 +1,4 @@
-"""Statements of ISPL: text to tree, by `grammar/ispl.lark`, and what is wrong with one in a modeller's words."""
+"""Parser of single ISPL statements by `grammar/ispl.lark`, with syntax error messages."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ FORMS: Final[dict[Kind, str]] = {
     "proposition": "name if condition;",
     "group": "name = {Agent1, Agent2};",
 }
-"""How each statement is written; two forms are joined by a backquote, text and a backquote."""
+"""Syntax of each statement for messages; alternatives are separated within backquotes."""
 
 _TOKEN: Final = re.compile(r"[A-Za-z_0-9]+|<->|->|<=|>=|<>|!=|==|=>|:=|&&|\|\||\.\.|\S")
 
-_WRITTEN_AS: Final[dict[str, str]] = {
+_FOREIGN_OPERATORS: Final[dict[str, str]] = {
     "&&": "conjunction is written `and`",
     "||": "disjunction is written `or`",
     "==": "equality is written `=`",
     ":=": "values are assigned with `=`",
     "=>": "implication is written `->`, in formulas only",
     "not": "negation is written `!`",
-    "[": "ISPL writes parentheses: `A(p U q)`",
+    "[": "ISPL uses parentheses: `A(p U q)`",
 }
 
 
 @cache
-def _machinery() -> tuple[Lark, Builder]:
+def _parser_and_builder() -> tuple[Lark, Builder]:
     from cplc.ispl.syntax.tree_builder import Builder
 
     builder = Builder()
@@ -63,14 +63,14 @@ _LOCK = Lock()
 
 
 def read(kind: Kind, source: Source, text: str, offset: int, before: str, problems: list[Diagnostic]) -> object | None:
-    """Return the statement that a text is, which stands at ``offset`` in the source; ``before`` is what follows it."""
+    """Return the tree of the statement at ``offset``; ``before`` is the token that follows it."""
     from lark import UnexpectedInput
 
     with _LOCK:
-        parser, builder = _machinery()
+        parser, builder = _parser_and_builder()
         builder.source, builder.offset, builder.problems = source, offset, problems
         try:
-            # Typed as a tree by lark, which does not follow the callbacks' own result.
+            # lark declares a tree, but returns the result of the callbacks.
             result: object = parser.parse(text, start=kind)
         except UnexpectedInput as error:
             problems.append(_problem(kind, source, text, offset, before, error))
@@ -79,7 +79,7 @@ def read(kind: Kind, source: Source, text: str, offset: int, before: str, proble
 
 
 def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, error: UnexpectedInput) -> Diagnostic:
-    """Say what stands where something else should."""
+    """Return the diagnostic for an unexpected token."""
     from lark import UnexpectedCharacters, UnexpectedToken
 
     from cplc.ispl.syntax.tree_builder import reserved
@@ -115,21 +115,21 @@ def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, er
         return reserved(here, span) if not form else _with(reserved(here, span), form)
     words = _TOKEN.findall(text[max(0, at - 60) : at])
     after = f" after `{words[-1]}`" if words else ""
-    message = f"Expected {_wanted(expected, before)}{after}, found {_shown(here, before)}"
-    return SYNTAX.at(span, message, *_notes(kind, expected, words, here))
+    message = f"Expected {_expected_text(expected, before)}{after}, found {_quoted(here, before)}"
+    return SYNTAX.at(span, message, *_hints(kind, expected, words, here))
 
 
 def _with(diagnostic: Diagnostic, notes: tuple[Note, ...]) -> Diagnostic:
     return Diagnostic(diagnostic.code, diagnostic.severity, diagnostic.message, diagnostic.span, notes)
 
 
-def _shown(text: str, otherwise: str) -> str:
+def _quoted(text: str, otherwise: str) -> str:
     if not text:
         return otherwise
     return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}…`"
 
 
-_SIGNS: Final = {
+_TOKEN_TEXTS: Final = {
     "_IF": "`if`", "COLON": "`:`", "_TO": "`..`", "EQUAL": "`=`", "COMMA": "`,`", "DOT": "`.`", "LBRACE": "`{`",
     "RBRACE": "`}`", "RPAR": "`)`", "LPAR": "`(`", "_BOOLEAN": "`boolean`", "SEMANTICS": "`MA` or `SA`",
     "NAME": "a name", "INT": "a number", "COLOUR": "`RedStates` or `GreenStates`", "OTHER": "`Other`",
@@ -137,7 +137,7 @@ _SIGNS: Final = {
 }  # fmt: skip
 
 
-def _wanted(expected: set[str], before: str) -> str:
+def _expected_text(expected: set[str], before: str) -> str:
     if "PREFIX" in expected:
         return "a formula"
     if "PLAIN" in expected:
@@ -146,44 +146,44 @@ def _wanted(expected: set[str], before: str) -> str:
         return "a value"
     if "RELATION" in expected and "INT" not in expected:
         return "a comparison"
-    ends = [_SIGNS[sign] for sign in ("_IF", "COLON", "COMMA", "RPAR") if sign in expected]
+    ends = [_TOKEN_TEXTS[sign] for sign in ("_IF", "COLON", "COMMA", "RPAR") if sign in expected]
     if "$END" in expected:
         ends.append(before if before == "`;`" else "`;`")
     if expected & {"_AND", "_OR"}:
         signs = ["`and`", *(["`or`"] if "_OR" in expected else [])]
         return " or ".join([", ".join([*signs, *ends[:-1]]), *ends[-1:]])
-    named = [_SIGNS[sign] for sign in _SIGNS if sign in expected and _SIGNS[sign] not in ends]
+    named = [_TOKEN_TEXTS[sign] for sign in _TOKEN_TEXTS if sign in expected and _TOKEN_TEXTS[sign] not in ends]
     return " or ".join([*named, *ends][:4]) or "something else"
 
 
-def _notes(kind: Kind, expected: set[str], before: list[str], here: str) -> tuple[Note, ...]:
-    """Return what may be meant instead."""
+def _hints(kind: Kind, expected: set[str], before: list[str], here: str) -> tuple[Note, ...]:
+    """Return hints on the intended syntax."""
     last = before[-1] if before else ""
     if here[:1] in "_0123456789" and here and "NAME" in expected:
         return (Note("names begin with a letter"),)
     for written in (here, last):
-        if written in _WRITTEN_AS:
-            return (Note(_WRITTEN_AS[written]),)
+        if written in _FOREIGN_OPERATORS:
+            return (Note(_FOREIGN_OPERATORS[written]),)
     if kind in ("formula", "branching"):
-        return _about_formulas(expected, here)
+        return _formula_hints(expected, here)
     if "RELATION" in expected and "INT" not in expected:
         return (Note(f"a condition compares: write `{last}=true` of a boolean"),) if last.isidentifier() else ()
     if here in ("=", "<>", "!=", "<", "<=", ">", ">=") and "_AND" in expected:
         if before[-2:-1] in (["&"], ["|"]):
             return (Note("`&` and `|` join booleans; comparisons are joined with `and` and `or`"),)
-        return (Note("comparisons do not chain: join two of them with `and`"),)
+        return (Note("comparisons cannot be chained: join two with `and`"),)
     if here in ("->", "<->"):
         return (Note("conditions have only `and`, `or` and `!`: write `!(p) or q`"),)
     return (Note(f"the form is `{FORMS[kind]}`"),) if kind in FORMS else ()
 
 
-def _about_formulas(expected: set[str], here: str) -> tuple[Note, ...]:
+def _formula_hints(expected: set[str], here: str) -> tuple[Note, ...]:
     if here in ("true", "false"):
         return (Note("formulas have no truth values: declare a proposition in `Evaluation`"),)
     if here in ("=", "<>", "!=", ".") and "_AND" in expected:
-        return (Note("formulas are about propositions: declare one in `Evaluation`, `name if condition;`"),)
+        return (Note("formulas consist of propositions: declare one in `Evaluation`, `name if condition;`"),)
     if here == "U" and "_AND" in expected:
-        return (Note("in CTL this stands in parentheses: `A(p U q)`; or begin the formula with `LTL`"),)
+        return (Note("CTL requires parentheses: `A(p U q)`; or begin the formula with `LTL`"),)
     if here == "<->":
         return (Note("write both implications: `(p -> q) and (q -> p)`"),)
     return ()

@@ -1,4 +1,4 @@
-"""The tree of a statement, built while lark parses: one method for each alternative of `grammar/ispl.lark`."""
+"""Parser callbacks that build the tree of a statement: one for each alternative of `grammar/ispl.lark`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lark import Token
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT, MAX_NAME, RESERVED
+from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT, MAX_NAME_LENGTH, RESERVED
 from cplc.source import Source, Span
 from cplc.syntax.scanner import MAX_DIGITS
 
@@ -24,11 +24,11 @@ _PLAIN: Final = re.compile(
 )  # fmt: skip
 """A comparison of two plain operands: owner, name, relation, then a number or owner and name."""
 
-_UNNAMEABLE: Final = RESERVED - {ENVIRONMENT, ACTION}
+_RESERVED_NAMES: Final = RESERVED - {ENVIRONMENT, ACTION}
 
 
 class Builder:
-    """What lark calls, with a list of what the alternative matched; set ``source`` and ``offset`` before each text."""
+    """Callbacks of lark on the children of each alternative; set ``source`` and ``offset`` before each text."""
 
     def __init__(self) -> None:
         self.source = Source("", "")
@@ -51,10 +51,10 @@ class Builder:
         return self.named(str(token), Span(self.source, self._start(token), self._end(token)))
 
     def named(self, text: str, span: Span) -> ast.Name:
-        """Return a name, no longer than may be."""
-        if len(text) > MAX_NAME:
-            self.problems.append(SYNTAX.at(span, f"A name has at most {MAX_NAME} characters"))
-            return ast.Name(text[:MAX_NAME], span=span)
+        """Return a name, truncated to the maximum length."""
+        if len(text) > MAX_NAME_LENGTH:
+            self.problems.append(SYNTAX.at(span, f"A name has at most {MAX_NAME_LENGTH} characters"))
+            return ast.Name(text[:MAX_NAME_LENGTH], span=span)
         return ast.Name(text, span=span)
 
     # --- values
@@ -70,7 +70,7 @@ class Builder:
         return ast.Number(self._integer(items), span=self.span(items[0], items[-1]))
 
     def _integer(self, items: list[Token]) -> int:
-        """Return a number of one token, or of a sign and one."""
+        """Return the number of one token, or of a sign and a token."""
         text = "".join(items)
         if len(text) <= MAX_DIGITS:
             return int(text)
@@ -87,7 +87,7 @@ class Builder:
         return ast.Complement(operand, span=self.span(sign, operand))
 
     def enclosed(self, items: tuple[Token, Enclosed, Token]) -> Enclosed:
-        """Return what is in parentheses, which its span includes."""
+        """Return the inner node with the span of the parentheses."""
         opening, inner, closing = items
         return replace(inner, span=self.span(opening, closing))
 
@@ -110,12 +110,12 @@ class Builder:
             yield self._comparison(match, start)
 
     def _comparison(self, match: re.Match[str], start: int) -> ast.Condition:
-        """Return a comparison of two plain operands, or the action that is done."""
+        """Return a comparison of two plain operands, or an atom over actions."""
         whole = Span(self.source, start + match.start(), start + match.end())
         owner, name, relation, number, other, value = match.groups()
         if name == ACTION and value and relation == "=" and not other:
-            agent = self._piece(match, 1, start) if owner else None
-            return ast.Acts(agent, self._piece(match, 6, start), span=whole)
+            agent = self._matched_name(match, 1, start) if owner else None
+            return ast.Acts(agent, self._matched_name(match, 6, start), span=whole)
         left = self._plain_operand(match, 1, start)
         op = cast("ast.Relation", relation)
         if number:
@@ -124,15 +124,15 @@ class Builder:
         return ast.Comparison(op, left, self._plain_operand(match, 5, start), span=whole)
 
     def _plain_operand(self, match: re.Match[str], group: int, start: int) -> ast.Truth | ast.Ref:
-        """Return what a group and the next one are: an owner, if there is one, and a name or truth value."""
+        """Return the operand of two regex groups: an optional owner, and a name or truth value."""
         first = group if match[group] else group + 1
         span = Span(self.source, start + match.start(first), start + match.end(group + 1))
         if first != group and match[first] in ("true", "false"):
             return ast.Truth(match[first] == "true", span=span)
-        owner = self._piece(match, group, start) if match[group] else None
-        name = self._piece(match, group + 1, start)
+        owner = self._matched_name(match, group, start) if match[group] else None
+        name = self._matched_name(match, group + 1, start)
         for part in (owner, name):
-            if part is not None and part.text in _UNNAMEABLE:
+            if part is not None and part.text in _RESERVED_NAMES:
                 self.problems.append(reserved(part.text, part.span))
         return ast.Ref(owner, name, span=span)
 
@@ -142,7 +142,7 @@ class Builder:
         self.problems.append(SYNTAX.at(span, f"A number has at most {MAX_DIGITS} digits"))
         return 0
 
-    def _piece(self, match: re.Match[str], group: int, start: int) -> ast.Name:
+    def _matched_name(self, match: re.Match[str], group: int, start: int) -> ast.Name:
         span = Span(self.source, start + match.start(group), start + match.end(group))
         return self.named(match[group], span)
 
@@ -167,9 +167,9 @@ class Builder:
         name = self._name(items[0])
         return ast.Prop(name, span=name.span)
 
-    def coloured(self, items: tuple[Token, Token]) -> ast.Coloured:
+    def coloured(self, items: tuple[Token, Token]) -> ast.ColourAtom:
         agent, colour = items
-        return ast.Coloured(self._name(agent), cast("ast.Colour", str(colour)), span=self.span(agent, colour))
+        return ast.ColourAtom(self._name(agent), cast("ast.Colour", str(colour)), span=self.span(agent, colour))
 
     def prefixed(self, items: tuple[Token, ast.Formula]) -> ast.Unary:
         sign, operand = items
@@ -212,15 +212,15 @@ class Builder:
         return items[0] if items else ()
 
     def boolean(self, items: list[Token]) -> ast.Boolean:
-        return ast.Boolean(span=self._everything(items))
+        return ast.Boolean(span=self._placeholder_span(items))
 
     def enumeration(self, items: list[tuple[ast.Name, ...]]) -> ast.Enumeration:
         names = items[0] if items else ()
-        span = self.span(names[0], names[-1]) if names else self._everything([])
+        span = self.span(names[0], names[-1]) if names else self._placeholder_span([])
         return ast.Enumeration(names, span=span)
 
-    def _everything(self, _: list[Token]) -> Span:
-        """Stand in for the place of something without tokens; who has more of them puts it right."""
+    def _placeholder_span(self, _: list[Token]) -> Span:
+        """Return a placeholder span for nodes without tokens; parent callbacks replace it."""
         return Span(self.source, self.offset, self.offset)
 
     def bound(self, items: list[Token]) -> ast.Number:
@@ -268,5 +268,5 @@ class Builder:
 
 
 def reserved(word: str, span: Span) -> Diagnostic:
-    """Say that a word of the language stands where a name is meant."""
-    return RESERVED_NAME.at(span, f"`{word}` is a word of ISPL, and no name")
+    """Return the diagnostic for a reserved word in place of a name."""
+    return RESERVED_NAME.at(span, f"`{word}` is a reserved word of ISPL")
