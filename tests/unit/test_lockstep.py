@@ -75,7 +75,7 @@ def with_other_start(system: System) -> System:
     return replace(system, variables=variables)
 
 
-def test_the_unchanged_system_is_the_reference() -> None:
+def test_unchanged_system_matches_reference() -> None:
     walk(lambda system: system)
 
 
@@ -91,7 +91,7 @@ def test_the_unchanged_system_is_the_reference() -> None:
         with_other_start,
     ],
 )
-def test_a_changed_system_is_told_apart(change: Callable[[System], System]) -> None:
+def test_changed_system_differs_from_reference(change: Callable[[System], System]) -> None:
     with pytest.raises(Apart):
         walk(change)
 
