@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given, note, settings
 from tests.naive_games import TooManyStrategies
-from tests.reference.lockstep import Apart, Lockstep, hazardous
+from tests.reference.lockstep import Difference, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
@@ -61,7 +61,7 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
     assert not hazardous(lockstep)
     lockstep.compare_local_states()
     if lockstep.inapplicable != reference.inapplicable:
-        raise Apart(f"inapplicable {reference.inapplicable} and {lockstep.inapplicable}")
+        raise Difference(f"inapplicable {reference.inapplicable} and {lockstep.inapplicable}")
     assert engine.count(engine.reachable) == len(graph.states)
     return reference, graph
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.cases.reader import cases, checked, compiled
-from tests.reference.lockstep import Apart, Lockstep
+from tests.reference.lockstep import Difference, Lockstep
 from tests.reference.semantics import Reference
 
 from cplc.logic.expressions import FALSE, Const, Not, Read, conj
@@ -92,7 +92,7 @@ def test_unchanged_system_matches_reference() -> None:
     ],
 )
 def test_changed_system_differs_from_reference(change: Callable[[System], System]) -> None:
-    with pytest.raises(Apart):
+    with pytest.raises(Difference):
         walk(change)
 
 
