@@ -60,9 +60,9 @@ class StubbornSets:
     In states where the condition of a hint holds, the goal may be reached already; all steps are explored there.
     """
 
-    def __init__(self, interference: DependencyRelation, goals: Iterable[Goal]) -> None:
-        self._interference = interference
-        self._packing = interference.packing
+    def __init__(self, dependency: DependencyRelation, goals: Iterable[Goal]) -> None:
+        self._dependency = dependency
+        self._packing = dependency.packing
         self._goals = [(goal.is_hint, self._parts(to_nnf(goal.condition))) for goal in goals]
         self._guards: dict[int, tuple[int, MemoTable[NecessarySets]]] = {}
 
@@ -78,7 +78,7 @@ class StubbornSets:
                 waiting = self._cheapest(wants, waiting, enabled)
             elif is_hint:
                 return enabled
-        dependent, guards = self._interference.dependent, self._guards
+        dependent, guards = self._dependency.dependent, self._guards
         while waiting:
             step = waiting & -waiting
             closed |= step
@@ -112,7 +112,7 @@ class StubbornSets:
         return best
 
     def _guard(self, number: int) -> tuple[int, MemoTable[NecessarySets]]:
-        guard = self._interference.system.steps[number].guard
+        guard = self._dependency.system.steps[number].guard
         return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
     def _parts(self, goal: NnfCondition) -> list[tuple[int, MemoTable[NecessarySets]]]:
@@ -137,8 +137,8 @@ class StubbornSets:
         """Return the necessary sets of a condition as a function of the state."""
         match part:
             case Leaf(condition):
-                holds, makers = self._packing.condition(condition), self._interference.enabling_steps
-                return lambda pattern: [] if holds(pattern) else [makers(condition)]
+                holds, enabling_steps = self._packing.condition(condition), self._dependency.enabling_steps
+                return lambda pattern: [] if holds(pattern) else [enabling_steps(condition)]
             case All(operands):
                 inner = [self._necessary_sets(operand) for operand in operands]
                 return lambda pattern: [steps for look in inner for steps in look(pattern)]

@@ -237,7 +237,7 @@ class _PermutedLayout:
         return SuccessorGenerator(self.system)
 
     @cached_property
-    def interference(self) -> DependencyRelation:
+    def dependency(self) -> DependencyRelation:
         return DependencyRelation(self.system)
 
 
@@ -306,9 +306,7 @@ class ReducedEngines:
             initial = initial_states(place.system, place.packing, self._limit)
             return ReducedSearch(place.stepper, initial, follow, image, self._limit)
 
-        follow = (
-            None if way.plan is None else StubbornFilter(StubbornSets(place.interference, way.plan.goals), way.plan)
-        )
+        follow = None if way.plan is None else StubbornFilter(StubbornSets(place.dependency, way.plan.goals), way.plan)
         search_result = search(follow)
         if not search_result.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
             if image is None:

@@ -261,15 +261,15 @@ class Game(Generic[S]):
         arena = self.arena
         foreign_steps = tuple(step for step in justice.steps if step in self.others)
         missing = arena.difference(arena.everything, won)
-        astray = arena.preimage(missing, foreign_steps)
+        leaving = arena.preimage(missing, foreign_steps)
         possible = arena.enabled(foreign_steps)
         for step, where in choices.made:
             if step in justice.steps:
-                astray = arena.union(astray, arena.intersection(where, arena.preimage(missing, (step,))))
+                leaving = arena.union(leaving, arena.intersection(where, arena.preimage(missing, (step,))))
         how: list[tuple[int, S]] = []
         for step in justice.steps:
             if step in choices.allowed:
                 leading = arena.intersection(choices.allowed[step], arena.controllable_predecessor((step,), won))
                 how.append((step, arena.difference(leading, possible)))
                 possible = arena.union(possible, leading)
-        return arena.difference(possible, astray), tuple(how)
+        return arena.difference(possible, leaving), tuple(how)

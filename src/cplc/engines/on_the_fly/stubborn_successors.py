@@ -28,7 +28,7 @@ class StubbornSuccessors:
         self._plan = plan
         self._cache: dict[int, Successors] = {}
         self._calls = self._possible = self._followed = self._charged = 0
-        self._interference: DependencyRelation | None = None
+        self._dependency: DependencyRelation | None = None
         self._stubborn: StubbornSets | None = None
 
     def __call__(self, state: int) -> Successors:
@@ -44,14 +44,14 @@ class StubbornSuccessors:
         self._calls += 1
         if self._calls <= _UNREDUCED_STATES or len(moves) < 2 or not self._is_worthwhile:
             return moves
-        if self._stubborn is None or self._interference is None:
-            self._interference = DependencyRelation(self._world.system)
-            self._stubborn = StubbornSets(self._interference, self._plan.goals)
+        if self._stubborn is None or self._dependency is None:
+            self._dependency = DependencyRelation(self._world.system)
+            self._stubborn = StubbornSets(self._dependency, self._plan.goals)
         enabled = 0
         for step, _ in moves:
             enabled |= 1 << step
         steps = self._stubborn(state, enabled, range(len(self._plan.goals)))
-        self._charge(self._interference.effort)
+        self._charge(self._dependency.effort)
         self._possible += enabled.bit_count()
         self._followed += steps.bit_count()
         return moves if steps == enabled else tuple(move for move in moves if steps >> move[0] & 1)

@@ -61,12 +61,14 @@ class Variant:
 class Ground(Transition):
     """A step as variants that write constants."""
 
-    def __init__(self, encoding: Encoding, step: Step, guard: Node, variants: Iterable[Variant], astray: Node) -> None:
+    def __init__(
+        self, encoding: Encoding, step: Step, guard: Node, variants: Iterable[Variant], out_of_range: Node
+    ) -> None:
         self._step = step
         self.name, self.event, self.writes, self.footprint = step.name, step.event, step.writes, step.footprint
         self.guard = guard
         self.variants = tuple(variants)
-        self.out_of_range = astray
+        self.out_of_range = out_of_range
         self._encoding = encoding
         self._and_exists = encoding.diagrams.and_exists
         self._nothing = encoding.false
@@ -182,7 +184,7 @@ def transition(encoding: Encoding, step: Step, limit: int = MAX_VARIANTS) -> Tra
 def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) -> Ground | None:
     """Split the guard by the assigned values; None if there are more parts than the limit."""
     no_node = encoding.false
-    astray = no_node
+    out_of_range = no_node
     parts: list[tuple[Node, dict[str, Value]]] = [(guard, {})] if guard != no_node else []
     for variable, expr in step.updates:
         domain = encoding.system.variable[variable].domain
@@ -194,7 +196,7 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
                 elif value in domain:
                     split.append((where, {**assigned, variable: value}))
                 else:
-                    astray = astray | where
+                    out_of_range = out_of_range | where
         parts = split
         if limit is not None and len(parts) > limit:
             return None
@@ -204,7 +206,7 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
         for variable, value in sorted(assigned.items(), key=lambda item: encoding.bits[item[0]], reverse=True):
             result = encoding.is_value(variable, value) & result
         variants.append(Variant(condition, encoding.cube((*assigned, *step.free)), result))
-    return Ground(encoding, step, guard, variants, astray)
+    return Ground(encoding, step, guard, variants, out_of_range)
 
 
 def doubled(system: System, limit: int = MAX_VARIANTS) -> frozenset[str]:
