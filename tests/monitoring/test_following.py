@@ -215,7 +215,7 @@ def test_log_that_is_removed_is_waited_for(start: Callable[..., Followed], tmp_p
     monitor = start("--follow")
     assert monitor.cases(1) == ["1"]
     log.unlink()
-    monitor.message("is gone: waiting for a new file of that name")
+    monitor.message("was removed: waiting for a new file with this name")
     _append(log, 2)
     assert monitor.cases(1) == ["2"]
     assert monitor.stop()["events"] == 2
