@@ -63,25 +63,29 @@ class _Asked:
     """The system of one size, and the subquestions there."""
 
     system: System
-    kin: SymmetryGroup
+    symmetry_group: SymmetryGroup
     formulas: tuple[Formula, ...]
     assuming: frozenset[str]
     """Roles whose justice is assumed: all members or none."""
 
     def last(self, count: int) -> tuple[int, ...]:
-        return self.kin.indices[len(self.kin.indices) - count :]
+        return self.symmetry_group.indices[len(self.symmetry_group.indices) - count :]
 
     def without(self, formula: Formula, count: int) -> Iterator[Formula]:
         """Yield the formula under all choices of the last ``count`` members."""
-        for chosen in combinations(self.kin.indices, count):
-            remaining = (member for member in self.kin.indices if member not in chosen)
-            order = dict(zip((*remaining, *chosen), self.kin.indices, strict=True))
-            yield renamed_formula(formula, self.kin.renaming(order))
+        for chosen in combinations(self.symmetry_group.indices, count):
+            remaining = (member for member in self.symmetry_group.indices if member not in chosen)
+            order = dict(zip((*remaining, *chosen), self.symmetry_group.indices, strict=True))
+            yield renamed_formula(formula, self.symmetry_group.renaming(order))
 
     def key(self, formula: Formula, left_out: int = 0) -> Hashable:
         """Return the canonical form of a formula up to a permutation of members."""
-        kin = replace(self.kin, indices=self.kin.indices[: len(self.kin.indices) - left_out])
-        return formula_key(renamed_formula(formula, kin.renaming(canonical_numbering(kin, formula))))
+        symmetry_group = replace(
+            self.symmetry_group, indices=self.symmetry_group.indices[: len(self.symmetry_group.indices) - left_out]
+        )
+        return formula_key(
+            renamed_formula(formula, symmetry_group.renaming(canonical_numbering(symmetry_group, formula)))
+        )
 
 
 class Induction:
@@ -136,14 +140,19 @@ class Induction:
             return None
         system = bound.question.system or bound.system
         families = {role.name for role in self._sizes.uniformity.families}
-        kin = next((kin for kin in Symmetry(system).kin if kin.families == families), None)
-        if kin is None or system.conditions:
+        symmetry_group = next(
+            (symmetry_group for symmetry_group in Symmetry(system).groups if symmetry_group.families == families), None
+        )
+        if symmetry_group is None or system.conditions:
             return None
         assuming = bound.question.assuming
-        if any({f"{family}[{member}]" in assuming for member in kin.indices} == {True, False} for family in families):
+        if any(
+            {f"{family}[{member}]" in assuming for member in symmetry_group.indices} == {True, False}
+            for family in families
+        ):
             return None
         formulas = (part for formula in conjuncts_of(bound.question.formula) for part in _apart(formula))
-        return _Asked(system, kin, tuple(formulas), assuming)
+        return _Asked(system, symmetry_group, tuple(formulas), assuming)
 
     def _few(self, one: _Asked, two: _Asked, looked_at: int) -> _Few | None:
         key = id(one.system), looked_at
@@ -212,7 +221,7 @@ class _Few:
 
     def _seen(self, instance: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
         """Yield under-approximations of the formula, or of its operand, for all choices of hidden members."""
-        hidden = variables_of(instance.system, instance.kin, instance.last(left_out))
+        hidden = variables_of(instance.system, instance.symmetry_group, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
             always = _operand(renamed)
             condition = under_approximate(renamed if always is None else always, self.projection.system, hidden)
@@ -222,15 +231,17 @@ class _Few:
 
 def _few(one: _Asked, two: _Asked) -> _Few | None:
     """Return the common projection of both sizes, or None if they differ."""
-    if one.kin.places != two.kin.places:
+    if one.symmetry_group.places != two.symmetry_group.places:
         return None
     try:
-        projected = project(one.system, one.kin, one.last(1))
-        if _told(projected) != _told(project(two.system, two.kin, two.last(2))):
+        projected = project(one.system, one.symmetry_group, one.last(1))
+        if _told(projected) != _told(project(two.system, two.symmetry_group, two.last(2))):
             return None
     except NotSeparable:
         return None
-    members = [variables_of(projected.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
+    members = [
+        variables_of(projected.system, one.symmetry_group, (member,)) for member in one.symmetry_group.indices[:-1]
+    ]
     return _Few(projected, ViewAbstraction(projected, members))
 
 
@@ -245,7 +256,7 @@ def _told(projected: Projection) -> Hashable:
 def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
     """Tell whether the larger system with an idle member equals the smaller one, with the same subquestions."""
     idle = more.last(1)
-    beside = specialise_to_idle(more.system, more.kin, idle)
+    beside = specialise_to_idle(more.system, more.symmetry_group, idle)
     if beside is None or canonical_description(replace(beside, justice=())) != canonical_description(
         replace(fewer.system, justice=())
     ):
@@ -254,7 +265,7 @@ def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
 
     def is_known(formula: Formula) -> bool:
         idle_formulas = (
-            formula_specialised_to_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1)
+            formula_specialised_to_idle(one, more.system, more.symmetry_group, idle) for one in more.without(formula, 1)
         )
         return any(more.key(one, 1) in keys for one in idle_formulas)
 
