@@ -1,1 +1,1 @@
-"""Two versions of a protocol compared: what can newly happen, what can no longer, and which promises are broken."""
+"""Compatibility of two versions of a protocol: added and removed behaviour, and broken commitments."""

@@ -1,4 +1,4 @@
-"""Two versions of a protocol, and what the difference means for whoever relied on the old one."""
+"""Comparison of two versions: trace inclusion in both directions, and preserved commitments."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SITUATIONS = 1_000_000
 class Comparison:
     match: Match
     newly: Findings
-    """What the new version can do beyond the old one, and the old one's promises that it breaks."""
+    """Traces of the new version that the old one does not have, and commitments of the old one that it breaks."""
     no_longer: Findings
-    """What the old version could do beyond the new one."""
+    """Traces of the old version that the new one does not have."""
 
     @property
     def lost_roles(self) -> tuple[str, ...]:
@@ -32,23 +32,23 @@ class Comparison:
 
     @cached_property
     def orphaned(self) -> tuple[Commitment, ...]:
-        """The promises of which a party takes no part any more: nobody can rely on them."""
+        """The commitments whose debtor or creditor no longer exists."""
         lost = self.lost_roles
         return tuple(made for made in self.match.old.commitments if made.debtor in lost or made.creditor in lost)
 
     @property
     def is_breaking(self) -> bool:
-        """Whether those who relied on the old version may meet what it did not allow, or lose what it promised."""
+        """Whether the new version has traces that the old one does not allow, or loses one of its commitments."""
         return bool(self.newly.novelties or self.newly.breaches or self.orphaned)
 
     @property
     def has_lost(self) -> bool:
-        """Whether something that could happen no longer can."""
+        """Whether the new version has lost traces or roles."""
         return bool(self.no_longer.novelties or self.lost_roles)
 
 
 def compare(match: Match, *, states: int = STATES, situations: int = SITUATIONS) -> Comparison:
-    """Return what differs, as far as that is found within the limits."""
+    """Return the differences that are found within the limits."""
     old, new = match.old, match.new
     try:
         before, after = behaviours(match, states)
@@ -58,7 +58,7 @@ def compare(match: Match, *, states: int = STATES, situations: int = SITUATIONS)
     watched = []
     for commitment in old.commitments:
         if commitment.debtor in match.only_old or commitment.creditor in match.only_old:
-            continue  # nothing between them can be seen
+            continue  # their messages are hidden
         watched.append(Watch(match.successor(commitment), commitment))
     newly = search(after, before, watched, situations)
     no_longer = search(before, after, (), situations)
@@ -69,7 +69,7 @@ def compare(match: Match, *, states: int = STATES, situations: int = SITUATIONS)
 
 
 def _replay(system: System, run: Run) -> None:
-    """Let the plain interpreter confirm a run before anybody sees it."""
+    """Replay a run by the interpreter before it is reported."""
     interpreter = Interpreter(system)
     problems = list(run_problems(interpreter, run))
     if not interpreter.is_initial(run.start):

@@ -1,7 +1,7 @@
-"""What in one version is the same as what in the other: roles, messages between them, commitments.
+"""Correspondence of two versions: roles, messages and commitments.
 
-Instances are the same that have the same name, once those of the new version are renamed. What is between a role that
-both have and one that only one version has is nobody's business here: it is hidden.
+Instances correspond if they have the same name after the renaming of the new version. Messages with a role that only
+one version has are hidden.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cplc.records import dataclass
 from cplc.system.model import Commitment, Message, System
 
 Renames = Mapping[str, str]
-"""Names in the new version to those in the old one: of one instance, of a family or of a used part."""
+"""Maps names of the new version to those of the old one: of an instance, a family or a used part."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Match:
     renames: Renames
 
     def renamed(self, name: str) -> str:
-        """Return what the old version calls this; the longest rename that fits decides."""
+        """Return the name in the old version, by the longest matching rename."""
         for new in sorted(self.renames, key=len, reverse=True):
             if name == new or name.startswith((f"{new}[", f"{new}.")):
                 return self.renames[new] + name.removeprefix(new)
@@ -32,7 +32,7 @@ class Match:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """The roles that both have, as the old version calls them."""
+        """The common roles, by their names in the old version."""
         return tuple(agent.name for agent in self.old.agents if agent.name in self._new_roles)
 
     @cached_property
@@ -41,7 +41,7 @@ class Match:
 
     @property
     def only_new(self) -> tuple[str, ...]:
-        """The roles that are new, as the new version calls them."""
+        """The new roles, by their names in the new version."""
         return tuple(agent.name for agent in self.new.agents if self.renamed(agent.name) not in self.old.agent)
 
     @cached_property
@@ -49,14 +49,14 @@ class Match:
         return frozenset(self.renamed(agent.name) for agent in self.new.agents)
 
     def signature(self, message: Message, *, is_new: bool) -> tuple[str, str, str] | None:
-        """Return name, sender and receiver as the old version calls them; None if the message is hidden."""
+        """Return name, sender and receiver in the names of the old version; None if the message is hidden."""
         named = (message.name, message.sender, message.receiver)
         name, sender, receiver = map(self.renamed, named) if is_new else named
         visible_roles = self.roles
         return (name, sender, receiver) if sender in visible_roles and receiver in visible_roles else None
 
     def successor(self, commitment: Commitment) -> Commitment | None:
-        """Return the new version's commitment of the same name between the same two, if there is one."""
+        """Return the new version's commitment with the same name and parties, or None."""
         signature = (commitment.name, commitment.debtor, commitment.creditor)
         for other in self.new.commitments:
             if signature == (self.renamed(other.name), self.renamed(other.debtor), self.renamed(other.creditor)):
@@ -64,7 +64,7 @@ class Match:
         return None
 
     def unused(self) -> tuple[str, ...]:
-        """Return what is renamed though the new version has nothing of that name."""
+        """Return the renamed names that the new version does not have."""
         names = [name for names in self._new_names for name in names]
         return tuple(
             new
@@ -73,7 +73,7 @@ class Match:
         )
 
     def clashes(self) -> tuple[str, ...]:
-        """Return the names of the old version that two things of a kind of the new one would have."""
+        """Return the names of the old version to which several names of one kind are renamed."""
         counts = [Counter(map(self.renamed, names)) for names in self._new_names]
         return tuple(name for count in counts for name, number in count.items() if number > 1)
 

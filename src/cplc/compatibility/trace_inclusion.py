@@ -1,8 +1,8 @@
-"""Whether one version does only what the other could do, too, and keeps what the other promises.
+"""Trace inclusion by antichains, with a comparison of commitments in corresponding situations.
 
-The other version is followed by the set of all states that it may be in after what was seen (the subset construction,
-made as it is needed). Of two searches at the same state the one with the smaller set finds whatever the other finds,
-and no later, so only the smallest sets are kept (antichains: De Wulf, Doyen, Henzinger and Raskin 2006).
+The reference version is determinised on the fly: a set holds all its states after the visible trace (subset
+construction). Of two pairs with the same state, the one with the smaller set finds every difference of the other, and
+no later; so only the minimal sets are stored (antichains: De Wulf, Doyen, Henzinger and Raskin 2006).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cplc.system.model import Commitment
 from cplc.system.trace import Move, Run
 
 _MEMBERS = 20_000_000
-"""So many states at most stand in all the sets together."""
+"""Maximum total size of all sets."""
 
 ACCEPTABLE: dict[str, frozenset[str]] = {
     "conditional": frozenset({"conditional", "active", ON_COURSE, "violated"}),
@@ -28,52 +28,52 @@ ACCEPTABLE: dict[str, frozenset[str]] = {
     "pending": frozenset({"pending", "conditional", "active", ON_COURSE, "violated"}),
     "violated": frozenset({"violated"}),
 }
-"""What keeps a promise that is in this state: to be bound as firmly, or to be in breach already. Others ask nothing."""
+"""For a state in the reference version, the states that are at least as binding. Other states require nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A commitment whose strength is compared in every situation, as it is declared here and there."""
+    """A commitment that is compared in every situation, as declared in both versions."""
 
     here: Commitment | None
-    """None if this version has none like it."""
+    """None if this version does not have it."""
     there: Commitment
 
 
 @dataclass(frozen=True)
 class Novelty:
-    """What one version can do where the other cannot: the last event of the run."""
+    """A run whose last event the other version does not allow."""
 
     event: Event
     run: Run
     instead: tuple[Event, ...]
-    """What the other version could do there."""
+    """The events that the other version allows there."""
 
 
 @dataclass(frozen=True)
 class Breach:
-    """A promise that the other version gives in a situation, and this one does not: at the end of the run."""
+    """A run that ends in a situation where a commitment binds in the other version but not in this one."""
 
     commitment: str
     run: Run
     promised: tuple[str, ...]
-    """How strong it may be in the other version: its states, or on course."""
+    """Its possible states in the other version."""
     kept: str | None
-    """How strong it is here; None if there is no such commitment."""
+    """Its state here; None if there is no such commitment."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The shortest run for each message and for each commitment."""
+    """A shortest run for each message and for each commitment."""
 
     novelties: tuple[Novelty, ...] = ()
     breaches: tuple[Breach, ...] = ()
     incomplete: str | None = None
-    """Why there may be more."""
+    """Why the search is incomplete, if it is."""
 
 
 def search(here: Behaviour, there: Behaviour, watched: Sequence[Watch], limit: int) -> Findings:
-    """Return what ``here`` can newly do beyond ``there``, and which of its promises are broken."""
+    """Return the traces of ``here`` that ``there`` does not have, and the commitments of ``there`` that are broken."""
     state = _Search(here, _Followed(there), watched, limit)
     incomplete = None
     try:
@@ -84,7 +84,7 @@ def search(here: Behaviour, there: Behaviour, watched: Sequence[Watch], limit: i
 
 
 class _Followed:
-    """The sets of states that a version may be in, each with a number."""
+    """The on-the-fly subset construction of the reference version; the sets are numbered."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
@@ -98,7 +98,7 @@ class _Followed:
         return self._numbered(self._closed(self.behaviour.initial))
 
     def after(self, number: int) -> dict[Event, int]:
-        """Return the set that each event leads to, of those that are possible."""
+        """Return the successor set of each possible event."""
         successors = self._after.get(number)
         if successors is None:
             targets: dict[Event, set[int]] = {}
@@ -111,7 +111,7 @@ class _Followed:
         return successors
 
     def strengths(self, number: int, commitment: Commitment) -> tuple[str, ...]:
-        """Return how strong the commitment may be."""
+        """Return the possible states of the commitment."""
         strengths = self._strengths.get((number, commitment.name))
         if strengths is None:
             strengths = tuple(sorted({self.behaviour.strength(commitment, node) for node in self.sets[number]}))
@@ -119,7 +119,7 @@ class _Followed:
         return strengths
 
     def _closed(self, nodes: Iterable[int]) -> frozenset[int]:
-        """Return where what nobody sees may lead from there."""
+        """Return the closure under hidden steps."""
         closure = set(nodes)
         waiting = list(closure)
         while waiting:
@@ -145,7 +145,7 @@ class _Place:
     node: int
     followed: int
     before: int | None
-    """The number of the place that the search came from."""
+    """The number of the preceding pair."""
     event: Event | None
 
 
@@ -159,7 +159,7 @@ class _Search:
     novelties: dict[tuple[str, str], Novelty] = field(default_factory=dict)
     breaches: dict[str, Breach] = field(default_factory=dict)
     _smallest: dict[int, list[int]] = field(default_factory=dict)
-    """Of each node the sets it was reached with, none of which is part of another."""
+    """For each node the antichain of the sets with which it was reached."""
     _waiting: deque[int] = field(default_factory=deque)
 
     def run(self) -> None:
@@ -184,7 +184,7 @@ class _Search:
                 self.novelties[event.what, event.message] = Novelty(event, run, instead)
 
     def _reach(self, place: _Place) -> None:
-        """Note a place to go on from, unless a search from it would find nothing first."""
+        """Add a pair, unless a stored pair subsumes it."""
         sets = self.there.sets
         antichain = self._smallest.setdefault(place.node, [])
         followed = sets[place.followed]
@@ -199,7 +199,7 @@ class _Search:
         self._compare(place)
 
     def _compare(self, place: _Place) -> None:
-        """Note which promises are first broken in this place; half way through an exchange nothing has happened."""
+        """Record the commitments that are first broken here. Nodes in the middle of an exchange do not count."""
         if place.node >= self.here.size:
             return
         for watch in self.watched:
@@ -213,7 +213,7 @@ class _Search:
                 self.breaches[name] = Breach(name, run, promised, strength)
 
     def _run_to(self, before: int | None, last: _Place) -> Run:
-        """Return the run that leads through these places; half an exchange at its end is completed."""
+        """Return the run through these pairs; an exchange that ends half way is completed."""
         way = [last]
         while before is not None:
             way.append(self.places[before])

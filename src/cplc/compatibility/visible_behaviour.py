@@ -1,4 +1,4 @@
-"""The reachable states of one version as a graph whose edges show what the roles of both versions see."""
+"""The state graph of one version, labelled with the events that are visible to the common roles."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from cplc.system.model import Commitment, Step, System
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What can be seen, by its names in the old version. If messages travel in one version and not in the other, an
-    exchange is two events."""
+    """A visible event, in the names of the old version.
+
+    If one version is asynchronous and the other is not, an exchange is two events.
+    """
 
     what: Literal["send", "receive", "exchange", "tick"]
     message: str = ""
@@ -29,21 +31,21 @@ class Event:
 TICK = Event("tick")
 ON_COURSE: Final = "on course"
 Move = tuple[Event | None, int]
-"""What is seen, if anything, and the node that it leads to."""
+"""The visible event, or None, and the target node."""
 
 
 @dataclass
 class Behaviour:
-    """Nodes are the reachable states and, above them, those half way through an exchange that is seen as two events."""
+    """Nodes are the reachable states, followed by those in the middle of an exchange that is two events."""
 
     system: System
     graph: Graph
     seen: tuple[tuple[Event, ...], ...]
-    """Of each step."""
+    """The visible events of each step."""
     idles_through_time: bool
-    """Time passes for the other version and leaves this one as it is."""
+    """Whether ticks of the other version leave this one unchanged."""
     _halves: list[tuple[int, int, int]] = field(default_factory=list)
-    """Of each node half way: the state that it was left from, the step, and the state it leads to."""
+    """For each node in the middle of an exchange: source state, step, target state."""
     _half: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
     @cached_property
@@ -78,7 +80,7 @@ class Behaviour:
         return number
 
     def step_between(self, node: int, event: Event | None, target: int) -> tuple[int | None, int]:
-        """Return the step that a move belongs to and the state after it; no step where only time passes."""
+        """Return the step of a move and its target state; no step where only time passes."""
         for intermediate in (node, target):
             if intermediate >= self.size:
                 _, step, state = self._halves[intermediate - self.size]
@@ -90,9 +92,9 @@ class Behaviour:
         return None, node
 
     def strength(self, commitment: Commitment, node: int) -> str:
-        """Return the lifecycle state, or that an active commitment is on course: it is kept if nothing more happens.
+        """Return the lifecycle state, or `ON_COURSE` for an active commitment that is fulfilled if no event follows.
 
-        Half way through an exchange nothing has changed yet.
+        In the middle of an exchange the source state counts.
         """
         state = node if node < self.size else self._halves[node - self.size][0]
         lifecycle = str(self._value(commitment.variable, state))
@@ -107,7 +109,7 @@ class Behaviour:
 
 
 def behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
-    """Return what the old and the new version do, unless one has more states than the limit."""
+    """Return the visible behaviours of the old and the new version. Raise `ResourceExhausted` beyond the limit."""
     kinds = [{step.kind for step in system.steps} for system in (match.old, match.new)]
     is_mixed = len({("exchange" in kind) for kind in kinds if kind & {"send", "exchange"}}) > 1
     is_timed = any("tick" in kind for kind in kinds)
@@ -119,7 +121,7 @@ def behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
 
 
 def _seen(match: Match, system: System, step: Step, *, is_new: bool, is_mixed: bool) -> tuple[Event, ...]:
-    """Return what a step shows: receipts show no values, which are those that were sent."""
+    """Return the visible events of a step. Receipts have no payload: it is that of the sending."""
     payload = tuple(str(value).lower() if isinstance(value, bool) else str(value) for _, value in step.payload)
     match step.kind:
         case "tick":

@@ -19,7 +19,7 @@ _MOST_FIELDS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What separates fields and what is around those that hold a separator; None to find out by the header."""
+    """Delimiter and quote character; without a delimiter the header determines it."""
 
     delimiter: str | None = None
     quote: str = '"'
@@ -73,7 +73,7 @@ def _wrong_header(header: tuple[str, ...]) -> str | None:
 
 
 def _rows(lines: Iterator[Line | Garbage], name: str, dialect: Dialect) -> Iterator[_Row | Garbage]:
-    """Yield records as they are cut; a quote that is never closed spoils its own line only."""
+    """Yield the records; an unclosed quote makes only its own line unreadable."""
     again: deque[Line] = deque()
     delimiter = dialect.delimiter
     while (line := again.popleft() if again else next(lines, None)) is not None:
@@ -124,6 +124,6 @@ def _cells(text: str, place: str, offset: int, delimiter: str, quote: str) -> _R
 
 
 def _delimiter(header: str, quote: str) -> str:
-    """Return what there is most of in the header outside of quotes."""
+    """Return the most frequent delimiter in the header outside of quotes."""
     outside = "".join(header.split(quote)[::2])
     return max(_DELIMITERS, key=outside.count)

@@ -1,4 +1,4 @@
-"""What a log says: events in the terms of a protocol, and what could not be read."""
+"""Events of a log in the terms of a protocol, and unreadable records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cplc.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened. What a log does not say is None, or empty."""
+    """An event. Fields that the log does not have are None or empty."""
 
     place: str
     """Where it is written: ``orders.csv:12``."""
@@ -31,16 +31,16 @@ class Event:
     """Nanoseconds since 1970, UTC."""
     kind: Literal["message", "sent", "received"] = "message"
     offset: int = 0
-    """A position behind its record that grows along the log: who starts there reads on with the next."""
+    """The position behind its record, increasing along the log: reading from there resumes with the next record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """A record that could not be read. It is reported and skipped."""
+    """An unreadable record. It is reported and skipped."""
 
     place: str
     reason: str
     offset: int = 0
     """As that of an event."""
     exceeds_limit: bool = False
-    """Whether it is left out for its size alone."""
+    """Whether it is skipped only because it exceeds a limit."""

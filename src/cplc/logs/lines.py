@@ -1,4 +1,4 @@
-"""Logs of lines: where each one ends, whatever is in it."""
+"""Line reader with bounded memory, for any text encoding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line:
 
 
 class Recoded:
-    """A stream of text in another encoding, as UTF-8; what means nothing in it becomes U+FFFD."""
+    """A stream of text in another encoding, as UTF-8; invalid bytes become U+FFFD."""
 
     def __init__(self, stream: Stream, encoding: str, begun: bytes = b"") -> None:
         self._stream = stream
@@ -62,7 +62,7 @@ class Begun:
 
 
 def is_encoding(name: str) -> bool:
-    """Tell whether texts may be written so: not all that Python knows by such names are encodings of texts."""
+    """Tell whether this is a text encoding: Python has codecs of other kinds too."""
     try:
         "".encode(name)
         bytes(range(256)).decode(name, "replace")
@@ -72,7 +72,7 @@ def is_encoding(name: str) -> bool:
 
 
 def text_stream(stream: Stream, begun: bytes, encoding: str | None) -> Stream:
-    """Return a stream of UTF-8 without mark, given its first bytes; a mark outweighs what it is said to be in."""
+    """Return a stream of UTF-8 without byte order mark, given its first bytes; a mark overrides the encoding."""
     for mark, marked in _MARKS.items():
         if begun.startswith(mark):
             rest = begun[len(mark) :]
@@ -117,7 +117,7 @@ def lines(stream: Stream, name: str, start: int, more: More) -> Iterator[Line | 
 
 
 def _skipped(stream: Stream, name: str, start: int) -> Generator[Garbage, None, tuple[int, int]]:
-    """Read what was dealt with before; return how many lines and bytes that is."""
+    """Skip what was processed before; return its number of lines and bytes."""
     number = position = 0
     while position < start and (chunk := stream.read(min(CHUNK, start - position))):
         number += chunk.count(b"\n")
@@ -134,7 +134,7 @@ def _too_long(name: str, number: int, offset: int) -> Garbage:
 
 
 def text_of(line: Line, name: str) -> str | Garbage:
-    """Return the line as text, unless it is none."""
+    """Decode the line, or return why it is not text."""
     try:
         text = line.data.decode("utf-8")
     except UnicodeDecodeError as problem:

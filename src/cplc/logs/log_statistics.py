@@ -1,4 +1,4 @@
-"""Tally of one log: how much of it was read, and whether it was a log of this protocol at all."""
+"""Counts of a log's records and events, and diagnosis of logs that do not fit the protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cplc.records import dataclass
 from cplc.source import Source, Span
 
 Trial = Literal["events", "fields", "records", "nothing"]
-"""What a log has if it is read in some format: events, records with fields that a mapping can name, records without."""
+"""The content of a log in some format: events, records with fields that a mapping can name, records without."""
 
 _CALLED: Final[Mapping[str, str]] = {
     "jsonl": "JSON lines",
@@ -31,7 +31,7 @@ _MAX_NAMED: Final = 8
 
 @dataclass
 class LogContent:
-    """What was read of one log. A run that resumes goes on counting where the one before it stopped."""
+    """Counts of one log. A resumed run continues the counts of the one before it."""
 
     name: str = ""
     format: str | None = None
@@ -43,7 +43,7 @@ class LogContent:
     header: tuple[str, tuple[str, ...]] | None = None
     """Of CSV: the place of the header, and its names."""
     records: int = 0
-    """Records that were told apart, whatever they mean."""
+    """All records, whatever they mean."""
     ignored: int = 0
     """Records that the mapping, or their kind, leaves out."""
     unreadable: int = 0
@@ -52,7 +52,7 @@ class LogContent:
     """Events whose message the protocol does not have."""
     first_problem: str | None = None
     too_large: int = 0
-    """Of those that are unreadable: for their size alone."""
+    """Unreadable records that exceed a limit."""
     first_limit: str | None = None
     """Which limit was exceeded first, if one was."""
     notify: Callable[[], None] = field(default=lambda: None)
@@ -137,7 +137,7 @@ def _unreadable(content: LogContent) -> Diagnostic:
     )
 
 
-# --- what a file looks like
+# --- formats of files
 
 _OTLP: Final = re.compile(rb'"(resourceSpans|resourceLogs|resourceMetrics|scopeSpans|scopeLogs)"\s*:')
 _OCEL_1: Final = re.compile(rb'"ocel:[a-z-]+"\s*:')
@@ -159,7 +159,7 @@ _TEXT_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def advice(content: LogContent) -> str:
-    """Return what a file looks like, by its first bytes, and what to do about it."""
+    """Return what a file looks like by its first bytes, and how to read or convert it."""
     beginning = content.beginning
     for mark, called in _BINARY:
         if beginning.startswith(mark):
@@ -196,7 +196,7 @@ def advice(content: LogContent) -> str:
 
 
 def _use(called: str, looks: Format, content: LogContent) -> str:
-    """Return the advice to read a log in this format, if that is of use, or else what it lacks."""
+    """Return the advice to read a log in this format if that helps, otherwise what it lacks."""
     begin = f"it looks like {called}"
     trial = content.trial(looks)
     is_too_large = content.too_large == content.unreadable or trial == "nothing"

@@ -1,4 +1,4 @@
-"""What the fields of a log mean: from its records to events in the terms of a protocol."""
+"""Mapping of log records to events in the terms of a protocol."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIELDS: Final[Mapping[Aspect, tuple[str, ...]]] = {
     "time": ("time", "timestamp", "time:timestamp", "date"),
     "kind": ("kind", "lifecycle:transition", "lifecycle"),
 }
-"""Where a log that no mapping is given for may say what; the first that a record has counts."""
+"""Default field names; the first that a record has counts."""
 
 KINDS: Final[Mapping[str, Kind]] = {
     "": "message",
@@ -49,7 +49,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "suspend": "ignore",
     "resume": "ignore",
 }
-"""What a log calls kinds of records. Of what takes time in an XES log, that it is complete counts."""
+"""Default names of kinds. In XES lifecycles only `complete` is an event."""
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
@@ -57,39 +57,39 @@ _PLACE: Final = re.compile(r"\{([^{}]+)\}")
 
 @dataclass(frozen=True)
 class LogMapping:
-    """What the fields of a log mean, and how its text is to be read."""
+    """The meaning of a log's fields and names, and the format of its text."""
 
     fields: Mapping[Aspect, tuple[str, ...]] = field(default_factory=lambda: FIELDS)
-    """Of each, the names that its field may have."""
+    """For each aspect the possible names of its field."""
     messages: Mapping[str, str] = field(default_factory=dict)
-    """What the log calls something, and which message that is; `{name}` in it is a field of the record."""
+    """Messages by their names in the log; `{name}` is replaced by a field of the record."""
     ignored: tuple[str, ...] = ()
-    """Patterns of what is no message of the protocol, as file names have them."""
+    """Glob patterns of names that are not messages of the protocol."""
     participants: Mapping[str, str] = field(default_factory=dict)
-    """Whom the log names, or a pattern, and which role that is; `{name}` in it is a field of the record."""
+    """Roles by names or glob patterns of the log; `{name}` is replaced by a field of the record."""
     indices: Mapping[str, str] = field(default_factory=dict)
-    """The fields that say which member of a family is meant, by the name of the role or of its `for`.
+    """The fields with indices of family members, by the name of the role or of its `for`.
 
-    `m.i` is so for the message `m` only. A message without an index has none, whatever the fields say.
+    `m.i` applies to the message `m` only. For a message without an index the fields are ignored.
     """
     payload: Mapping[str, str] = field(default_factory=dict)
-    """The fields of what messages carry, by its names: `amount`, or `pay.amount` for one message only."""
+    """The fields of payloads, by parameter: `amount`, or `pay.amount` for one message only."""
     values: Mapping[str, Value] = field(default_factory=dict)
-    """What the log calls values of payloads, and what they are."""
+    """Payload values by their names in the log."""
     kinds: Mapping[str, Kind] = field(default_factory=lambda: KINDS)
     separator: str = ","
-    """What is between several recipients in one field."""
+    """Separator of several recipients in one field."""
     time_format: str | None = None
     zone: tzinfo = UTC
     encoding: str | None = None
     dialect: Dialect = field(default_factory=Dialect)
     notion: Notion = field(default_factory=Notion)
     vocabulary: Vocabulary | None = None
-    """The words of the protocol, if they are known: texts are then read as the values that payloads have."""
+    """The vocabulary of the protocol, if known: texts are then converted to payload values."""
 
 
 class Translator:
-    """Says what records mean; what it finds out about a name is kept for the next record that has it."""
+    """Translates records to events, with a cache for names."""
 
     def __init__(self, mapping: LogMapping) -> None:
         self._mapping = mapping
@@ -101,7 +101,7 @@ class Translator:
         self._payloads: dict[str, tuple[tuple[str, str, dict[str, Value]], ...]] = {}
 
     def event(self, record: Record) -> Event | Garbage | None:
-        """Return what the record means; None if the mapping says that it is to be ignored."""
+        """Return the event of a record; None if the mapping ignores it."""
         fields = record.fields
         plan = self._plans.get(tuple(fields)) or self._plan(fields)
         called = _text(plan.message(fields))
@@ -158,7 +158,7 @@ class Translator:
         )
 
     def _plan(self, fields: Mapping[str, object]) -> _Plan:
-        """Return which fields say what; records with the same fields say it alike."""
+        """Return the field accessors for records with these fields."""
         if len(self._plans) > _MOST_REMEMBERED:
             self._plans.clear()
         plan = _Plan(**{aspect: _getter(fields, names) for aspect, names in self._mapping.fields.items()})
@@ -178,7 +178,7 @@ class Translator:
         return Garbage(record.place, reason, record.offset, exceeds_limit=True)
 
     def _message(self, called: str) -> str | None:
-        """Return the message that the log calls so; None for what it is to ignore."""
+        """Return the message for a name in the log; None if it is ignored."""
         if called in self._messages:
             return self._messages[called]
         mapping = self._mapping
@@ -253,7 +253,7 @@ class Translator:
         return payload
 
     def _sources(self, family: str) -> Iterator[tuple[str, str, dict[str, Value]]]:
-        """Yield what messages of a family carry, where the log has it, and what its texts stand for."""
+        """Yield the parameters of a family's messages with their fields and the values of texts."""
         mapping = self._mapping
         declared: Mapping[str, tuple[Value, ...]] = {}
         names = list(dict.fromkeys(name.rpartition(".")[2] for name in mapping.payload))
@@ -278,7 +278,7 @@ _Getter = Callable[[Mapping[str, object]], object]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Where records with certain fields say what."""
+    """Field accessors for records with certain fields."""
 
     case: _Getter
     message: _Getter
@@ -289,7 +289,7 @@ class _Plan:
 
 
 def _getter(fields: Mapping[str, object], names: tuple[str, ...]) -> _Getter:
-    """Return what takes from such a record the first of these fields that it has."""
+    """Return an accessor of the first of these fields that such a record has."""
     name = next((name for name in names if found_in(fields, name) is not None), None)
     if name is None:
         return lambda _: None
@@ -312,7 +312,7 @@ def _outside_brackets(text: str, separator: str) -> list[str]:
 
 
 def _texts(value: Value) -> Iterator[str]:
-    """Yield how logs may write a value."""
+    """Yield the notations of a value in logs."""
     if isinstance(value, bool):
         yield from ("True", "true", "TRUE", "yes", "1") if value else ("False", "false", "FALSE", "no", "0")
     elif isinstance(value, int):
@@ -322,14 +322,14 @@ def _texts(value: Value) -> Iterator[str]:
 
 
 def _number(value: object) -> object:
-    """Return a text that is a number as one, where nothing is known of what it should be."""
+    """Convert a text that is a number, where the parameter is not declared."""
     if isinstance(value, str) and len(value) <= _DIGITS and value.removeprefix("-").isdecimal():
         return int(value)
     return value
 
 
 def _text(value: object) -> str:
-    """Return a field as text: a list of one thing is that thing."""
+    """Return a field as text; a list with one element counts as that element."""
     if isinstance(value, str):
         return value.strip()
     match value:

@@ -1,4 +1,4 @@
-"""Mapping files: TOML that says what the fields and names of a log mean, and what is wrong with it, and where."""
+"""Parser of mapping files (TOML), with diagnostics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KINDS: Final = get_args(Kind)
 
 
 def parse_mapping(source: Source, vocabulary: Vocabulary | None) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
-    """Return what a mapping file says, and every mistake in it; with a vocabulary its words must be of the protocol."""
+    """Return the mapping and all errors; with a vocabulary, names must be those of the protocol."""
     try:
         document: dict[str, object] = tomllib.loads(source.text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -97,7 +97,7 @@ class _Reading:
         return self._with_text(replace(mapping, notion=notion), words)
 
     def _with_text(self, mapping: LogMapping, words: Mapping[str, str]) -> LogMapping:
-        """Return the mapping with what is said of how the log writes texts and times."""
+        """Return the mapping with the formats of texts and times."""
         if "encoding" in words:
             if is_encoding(words["encoding"]):
                 mapping = replace(mapping, encoding=words["encoding"])
@@ -145,7 +145,7 @@ class _Reading:
                 yield called, role
 
     def _is_word(self, word: str, words: frozenset[str] | None, kind: str, table: str) -> bool:
-        """Tell whether the protocol has this word; what is filled in from fields can only be known with the log."""
+        """Tell whether the protocol has this name; names with placeholders are checked by their family."""
         if words is None or word in words or (family_of(word) in words and "{" in word):
             return True
         if family_of(word) in words:
@@ -223,7 +223,7 @@ class _Reading:
         self.problems.append(BAD_MAPPING.at(self._place(word, table), message, *notes))
 
     def _place(self, word: str, table: str | None) -> Span:
-        """Return where a word stands, outside of comments; the beginning if it is written otherwise."""
+        """Return the place of a word outside of comments; the beginning of the file if it is written otherwise."""
         begin = (
             re.search(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\]", self.source.text, re.MULTILINE) if table else None
         )

@@ -1,4 +1,4 @@
-"""A mapping to begin with: what the fields of a log seem to mean, and what it seems to call the messages."""
+"""Inference of a mapping proposal from the fields and values of a log."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cplc.logs.timestamps import Clock, clock
 from cplc.records import dataclass
 
 _MOST_VALUES: Final = 1000
-"""What has more values than these is not counted any further; neither activities nor roles are so many."""
+"""Maximum number of counted values of a field; activities and roles have fewer."""
 _MAX_FIELDS: Final = 1000
 _MAX_LENGTH: Final = 200
-"""Characters of a value that is told from others: names are shorter."""
+"""Maximum number of distinguishing characters of a value; names are shorter."""
 _MOST_LISTED: Final = 60
 _MOST_READ: Final = 200
 _ALIKE: Final = 0.75
@@ -42,9 +42,9 @@ class _Column:
     values: Counter[str] = field(default_factory=Counter)
     records: int = 0
     is_usable: bool = False
-    """Whether a value is one that a mapping can name, or has such values inside."""
+    """Whether a mapping can name a value of this field, or one inside it."""
     times: dict[str | None, int] = field(default_factory=dict)
-    """How many of the values each format of times reads; None is that of logs without a mapping."""
+    """The number of values that each time format can read; None is the default format."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Proposal:
     has_fields: bool
     """Whether some record has a field that a mapping can name; otherwise nothing is proposed."""
     problem: str | None
-    """The first that could not be read."""
+    """The first unreadable record."""
 
 
 def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_type: str | None = None) -> Proposal:
-    """Return what the fields of these records seem to mean, what is uncertain as comments."""
+    """Return the inferred mapping, with uncertain parts as comments."""
     columns: dict[str, _Column] = {}
     count = unread = 0
     problem: str | None = None
@@ -107,7 +107,7 @@ def _is_read(reads: Clock, value: str) -> bool:
 
 
 def _aspects(columns: dict[str, _Column], vocabulary: Vocabulary) -> dict[Aspect, str]:
-    """Return the field that seems to say each thing: one of the usual names, or what its values look like."""
+    """Return the probable field of each aspect, by its name or else by its values."""
     field_of_aspect: dict[Aspect, str] = {}
     for aspect, names in FIELDS.items():
         if (usual := next((name for name in names if name in columns and columns[name].records), None)) is not None:
@@ -135,14 +135,14 @@ def _aspects(columns: dict[str, _Column], vocabulary: Vocabulary) -> dict[Aspect
 
 
 def _likeness(column: _Column, words: Iterable[str]) -> float:
-    """Return how much of what the field says is like one of these words."""
+    """Return the fraction of records whose value is similar to one of these words."""
     if len(column.values) >= _MOST_LISTED:
         return 0.0
     return sum(count for value, count in column.values.items() if _closest(value, words)) / column.records
 
 
 def _closest(value: str, words: Iterable[str]) -> str | None:
-    """Return the word that is most like what a log says, if one is like it."""
+    """Return the most similar word, if one is similar enough."""
     plain_value = _plain(value)
     best, score = None, _ALIKE
     for word in words:
@@ -162,7 +162,7 @@ def _closest(value: str, words: Iterable[str]) -> str | None:
 
 
 def _begins(part: str, word: str) -> bool:
-    """Tell whether one is the other with an ending: `paid` is not `pay`, but `ordered` is `order`."""
+    """Tell whether one is a prefix of the other: `order` is one of `ordered`, `pay` is none of `paid`."""
     shorter, longer = sorted((part, word), key=len)
     return len(shorter) >= 3 and longer.startswith(shorter)
 
@@ -207,7 +207,7 @@ def _lines(columns: dict[str, _Column], field_of_aspect: dict[Aspect, str], voca
 
 
 def _words(column: _Column, words: Iterable[str], members: frozenset[str]) -> Iterator[str]:
-    """Yield what the log calls things, the most frequent first, with what it seems to be."""
+    """Yield the names in the log, the most frequent first, with their probable meanings."""
     unknown_values = [(value, count) for value, count in column.values.most_common() if value not in members]
     for value, count in unknown_values[:_MOST_LISTED]:
         close = _closest(value, words)
@@ -218,7 +218,7 @@ def _words(column: _Column, words: Iterable[str], members: frozenset[str]) -> It
 
 
 def _quoted(text: str) -> str:
-    """Return a text as TOML has it."""
+    """Return a TOML string."""
     escaped = "".join(
         f"\\u{ord(char):04x}" if ord(char) < 32 or ord(char) == 127 else "\\" + char if char in '"\\' else char
         for char in text

@@ -1,4 +1,4 @@
-"""OCEL 2.0 in JSON: events that are about objects, of which one type tells the cases apart."""
+"""OCEL 2.0 in JSON: object-centric events, where objects of one type are the cases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cplc.logs.records import CHUNK, TOO_DEEP, Record, Stream
 from cplc.records import dataclass
 
 Opening = Callable[[], Stream]
-"""Opens the log anew: objects may come after the events that they are needed for."""
+"""Opens the log again: objects may come after the events that refer to them."""
 
 OBJECT: Final = "object:"
 """Begins the name of a field with the objects of a type that an event is about."""
@@ -31,7 +31,7 @@ _MOST_CASES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Notion:
-    """What tells the cases apart: objects of a type, or those that events are related to in a certain way."""
+    """The case notion: objects of a type, or those with a relation qualifier."""
 
     type: str | None = None
     qualifier: str | None = None
@@ -40,10 +40,9 @@ class Notion:
 
 
 def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Iterator[Record | Garbage]:
-    """Yield a record for each event and each case that it belongs to, none if it is about others.
+    """Yield a record for each event and each case that it belongs to.
 
-    Whoever is in a field ``object:T`` is an object of type ``T`` that the event is about, and in ``qualifier:Q`` one
-    that it is about in this way.
+    The field ``object:T`` has the related objects of type ``T``, and ``qualifier:Q`` those with this qualifier.
     """
     types = frozenset[str]()
     of: dict[str, str] = {}
@@ -117,7 +116,7 @@ def _has_array(stream: Stream, name: str) -> bool:
 
 
 def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str, str]) -> Iterator[Record | Garbage]:
-    """Yield the records of an event, each with a position of its own: one may be dealt with and the next not yet."""
+    """Yield the records of an event, each with a position of its own, so that reading can resume between them."""
     if isinstance(one, Garbage):
         yield Garbage(place, one.reason, offset, one.exceeds_limit)
         return
@@ -158,7 +157,7 @@ def _dicts(value: object) -> Iterable[dict[str, Any]]:
 
 
 def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
-    """Return the types of objects that the log declares, or why it is no such log."""
+    """Return the declared object types, or why this is not OCEL 2.0."""
     declared_types: list[str] = []
     for one in items(opening(), "objectTypes.item", name):
         if isinstance(one, Garbage):

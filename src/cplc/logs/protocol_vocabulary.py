@@ -1,4 +1,4 @@
-"""The words of a protocol that logs may use: its messages with their payload, its roles."""
+"""The vocabulary of a protocol for logs: messages with their payloads, roles, participants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Vocabulary:
     messages: frozenset[str]
     """Families without indices, and each of their members."""
     payloads: Mapping[str, Mapping[str, tuple[Value, ...]]]
-    """By family, what its messages carry, with the values it may have."""
+    """By family, the parameters of its messages with their domains."""
     roles: frozenset[str]
     """Families without indices, and each of their members."""
     participants: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ class Vocabulary:
         return tuple(sorted({family_of(name) for name in self.messages}))
 
     def has_indices(self, family: str) -> bool:
-        """Tell whether there is more than the message of this name itself, or nothing of this name at all."""
+        """Tell whether the family has indexed members, or is unknown."""
         return family not in self.messages or family in self._indexed
 
     @cached_property
@@ -44,7 +44,7 @@ def family_of(name: str) -> str:
 
 
 def vocabulary_of(system: System, participants: frozenset[str] = frozenset()) -> Vocabulary:
-    """Return the words of the protocol that a system was made from."""
+    """Return the vocabulary of a system's protocol."""
     payloads: dict[str, dict[str, dict[Value, None]]] = {}
     for step in system.steps:
         if step.kind in ("send", "exchange"):

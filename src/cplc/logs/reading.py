@@ -1,4 +1,4 @@
-"""From a log to what it says: its format is found, it is unpacked, its records are read and translated."""
+"""Log reader: format detection, decompression, records, translation to events."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _ENDINGS: Final[dict[str, Format]] = {
 }
 _PACKED: Final = b"\x1f\x8b"
 _LONGEST_MARK: Final = 4
-"""Bytes of the mark that says how a text is encoded."""
+"""Bytes of the longest byte order mark."""
 MAX_RATIO: Final = 400
-"""Logs are packed to a twentieth of their size, or a fiftieth; deflate can do no more than 1,032 times."""
+"""Maximum compression ratio. Logs have 20 to 50; deflate reaches at most 1,032."""
 MIN_BOMB: Final = 64 << 20
-"""Bytes that a log may unpack to, however well it was packed."""
+"""Decompressed bytes that are allowed whatever the compression ratio."""
 _MAX_TRIED: Final = 1000
 """Records that are read to find out whether a log can be read in another format."""
 _OCEL: Final = re.compile(rb'"(objectTypes|eventTypes|objects|events|ocel:[a-z-]+)"\s*:')
@@ -59,10 +59,10 @@ def read(
     more: More = stop,
     content: LogContent | None = None,
 ) -> Iterator[Event | Garbage]:
-    """Yield what the log says behind a position, and what of it could not be read; ``content`` counts both.
+    """Yield the events behind a position, and the unreadable records; ``content`` counts both.
 
-    OSError if it cannot be opened; whatever is wrong with what is in it is garbage. A log in OCEL is read twice, so
-    what is no file is first copied to one that is deleted again.
+    Raise OSError if the log cannot be opened; errors in its content are garbage. A log in OCEL is read twice, so a pipe
+    is first copied to a temporary file.
     """
     mapping = mapping or LogMapping()
     translator = Translator(mapping)
@@ -98,7 +98,7 @@ def records(
     more: More = stop,
     content: LogContent | None = None,
 ) -> Iterator[Record | Garbage]:
-    """Yield the records of the log behind a position, before anything is known of their meaning."""
+    """Yield the records of the log behind a position, without translation."""
     content = content if content is not None else LogContent()
     for record in _records(source, form, mapping, name, start, more, content):
         if isinstance(record, Garbage):
@@ -123,7 +123,7 @@ def _records(
     with ExitStack() as stack:
 
         def opened(file: Stream) -> tuple[Stream, bytes]:
-            """Return what is in a file, unpacked, behind its first bytes, and these."""
+            """Return the decompressed stream behind its first bytes, and these."""
             plain = _AsItComes(file)
             first = _beginning(plain, more, is_enough)
             if not first.startswith(_PACKED):
@@ -200,7 +200,7 @@ def _rewound(file: BinaryIO, opened: Callable[[Stream], tuple[Stream, bytes]]) -
 
 
 def unusable_header(names: tuple[str, ...], mapping: LogMapping) -> str | None:
-    """Return why no record below such a header can be an event, if that is so."""
+    """Return why no record with such a header can be an event, or None."""
     header = dict.fromkeys(names, "")
     missing = [
         aspect
@@ -213,7 +213,7 @@ def unusable_header(names: tuple[str, ...], mapping: LogMapping) -> str | None:
 
 
 def _trial(source: Path | Stream, first: bytes, mapping: LogMapping, form: Format) -> Trial:
-    """Return what the first records of a log are if it is read in this format; only a regular file is read again."""
+    """Return the content of a log's first records in this format; only a regular file is read again."""
     content = LogContent()
     translator = Translator(mapping)
     has_fields = False
@@ -232,7 +232,7 @@ def _trial(source: Path | Stream, first: bytes, mapping: LogMapping, form: Forma
 
 
 def format_of(name: str, first: bytes) -> Format:
-    """Return the format of a log, by what it is called or else by how it begins."""
+    """Return the format of a log, by its file name or else by its first bytes."""
     ending = Path(name.lower().removesuffix(".gz")).suffix
     if ending in _ENDINGS:
         return _ENDINGS[ending]
@@ -254,7 +254,7 @@ def format_of(name: str, first: bytes) -> Format:
 
 
 def _beginning(stream: Stream, more: More, is_enough: Callable[[bytes], bool]) -> bytes:
-    """Return the first bytes of a log: as many as decide on its format. A log that grows may have no more of them."""
+    """Return the first bytes of a log, as many as determine its format; a growing log may have fewer."""
     data = b""
     while len(data) < CHUNK and not is_enough(data):
         chunk = stream.read(CHUNK)
@@ -265,7 +265,7 @@ def _beginning(stream: Stream, more: More, is_enough: Callable[[bytes], bool]) -
 
 
 def _decides(form: Format | None, first: bytes) -> bool:
-    """Whether the format is determined by these first bytes: what is one object may need all of its line."""
+    """Tell whether these first bytes determine the format; an object may need its complete line."""
     if len(first) < _LONGEST_MARK:
         return False
     if first.startswith(_PACKED):
@@ -277,7 +277,7 @@ def _decides(form: Format | None, first: bytes) -> bool:
 
 
 class _AsItComes:
-    """A file or pipe that is read without waiting for more than there is."""
+    """A file or pipe that is read without blocking for more data than is available."""
 
     def __init__(self, file: Stream) -> None:
         self._read: Callable[[int], bytes] = getattr(file, "read1", file.read)
@@ -287,7 +287,7 @@ class _AsItComes:
 
 
 class _Copied:
-    """A pipe of which a copy is held, until it is known whether it has to be read twice."""
+    """A pipe with a copy of what was read, until it is clear whether it has to be read twice."""
 
     def __init__(self, file: Stream) -> None:
         self._read: Callable[[int], bytes] = getattr(file, "read1", file.read)
@@ -305,7 +305,7 @@ class _Copied:
 
 
 class _Unpacked:
-    """What is in a gzip file; where that is damaged, cut off or a decompression bomb, it ends, and says so."""
+    """A gzip decompressor. Damaged or truncated data and decompression bombs end the stream with a problem."""
 
     def __init__(self, packed: Stream) -> None:
         self._packed = packed

@@ -1,4 +1,4 @@
-"""Steps of runs as a log has them: what was sent and what arrived, with times."""
+"""Conversion of simulated steps to log events, with times."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cplc.system.model import Message, System
 BEGINNING: Final = 1_767_225_600 * 10**9
 """When every run begins: with the year 2026."""
 _STEP: Final = 10**6
-"""A step takes a millisecond, or less where a tick is too short for that many."""
+"""Nanoseconds of a step: a millisecond, or less where a tick is shorter."""
 
 
 class Recorder:
-    """Makes events of steps: a tick is time that passes, restarts are seen by nobody."""
+    """Converts steps to events: ticks advance the time, restarts are unobservable."""
 
     def __init__(self, system: System, tick: int, most: int) -> None:
         self._steps = system.steps
@@ -22,12 +22,12 @@ class Recorder:
         self._tick = tick
         self._step = min(_STEP, tick // (most + 1))
         self._sent: dict[str, dict[str, object]] = {}
-        """What each message carried when it was sent last."""
+        """The payload of each message when it was sent last."""
         self._case: int | None = None
         self._ticks = self._taken = 0
 
     def event(self, run: int, step: int) -> Event | None:
-        """Return what a log says of the next step of a run."""
+        """Return the event of the next step of a run, or None."""
         if run != self._case:
             self._case, self._ticks, self._taken = run, 0, 0
             self._sent.clear()

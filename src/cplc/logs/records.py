@@ -1,4 +1,4 @@
-"""What a log consists of, before anything is known of its meaning: records with fields, at places."""
+"""Records of a log: fields and places, before the mapping to events."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final, Literal, Protocol
 
 Format = Literal["jsonl", "json", "csv", "xes", "ocel"]
 More = Callable[[], bool]
-"""Is asked at the end of a log whether to look again; who follows a log waits in it."""
+"""Called at the end of a log; true means to read again. A caller that follows a log waits in it."""
 
 LONGEST: Final = 1 << 20
-"""The bytes of the longest record that is read; what is longer is reported and skipped."""
+"""Maximum size of a record in bytes; longer ones are reported and skipped."""
 MAX_NAME: Final = 1000
 """Characters of the name of a case, a message or a role: names are held longer than the records that they are in."""
 DEEPEST: Final = 100
-"""How deep what is in a record may be nested: whoever looks at it later need not beware."""
+"""Maximum nesting depth in a record, so that later recursion is safe."""
 TOO_DEEP: Final = "this is nested too deep"
 CHUNK: Final = 1 << 16
 
 
 class Stream(Protocol):
-    """What bytes are read from: a file, a pipe, or something that unpacks them."""
+    """A source of bytes: a file, a pipe, or a decompressor."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -30,12 +30,12 @@ class Stream(Protocol):
 class Record:
     place: str
     offset: int
-    """A position behind it that grows along the log."""
+    """The position behind it, increasing along the log."""
     fields: Mapping[str, object]
 
 
 def stop() -> bool:
-    """Answer that a log that has ended will not grow."""
+    """Return false: the log does not grow."""
     return False
 
 
@@ -47,7 +47,7 @@ def is_usable(value: object) -> bool:
 
 
 def field(fields: Mapping[str, object], name: str) -> object:
-    """Return a field; `a.b` is also the field `b` of the field `a`. What is not there is None."""
+    """Return a field or None; `a.b` is also the field `b` of the field `a`."""
     if name in fields:
         return fields[name]
     head, _, rest = name.partition(".")

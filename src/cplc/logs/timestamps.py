@@ -1,4 +1,4 @@
-"""When something happened: what logs write, as nanoseconds since 1970."""
+"""Timestamps of logs, as nanoseconds since 1970."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def zone(name: str) -> tzinfo:
 
 
 def clock(form: str | None, local: tzinfo) -> Clock:
-    """Return what reads times in this format; those that name no zone are in ``local``.
+    """Return a parser of times in this format; times without a zone are in ``local``.
 
     Without a format they are ISO 8601, or numbers that count from 1970, in the unit that puts them between the years
     1973 and 5138.
@@ -90,7 +90,7 @@ def _nanoseconds(moment: datetime, local: tzinfo) -> int:
 
 
 def shown(nanoseconds: int) -> str:
-    """Return a time as ISO 8601 has it, in UTC."""
+    """Return a time in ISO 8601, UTC."""
     moment = _BEGINNING + (nanoseconds // 1000) * _MICROSECOND
     rest = nanoseconds % 1000
     text = moment.isoformat(timespec="microseconds" if nanoseconds % 10**6 else "milliseconds")

@@ -1,4 +1,4 @@
-"""Events as logs that other programs read, and that are read back as the same events."""
+"""Log writer: events in all log formats, readable by other programs and without loss by `reading`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log_text(events: Iterator[Event], form: Format, vocabulary: Vocabulary) -> I
 
 
 def _fields(event: Event) -> dict[str, object]:
-    """Return what is known of an event, by the names that logs without a mapping have."""
+    """Return the fields of an event, by the default field names."""
     fields: dict[str, object] = {"case": event.case, "message": event.message}
     if event.sender is not None:
         fields["sender"] = event.sender
@@ -84,7 +84,7 @@ def _xes(events: Iterator[Event], _: Vocabulary) -> Iterator[str]:
 
 
 def _attributes(event: Event) -> Iterator[tuple[str, str, str]]:
-    """Yield the attributes that XES has for this, with their types."""
+    """Yield the XES attributes of an event, with their types."""
     yield "string", "concept:name", event.message
     yield "string", "lifecycle:transition", "complete"
     if event.time is not None:

@@ -1,4 +1,4 @@
-"""XES, the standard of process mining for logs in XML: traces, and the events in them."""
+"""XES (IEEE 1849): event logs in XML, with traces and their events."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _VALUES: Final = frozenset(["string", "date", "int", "float", "boolean", "id"])
 _GROUPS: Final = frozenset(["list", "container"])
 _DEEPEST: Final = 100
 _PIECE: Final = 1 << 12
-"""Bytes that are parsed before their events are handed out: each event has a copy of what its trace has."""
+"""Bytes that are parsed at once; small, since each event has a copy of its trace's attributes."""
 MAX_ATTRIBUTES: Final = 1000
 """Attributes that an event may have, and that a trace may have."""
 _MAX_SHOWN: Final = 60
 _OF_THE_CASE: Final = "case:"
-"""Stands before the names of what a trace has, so that they are not those of its events."""
+"""Prefix of trace attributes, which distinguishes them from event attributes."""
 
 
 class _Refused(Exception):
-    """Something in the log that is not read for good reasons."""
+    """Raised for content that is not accepted."""
 
 
 class _TooLarge(_Refused):
-    """Something in the log that exceeds a limit."""
+    """Raised for content that exceeds a limit."""
 
 
 @dataclass
 class _Attributes:
-    """Attributes of a trace or an event, as long as they are not too many or too long to be held."""
+    """Attributes of a trace or an event, with bounds on their number and size."""
 
     values: dict[str, object] = field(default_factory=dict)
     size: int = 0
     problem: str | None = None
 
     def put(self, prefix: str, keys: list[str], value: str) -> None:
-        """Add one; its size is checked before its name is put together."""
+        """Add an attribute; its size is checked before its name is built."""
         if self.problem is not None:
             return
         self.size += len(prefix) + sum(map(len, keys)) + len(keys) + len(value)
@@ -56,7 +56,7 @@ class _Attributes:
 
 @dataclass
 class _Reading:
-    """What has been read of the log, and what of it is done."""
+    """The state of the parser."""
 
     name: str
     start: int
@@ -71,10 +71,10 @@ class _Reading:
     _line: int = 0
     _trace_line: int = 0
     _is_reported: bool = False
-    """Whether it was said that the attributes of this trace are too many."""
+    """Whether the limit on this trace's attributes was reported."""
     _traces: int = 0
     done: int = 0
-    """The position up to which everything is read."""
+    """The position up to which everything is processed."""
 
     def __post_init__(self) -> None:
         self.parser = expat.ParserCreate()
@@ -114,7 +114,7 @@ class _Reading:
                 pass
 
     def _keep(self, value: str) -> None:
-        """Keep the value of an attribute: nested ones by their keys with points between them."""
+        """Store the value of an attribute; nested keys are joined by points."""
         if self._event is not None:
             self._event.put("", self._keys, value)
         elif self._trace is not None:
@@ -159,7 +159,7 @@ class _Reading:
 
 
 def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[Record | Garbage]:
-    """Yield the events behind ``start``; what is no XML ends the log, as nothing after it can be told apart."""
+    """Yield the events behind ``start``. An XML error ends the log, since nothing after it can be parsed."""
     reading = _Reading(name, start)
     fed = 0
     while True:

@@ -1,1 +1,1 @@
-"""How good a specification is: what could change in a protocol without any property noticing."""
+"""Mutation analysis: the changes to a protocol that its properties do not detect."""

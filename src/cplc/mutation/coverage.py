@@ -1,7 +1,7 @@
-"""Which changes to a protocol its properties notice, found by verifying every mutant anew.
+"""Mutation coverage of a specification: every mutant is verified again.
 
-A mutant is noticed where some answer differs from that for the protocol as written. One that nobody notices either
-does nothing different in any state the protocol can reach, or shows what the properties leave open.
+A mutant is noticed (killed) if some verdict differs from that of the original protocol. One that is not noticed either
+is equivalent in all reachable states, or shows behaviour that the properties leave open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cplc.semantics.model import CheckedModel
 from cplc.system.model import Step, System
 
 Asking = Callable[[CheckedModel], tuple[System, Sequence[tuple[Question, System]]]]
-"""The system of a protocol, and what is asked of it: each question with the system that it is asked of."""
+"""Returns the system of a protocol and its questions, each with the system on which it is decided."""
 
 Verdict = Literal["noticed", "unnoticed", "no effect", "unknown"]
 
@@ -32,15 +32,15 @@ class Outcome:
     mutant: Mutant
     verdict: Verdict
     by: str | None = None
-    """The first property or check found that notices it."""
+    """The first property or check that notices it."""
 
 
 def coverage(
     model: CheckedModel, asking: Asking, engine: EngineName = "auto", among: range | None = None
 ) -> Iterator[Outcome]:
-    """Yield what becomes of each mutant, or of those at these positions, in the order of the text."""
+    """Yield the outcome of each mutant, or of those in this range, in the order of the text."""
     original, questions = asking(model)
-    explored = Verifier(replace(original, fairness=()), engine)  # what is reachable at all, fair or not
+    explored = Verifier(replace(original, fairness=()), engine)  # reachability, without fairness
     expected = _Answers(questions, engine)
     order = list(range(len(expected.asked)))
     for mutant in mutants(model) if among is None else islice(mutants(model), among.start, among.stop):
@@ -53,7 +53,7 @@ def coverage(
         noticing = next((number for number in order if _differ(expected[number], answers[number])), None)
         if noticing is not None:
             order.remove(noticing)
-            order.insert(0, noticing)  # what notices one change often notices the next
+            order.insert(0, noticing)  # it often notices the next mutant too
             yield Outcome(mutant, "noticed", answers.asked[noticing][0].name)
         elif any("unknown" in (expected[number], answers[number]) for number in order):
             yield Outcome(mutant, "unknown")
@@ -62,7 +62,7 @@ def coverage(
 
 
 class _Answers:
-    """The answers to what is asked of one protocol, each found when it is needed."""
+    """The verdicts of one protocol, computed on demand."""
 
     def __init__(self, questions: Sequence[tuple[Question, System]], engine: EngineName) -> None:
         self.asked = questions
@@ -91,7 +91,7 @@ def _happens(verifier: Verifier, condition: Expr) -> bool:
 
 
 def difference(one: System, other: System) -> Expr | None:
-    """Return where the two systems can do different things; None if their states cannot be compared."""
+    """Return the condition under which the systems differ in a step; None if their states are not comparable."""
     variables = [
         [(variable.name, variable.domain, variable.initial) for variable in system.variables] for system in (one, other)
     ]
@@ -102,7 +102,7 @@ def difference(one: System, other: System) -> Expr | None:
 
 
 def _differs(one: Step | None, other: Step | None) -> Expr:
-    """Return where exactly one of them can be taken, or both lead elsewhere."""
+    """Return the condition under which exactly one of the steps is enabled, or their effects differ."""
     if one is None or other is None:
         step = one or other
         return FALSE if step is None else step.guard

@@ -1,6 +1,6 @@
-"""Small changes to a protocol, one at a time: what a careless hand might do to its text.
+"""Mutation operators: small changes to a protocol, one for each mutant.
 
-A declaration in a family is changed in all its instances at once, as the text would be.
+A declaration of a family is changed in all its instances, as a change of the text would be.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cplc.semantics.terms import FALSE, TRUE, Apply, Const, Term, is_about_runs
 from cplc.source import Span
 
 Kind = Literal["message", "guard", "choice", "operation", "variable", "round", "commitment", "claim"]
-"""What is changed."""
+"""The construct that is changed."""
 
 Declared = TypeVar("Declared", Message, Commitment, Claim)
 Entry = TypeVar("Entry")
@@ -25,13 +25,13 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A protocol with one thing in it changed."""
+    """A protocol with one change."""
 
     kind: Kind
     subject: str
-    """The message, commitment or claim, as it is declared: with a family, its first instance."""
+    """The message, commitment or claim; in a family, its first instance."""
     change: str
-    """What is different, to be read after "if"."""
+    """The change, as a clause after "if"."""
     model: CheckedModel = field(repr=False, compare=False)
     span: Span = field(repr=False, compare=False)
 
@@ -88,7 +88,7 @@ def _of_messages(model: CheckedModel) -> Iterator[Mutant]:
 
 
 def _weaker_guards(instances: tuple[Message, ...]) -> Iterator[tuple[str, Callable[[Message], Message]]]:
-    """Yield the guards with one conjunct left out; the same one in all instances, or all of the guard."""
+    """Yield the guards without one conjunct, the same in all instances, or without all of them."""
     name, parts = instances[0].name, _conjuncts(instances[0].guard)
     if not parts:
         return
@@ -110,7 +110,7 @@ def _weaker_guards(instances: tuple[Message, ...]) -> Iterator[tuple[str, Callab
 def _confused(
     model: CheckedModel, name: str, operation: Operation
 ) -> Iterator[tuple[str, Callable[[Operation], Operation]]]:
-    """Yield the opposite of an answer, and an argument with another claim of the same side."""
+    """Yield the opposite answer, and an argument with another claim of the same party."""
     if operation.verb == "accept":
         yield (
             f"`{name}` refuses {operation.commitment} instead of accepting it",
@@ -124,7 +124,7 @@ def _confused(
 
 
 def _other_claim(model: CheckedModel, operation: Operation) -> str | None:
-    """Return the first claim of another declaration that the same side could argue with."""
+    """Return the first claim of another declaration with which the same party could argue."""
     target = operation.target
     if target is None:
         return None
@@ -223,7 +223,7 @@ def _of_claims(model: CheckedModel) -> Iterator[Mutant]:
 
 
 def _declarations(instances: Iterable[Declared]) -> Iterator[tuple[Declared, ...]]:
-    """Yield the instances of each declaration; every use of a part declares anew."""
+    """Yield the instances of each declaration; every use of a part is a declaration of its own."""
     together: dict[tuple[Span, str], list[Declared]] = {}
     for instance in instances:
         declared = instance.name.partition("[")[0], instance.span

@@ -1,15 +1,17 @@
-"""Cutoffs for members who share nothing: a question that holds up to size N holds at every size if
+"""Cutoffs for members without shared state.
+
+Claim: a question that holds up to size N holds at every size if
 
 * the declarations are uniform in the families that the parameter counts the members of
-  (`cplc.semantics.data_independence`), so that a system of more members has more copies of the same, and only variables
-  of no member connect copies;
-* no formula that the question comes down to speaks of more than N members; and
-* at N, each of these formulas with the independent part of the system that it depends on is found unchanged at N + 1.
+  (`cplc.semantics.data_independence`), so that a larger system has more copies of the same, and only variables of no
+  member connect copies;
+* no subquestion mentions more than N members; and
+* each subquestion at N, with the components of the system on which it depends, is also one at N + 1.
 
-For what a formula depends on is a union of connected components. If one of them had more than the copies that the
-formula speaks of, a variable of no member would connect them, hence all copies, and there would be more at N + 1. So
-no component has more, at any size, and each formula of a larger system is one of these after members have been given
-other numbers, which changes no verdict.
+Proof: a formula depends on a union of connected components. If one of them had more copies than the formula mentions, a
+variable of no member would connect them, hence all copies, and there would be more at N + 1. So no component has more,
+at any size, and each subquestion of a larger system is one of these up to a permutation of members, which changes no
+verdict.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
 _Part = tuple[Formula, System, frozenset[str]]
-"""A formula, what it depends on, and who is assumed to keep going there."""
+"""A formula, the components on which it depends, and the roles whose justice is assumed there."""
 
 
 def cutoff(sizes: Sizes, question: Question) -> Proof | NotUniform:
-    """Return a size that is a cutoff for the question, or why none was established."""
+    """Return a cutoff for the question, or why none was established."""
     obstacle, members = sizes.uniformity.obstacle, sizes.members_in(question)
     if obstacle is not None:
         return obstacle
@@ -51,7 +53,7 @@ def cutoff(sizes: Sizes, question: Question) -> Proof | NotUniform:
 
 
 def _parts(question: BoundQuestion) -> list[_Part]:
-    """Return what the question comes down to."""
+    """Return the independent subquestions."""
     slices = IndependentComponents(question.question.system or question.system)
 
     def part(formula: Formula) -> _Part:

@@ -18,7 +18,7 @@ from cplc.source import Span
 
 
 class NotCounting(LookupError):
-    """The parameter counts nobody, or none was named and there is not just one; ``known`` are those that do."""
+    """The parameter is not the size of a family, or the default is not unique; ``known`` are those that are sizes."""
 
     def __init__(self, counting: Sequence[str]) -> None:
         super().__init__()
@@ -34,14 +34,14 @@ class Proof:
 
 
 _UNITS_PER_STEP = 30
-"""Units of work that it takes to lower, encode and compare one step of a system."""
+"""Units of work to lower, encode and compare one step of a system."""
 _LEAST_STEPS = 20
-"""Reading a file takes the work of so many steps, even if there are fewer or the file has errors."""
+"""Minimum work for reading a file, in steps."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """A protocol for every value of one parameter that counts members; by default the only one."""
+    """A protocol for every value of a parameter that is the size of a family; by default the only such one."""
 
     compilation: Compilation
     given: str = ""
@@ -69,7 +69,7 @@ class Sizes:
         return bounds
 
     def _bounds_of(self, name: str) -> tuple[int, int] | None:
-        """Return the declared range of a parameter; None where that is calculated."""
+        """Return the declared range of a parameter; None if its bounds are not constants."""
         declared = self._of(name).declared
         low, high = self._number(declared.low), self._number(declared.high)
         return None if low is None or high is None else (low, high)
@@ -90,7 +90,7 @@ class Sizes:
 
     @cached_property
     def fixed(self) -> tuple[tuple[str, str], ...]:
-        """The other parameters that have the same value at every size, as they are written."""
+        """The other parameters with the same value at every size, as text."""
         least, greatest = self.bounds
         instances = map(self.of_size, range(least, min(least + 1, greatest) + 1))
         values = [dict(one.model.parameters) for one in instances if one.ok]
@@ -107,7 +107,7 @@ class Sizes:
         return self._made[size]
 
     def asked(self, question: Question, size: int) -> BoundQuestion | NotUniform:
-        """Return the question as it is asked at one size, or why it is not."""
+        """Return the question at one size, or why it is not asked there."""
         compilation = self._charged(size)
         if compilation.ok:
             with suppress(UnknownQuestion):
@@ -119,16 +119,16 @@ class Sizes:
         return NotUniform(error.message, self.place)
 
     def questions(self, size: int) -> tuple[BoundQuestion, ...]:
-        """Return what the file asks at one size; nothing where it has errors."""
+        """Return the questions of the file at one size; none if it has errors."""
         compilation = self._charged(size)
         return compilation.questions() if compilation.ok else ()
 
     def _charged(self, size: int) -> Compilation:
-        """Return the instance of one size, with its work charged as if it were done for every question anew."""
+        """Return the instance of one size; its work is charged for every question, also when it is cached."""
         compilation = self.of_size(size)
         charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
         return compilation
 
     def members_in(self, question: Question) -> int | NotUniform:
-        """Return how many members each formula of the question speaks of at most."""
+        """Return the maximum number of members that a subquestion mentions."""
         return self.uniformity.of_property(question.name) if question.kind == "property" else 1

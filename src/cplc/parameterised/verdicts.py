@@ -32,12 +32,12 @@ DEFAULT_WORK = 1_000_000
 CROSS_CHECKED = 5
 """Sizes up to this one are verified even where view abstraction proves the question for them."""
 _ASIDE = 0.25
-"""The part of the rest of a budget that an attempt at a proof, or the size after a failing one, may take."""
+"""Fraction of the remaining budget for an attempt at a proof, and for the size after a failing one."""
 _SHARED = 0.9
-"""The part of the time that is left which questions share; the rest is for work that ends after its share."""
+"""Fraction of the remaining time that the questions share; the rest is a reserve for overruns."""
 
 Allowance = Callable[[int], Budget]
-"""Returns the budget of the next question; its argument is how many questions are still to be answered."""
+"""Returns the budget of the next question, given the number of unanswered questions."""
 
 
 def default_allowance(questions: int) -> Budget:
@@ -46,7 +46,7 @@ def default_allowance(questions: int) -> Budget:
 
 
 def shares_of_time(began: float, seconds: float) -> Allowance:
-    """Return what gives each question the same share of the time that is left."""
+    """Return an allowance that gives each question an equal share of the remaining time."""
 
     def share(questions: int) -> Budget:
         now = time.monotonic()
@@ -58,17 +58,17 @@ def shares_of_time(began: float, seconds: float) -> Allowance:
 
 @dataclass(frozen=True)
 class EverySize:
-    """The questions of a protocol for every value of one parameter that counts members; by default the only one."""
+    """The questions of a protocol for every size of a family, by its parameter; by default the only such one."""
 
     compilation: Compilation
     given: str = ""
     allowance: Allowance = default_allowance
     vacuity: bool = False
-    """Whether to look for atoms that do not matter, at the size that is shown."""
+    """Whether to check vacuity, at the size whose evidence is shown."""
     on_answer: AnswerListener = lambda *_: None
-    """Is told that a question fails before the run that shows it is made."""
+    """Receives a failing verdict before its counterexample is computed."""
     so_far: Callable[[Result], None] = lambda _: None
-    """Receives, before each size, the result that the question has if it is stopped now."""
+    """Receives, before each size, the result of the question if it is cancelled now."""
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -84,10 +84,10 @@ class EverySize:
         return self.sizes.parameter
 
     def of_any_size(self, questions_of_file: Sequence[BoundQuestion]) -> tuple[BoundQuestion, ...]:
-        """Return what the file asks at some declared size, given what it asks at the size of this compilation.
+        """Return the questions of the file at any declared size, given those at the size of this compilation.
 
-        Where declarations are uniform, each size with more members than a declaration speaks of asks the same: if one
-        instance of a declaration needs the question whether assignments stay in range, all instances do.
+        Where declarations are uniform, all sizes with more members than a declaration mentions have the same questions:
+        if one instance needs the question whether assignments stay in range, all instances do.
         """
         least, greatest = self.sizes.bounds
         uniformity = replace(self.sizes.uniformity, may_quantify_over_all=True)
@@ -105,7 +105,7 @@ class EverySize:
         return tuple(sorted(questions.values(), key=lambda one: one.question.kind != "model"))
 
     def verify(self, questions: Sequence[BoundQuestion], engine: EngineName = "auto") -> Iterator[Result]:
-        """Yield the verdict of each question, for every size."""
+        """Yield the result of each question, for every size."""
         for position, one in enumerate(questions):
 
             def allowance(remaining: int = len(questions) - position) -> Budget:
@@ -209,7 +209,7 @@ class _Verification:
         return answer, None
 
     def _limit(self, size: int, reason: str | None) -> str:
-        """Return why the question is unknown at one size."""
+        """Return why the verdict is unknown at one size."""
         where = f"{self._sizes.parameter} = {size}"
         if self._budget.is_exhausted or reason is None:
             return f"{self._budget.name} was used up at {where}"
@@ -219,7 +219,7 @@ class _Verification:
 
     @property
     def _may_be_proved(self) -> bool:
-        """Whether all sizes so far were verified, but for the first ones if they do not have the question."""
+        """Whether all sizes so far were verified, except the first ones if they do not have the question."""
         verified, undefined = self._coverage.verified, [size for size, _ in self._coverage.undefined]
         return bool(verified) and all(size < verified[0] for size in (*undefined, *self._coverage.not_asked))
 
@@ -240,7 +240,7 @@ class _Verification:
     # --- results
 
     def _failing(self, size: int) -> Result:
-        """Return the result for the smallest failing size; whether the next size holds tells if more members help."""
+        """Return the result for the smallest failing size, and decide the next size as well."""
         self._coverage = coverage = replace(self._coverage, failing=size)
         failing = self._last
         self._every.so_far(self._unknown(None))
@@ -255,7 +255,7 @@ class _Verification:
         return self._with_evidence()
 
     def _with_evidence(self) -> Result:
-        """Return the result of the last size that was decided; its evidence has a budget of its own."""
+        """Return the result of the last decided size; its evidence has a budget of its own."""
         if self._last is None:  # no size asks it
             return replace(self._unknown(None), answer="holds")
         verifier, question = self._last

@@ -1,17 +1,15 @@
-"""Members who share something: what is shown of any few of them, however many there are.
+"""Parameterised proofs for members with shared state: view abstraction for safety, monotonicity for possibility.
 
-Each formula that a question comes down to is shown in one of two ways.
+Each subquestion is proved in one of two ways.
 
-* It says ``A G`` something: an invariant of any k members, found in an excerpt of the system with one more
-  (`cplc.engines.view_abstraction`), implies it. The excerpt is taken from the systems with one and with two members
-  more; both must give the same, and as declarations are uniform in the family (`cplc.semantics.data_independence`)
-  every larger one does: of however many members a condition speaks at once, there are as many, so none is left out of
-  it that a larger system would have.
-* It says that something can come about: it can if further members do nothing, since with these idle a system of one
-  member more is the system of one less. That is seen at two sizes as well.
+* Safety (``A G``): an invariant of any k members implies it (`cplc.engines.view_abstraction`). The invariant is
+  computed on the projection of a larger system to k + 1 members. The systems with one and with two further members must
+  have the same projection. As declarations are uniform in the family (`cplc.semantics.data_independence`), every larger
+  system then has it too: there are as many members as any condition mentions at once.
+* Possibility: with further members idle, a system with one more member behaves as the smaller one. This is checked at
+  two sizes as well.
 
-The members that an excerpt leaves out, and those that idle, may be chosen for each formula, since it makes no
-difference which members have which numbers.
+The hidden members, and the idle ones, may be chosen for each formula, since members are symmetric.
 """
 
 from __future__ import annotations
@@ -54,34 +52,34 @@ from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
 _FEWEST, _MOST = 2, 4
-"""Of so many members an excerpt consists."""
+"""Minimum and maximum number of members in a projection."""
 
 _Key = tuple[bool, Hashable]
-"""Whether a formula must hold of every state that can be reached, and what it has in common with those alike."""
+"""Whether a formula is an invariant, and its canonical form up to a permutation of members."""
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A system of so many members, and the formulas that the question comes down to there."""
+    """The system of one size, and the subquestions there."""
 
     system: System
     symmetry_group: SymmetryGroup
     formulas: tuple[Formula, ...]
     assuming: frozenset[str]
-    """Who is assumed to keep going; of the members all or none."""
+    """Roles whose justice is assumed: all members or none."""
 
     def last(self, count: int) -> tuple[int, ...]:
         return self.symmetry_group.indices[len(self.symmetry_group.indices) - count :]
 
     def without(self, formula: Formula, count: int) -> Iterator[Formula]:
-        """Yield the formula in all ways in which so many members can be the last ones."""
+        """Yield the formula under all choices of the last ``count`` members."""
         for chosen in combinations(self.symmetry_group.indices, count):
             remaining = (member for member in self.symmetry_group.indices if member not in chosen)
             order = dict(zip((*remaining, *chosen), self.symmetry_group.indices, strict=True))
             yield renamed_formula(formula, self.symmetry_group.renaming(order))
 
     def key(self, formula: Formula, left_out: int = 0) -> Hashable:
-        """Return what formulas have in common that differ only in which members they speak of."""
+        """Return the canonical form of a formula up to a permutation of members."""
         symmetry_group = replace(
             self.symmetry_group, indices=self.symmetry_group.indices[: len(self.symmetry_group.indices) - left_out]
         )
@@ -91,7 +89,7 @@ class _Asked:
 
 
 class Induction:
-    """Shows what questions of one protocol come to at every size."""
+    """Attempts proofs for every size of one protocol's family."""
 
     def __init__(self, sizes: Sizes) -> None:
         self._sizes = sizes
@@ -116,7 +114,7 @@ class Induction:
         return None if reason is None else Proof(size, reason)
 
     def _why(self, question: Question, looked_at: int) -> str | None:
-        """Return why the size does not matter, if looking at so many members shows it."""
+        """Return the reason of a proof with this number of members, or None."""
         candidates = [self._asked(question, size) for size in range(looked_at, looked_at + 3)]
         instances = [one for one in candidates if one is not None]
         if len(instances) < len(candidates):
@@ -136,7 +134,7 @@ class Induction:
         return " and by ".join(reversed(reasons)) or None
 
     def _asked(self, question: Question, size: int) -> _Asked | None:
-        """Return what is asked at one size, if nothing tells members apart there."""
+        """Return the subquestions at one size if its members are symmetric, or None."""
         bound = self._sizes.asked(question, size)
         if isinstance(bound, NotUniform):
             return None
@@ -164,7 +162,7 @@ class Induction:
 
 
 def _apart(formula: Formula) -> tuple[Formula, ...]:
-    """Return formulas that hold together iff this one does: of what must never be one of several things, one each."""
+    """Return formulas whose conjunction is equivalent: an invariant that excludes a disjunction is split."""
     match formula:
         case OnPaths("A", Globally(Not(Atom(condition, text)), None), None):
             together = condition.operands if isinstance(condition, AllOf) else (condition,)
@@ -181,7 +179,7 @@ def _others(instance: _Asked) -> Iterator[Formula]:
 
 
 def _operand(formula: Formula) -> Formula | None:
-    """Return what is said of every state that can be reached, if that is what is said."""
+    """Return the operand of ``A G``, or None."""
     match formula:
         case OnPaths("A", Globally(operand, None), None):
             return operand
@@ -194,13 +192,13 @@ def _operand(formula: Formula) -> Formula | None:
 
 @dataclass(frozen=True)
 class _Few:
-    """Some members of a system of one more."""
+    """The projection of a system to some members, with its view abstraction."""
 
     projection: Projection
     companions: ViewAbstraction
 
     def show(self, one: _Asked, two: _Asked) -> bool:
-        """Whether the invariant implies all formulas, asked of one member more than are looked at, and of two."""
+        """Tell whether the invariant implies all subquestions at both larger sizes."""
         shown: set[_Key] = set()
         try:
             for formula in _others(one):
@@ -222,7 +220,7 @@ class _Few:
         return (self.companions.always if is_always else self.companions.initially)(condition, assuming)
 
     def _seen(self, instance: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
-        """Yield what is known to imply the formula, or its operand, once members are left out, whichever these are."""
+        """Yield under-approximations of the formula, or of its operand, for all choices of hidden members."""
         hidden = variables_of(instance.system, instance.symmetry_group, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
             always = _operand(renamed)
@@ -232,7 +230,7 @@ class _Few:
 
 
 def _few(one: _Asked, two: _Asked) -> _Few | None:
-    """Return the members of an excerpt that is the same whether one more is left out or two more are."""
+    """Return the common projection of both sizes, or None if they differ."""
     if one.symmetry_group.places != two.symmetry_group.places:
         return None
     try:
@@ -256,7 +254,7 @@ def _told(projected: Projection) -> Hashable:
 
 
 def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
-    """Whether the one system is the other while another member does nothing, and asks the same then."""
+    """Tell whether the larger system with an idle member equals the smaller one, with the same subquestions."""
     idle = more.last(1)
     beside = specialise_to_idle(more.system, more.symmetry_group, idle)
     if beside is None or canonical_description(replace(beside, justice=())) != canonical_description(
