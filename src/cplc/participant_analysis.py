@@ -1,4 +1,4 @@
-"""The participants of a compiled file: what they can count on, and whether that is what is asked."""
+"""Analysis of the participants of a compiled file, and verdicts of their thresholds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cplc.system.participant import Aspect, Participant, Threshold
 
 @dataclass(frozen=True)
 class ParticipantQuery:
-    """A participant over the system that keeps what it goes by, and what is asked of it."""
+    """A participant, the system with the variables that it depends on, and its thresholds."""
 
     participant: Participant
     system: System
@@ -34,17 +34,17 @@ class ParticipantQuery:
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """How a participant is analysed."""
+    """Options of the analysis of a participant."""
 
     exact: bool = False
     fairness: bool = True
     reduction: bool = True
     sensitivity: bool = True
-    """Whether it is asked what figures hang on; verdicts do without."""
+    """True to compute sensitivities; verdicts do not need them."""
 
 
 def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[ParticipantQuery, ...]:
-    """Return the participants of these names; else those of whom something is asked or, failing that, all."""
+    """Return the participants with these names; without names, those with thresholds or, if there are none, all."""
     model = compilation.model
     declared = {participant.name: participant for participant in model.participants}
     for name in names:
@@ -65,7 +65,7 @@ _DEFAULTS = AnalysisOptions()
 
 
 def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEFAULTS) -> Analysis:
-    """Return what the participant can count on."""
+    """Return the analysis of a participant; aspects without goals or values have trivial figures."""
     analysis = analyse(
         query.system, query.participant, tuple(map(limit, query.thresholds)),
         exact=options.exact, fairness=options.fairness, reduction=options.reduction, sensitivity=options.sensitivity,
@@ -77,7 +77,7 @@ def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEF
 
 
 def estimate_participant(query: ParticipantQuery, sampling: Sampling) -> Estimate:
-    """Return what runs by chance say of it."""
+    """Return the estimate by random runs."""
     result = estimate(query.system, query.participant, sampling)
     missing = {one.aspect for one in query.thresholds} - {figure.aspect for figure in result.figures}
     plain = tuple(
@@ -91,16 +91,16 @@ def estimate_participant(query: ParticipantQuery, sampling: Sampling) -> Estimat
 _ALWAYS = Bounds(Fraction(1), Fraction(1))
 _NEVER = Bounds(Fraction(0), Fraction(0))
 _PLAIN = (Figure("achievement", _ALWAYS, _ALWAYS), Figure("benefit", _NEVER, _NEVER))
-"""What is so of whoever has no goals, and to whom nothing is worth anything."""
+"""The figures of a participant without goals, and of one without values."""
 
 
 def limit(threshold: m.Threshold) -> Threshold:
-    """Return the threshold without where it is written and what is expected."""
+    """Return the threshold without its place and its expected verdict."""
     return Threshold(threshold.aspect, threshold.relation, threshold.value)
 
 
 def threshold_questions(compilation: Compilation) -> tuple[BoundQuestion, ...]:
-    """Return what the file asks of participants, as questions named like ``Alice.benefit``."""
+    """Return the thresholds of the file as questions, with names such as ``Alice.benefit``."""
     queries = {one.participant.name: one for one in participants(compilation)}
     return tuple(
         BoundQuestion(
@@ -112,7 +112,7 @@ def threshold_questions(compilation: Compilation) -> tuple[BoundQuestion, ...]:
 
 
 def threshold_question(threshold: m.Threshold, participant: Participant) -> Question:
-    """Return the question; its formula is what is wanted when all is over, which values add up to for a benefit."""
+    """Return the question; its formula is the goal condition on ends (true for a benefit, which depends on rewards)."""
     match threshold.aspect:
         case "conformance":
             goal_condition = participant.conforming
@@ -131,7 +131,7 @@ def threshold_question(threshold: m.Threshold, participant: Participant) -> Ques
 
 
 def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, seconds: float) -> Result:
-    """Return the verdict with the figures that it is about."""
+    """Return the result with its figures."""
     finding = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
     return Result(
         one.question,
@@ -145,7 +145,7 @@ def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, secon
 
 
 def estimated_result(one: BoundQuestion, result: Estimate, aspect: Aspect, seconds: float) -> Result:
-    """Return that the verdict is not known, with the estimate."""
+    """Return an unknown result with the estimate."""
     figure = next(figure for figure in result.figures if figure.aspect == aspect)
     finding = sentence(figure, result)
     return Result(one.question, "unknown", "", seconds, one.system, reason=f"{finding}: an estimate is no proof")
@@ -153,7 +153,7 @@ def estimated_result(one: BoundQuestion, result: Estimate, aspect: Aspect, secon
 
 @dataclass
 class ThresholdChecker:
-    """Compares what participants can count on with what is asked; each participant is analysed once."""
+    """Decides thresholds of participants; each participant is analysed once."""
 
     compilation: Compilation
     _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
@@ -166,7 +166,7 @@ class ThresholdChecker:
             analysis = self._analysis(threshold.participant, exact=False)
             figure = analysis.figure(threshold.aspect)
             if analysis.verdict(limit(threshold)) == "unknown" and not figure.unsolved:
-                # the bounds do not tell, and exact numbers will
+                # the bounds do not decide the threshold, exact fractions do
                 analysis = self._analysis(threshold.participant, exact=True)
                 figure = analysis.figure(threshold.aspect)
             yield threshold_result(one, figure, analysis.verdict(limit(threshold)), perf_counter() - began)

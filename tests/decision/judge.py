@@ -73,14 +73,14 @@ class Judge:
     @cached_property
     def game(self) -> dict[Node, tuple[bool, list[Choice]]]:
         """Each node: whether the participant chooses there, and what there is to choose."""
-        found: dict[Node, tuple[bool, list[Choice]]] = {}
+        choices_by_node: dict[Node, tuple[bool, list[Choice]]] = {}
         new: list[Node] = [("state", state) for state in self.naive.initial]
         while new:
             node = new.pop()
-            if node not in found:
-                found[node] = self._at(node)
-                new += [target for choice in found[node][1] for _, target in choice.lottery]
-        return found
+            if node not in choices_by_node:
+                choices_by_node[node] = self._at(node)
+                new += [target for choice in choices_by_node[node][1] for _, target in choice.lottery]
+        return choices_by_node
 
     def _at(self, node: Node) -> tuple[bool, list[Choice]]:
         match node:
@@ -113,22 +113,22 @@ class Judge:
         enabled = self._enabled(state)
         if any(steps[step].kind == "restart" for step in enabled):
             return []
-        found: list[Choice] = []
+        world_choices: list[Choice] = []
         for step in sorted(enabled - self._covered(state)):
             one = steps[step]
             mine = one.kind in _SENDS and one.actor in self.participant.agents
             still = one.kind == "tick" and self.naive.taken(state, step) == {state}
             if not mine and not still:
-                found.append(self._one_step(state, step, one.kind not in _SENDS))
+                world_choices.append(self._one_step(state, step, one.kind not in _SENDS))
         for belief in self._applying(state):
             targets: list[Node] = [self._way(state, enabled & set(one.steps)) for one in belief.events]
-            found += [
+            world_choices += [
                 Choice(tuple((share, to) for share, to in zip(shares, targets, strict=True) if share), True)
                 for shares in corners(belief.events)
             ]
         if self._own(state):
-            found.append(Choice(((Fraction(1), ("turn", state)),), True))
-        return found
+            world_choices.append(Choice(((Fraction(1), ("turn", state)),), True))
+        return world_choices
 
     # --- whether it attains what is wanted
 
@@ -139,27 +139,27 @@ class Judge:
     def policies(self) -> int:
         return prod(len(choices) if own else 2 ** len(choices) - 1 for own, choices in self.game.values() if choices)
 
-    def guaranteed(self, wanted: frozenset[Node], fairness: bool) -> Fraction:
+    def guaranteed(self, goal_states: frozenset[Node], fairness: bool) -> Fraction:
         mine = [node for node, (own, _) in self.game.items() if own]
         return max(
-            min(self._against(dict(zip(mine, picks, strict=True)), wanted, fairness))
+            min(self._against(dict(zip(mine, picks, strict=True)), goal_states, fairness))
             for picks in product(*(range(len(self.game[node][1])) for node in mine))
         )
 
-    def best(self, wanted: frozenset[Node]) -> Fraction:
+    def best(self, goal_states: frozenset[Node]) -> Fraction:
         nodes = [node for node, (_, choices) in self.game.items() if choices]
         return max(
-            self._value({node: (pick,) for node, pick in zip(nodes, picks, strict=True)}, wanted, max)
+            self._value({node: (pick,) for node, pick in zip(nodes, picks, strict=True)}, goal_states, max)
             for picks in product(*(range(len(self.game[node][1])) for node in nodes))
         )
 
-    def _against(self, mine: Mapping[Node, int], wanted: frozenset[Node], fairness: bool) -> Iterator[Fraction]:
-        others = [node for node, (own, choices) in self.game.items() if choices and not own]
-        sizes = [len(self.game[node][1]) for node in others]
+    def _against(self, mine: Mapping[Node, int], goal_states: frozenset[Node], fairness: bool) -> Iterator[Fraction]:
+        adversarial = [node for node, (own, choices) in self.game.items() if choices and not own]
+        sizes = [len(self.game[node][1]) for node in adversarial]
         for supports in product(*(_subsets(size) if fairness else [(at,) for at in range(size)] for size in sizes)):
-            policy = {**{node: (pick,) for node, pick in mine.items()}, **dict(zip(others, supports, strict=True))}
+            policy = {**{node: (pick,) for node, pick in mine.items()}, **dict(zip(adversarial, supports, strict=True))}
             if not fairness or self._is_fair(policy):
-                yield self._value(policy, wanted, min)
+                yield self._value(policy, goal_states, min)
 
     def _is_fair(self, policy: Mapping[Node, tuple[int, ...]]) -> bool:
         after = self._reached(policy)
@@ -171,22 +171,22 @@ class Judge:
         return True
 
     def _reached(self, policy: Mapping[Node, tuple[int, ...]]) -> dict[Node, set[Node]]:
-        found: dict[Node, set[Node]] = {}
+        reachable: dict[Node, set[Node]] = {}
         for root in self.game:
-            seen, new = {root}, [root]
+            visited, new = {root}, [root]
             while new:
                 node = new.pop()
                 for at in policy.get(node, ()):
-                    targets = {to for _, to in self.game[node][1][at].lottery} - seen
-                    seen |= targets
+                    targets = {to for _, to in self.game[node][1][at].lottery} - visited
+                    visited |= targets
                     new += targets
-            found[root] = seen
-        return found
+            reachable[root] = visited
+        return reachable
 
-    def _value(self, policy: Mapping[Node, tuple[int, ...]], wanted: frozenset[Node], choose: object) -> Fraction:
+    def _value(self, policy: Mapping[Node, tuple[int, ...]], goal_states: frozenset[Node], choose: object) -> Fraction:
         """Return the probability of a wanted end, for the worst (best) of the initial states."""
         after = self._reached(policy)
-        nodes = [node for node in policy if after[node] & wanted]
+        nodes = [node for node in policy if after[node] & goal_states]
         index = {node: at for at, node in enumerate(nodes)}
         rows: list[list[Fraction]] = []
         for node in nodes:
@@ -197,12 +197,12 @@ class Judge:
                     part = share / len(policy[node])
                     if to in index:
                         row[index[to]] -= part
-                    elif to in wanted:
+                    elif to in goal_states:
                         row[-1] += part
             rows.append(row)
-        found = _solved(rows)
+        solution = _solved(rows)
         values = [
-            found[index[node]] if node in index else Fraction(node in wanted)
+            solution[index[node]] if node in index else Fraction(node in goal_states)
             for node in (("state", state) for state in self.naive.initial)
         ]
         return min(values) if choose is min else max(values)
@@ -243,11 +243,11 @@ class Judge:
         """Return the probability of making so much."""
         pick = min if worst else max
 
-        def likely(node: Node, left: Fraction) -> Fraction:
+        def likely(node: Node, remaining: Fraction) -> Fraction:
             own, choices = self.game[node]
             if not choices:
-                return Fraction(left <= 0)
-            each = [sum(p * likely(to, left - one.worth) for p, to in one.lottery) for one in choices]
+                return Fraction(remaining <= 0)
+            each = [sum(p * likely(to, remaining - one.worth) for p, to in one.lottery) for one in choices]
             return Fraction(max(each) if own else pick(each))
 
         return pick(likely(("state", state), amount) for state in self.naive.initial)
@@ -257,19 +257,22 @@ class Judge:
     def totals(self, fairness: bool) -> tuple[Fraction | float, Fraction | float]:
         """Return the least and the greatest mean of all that is made, infinite ones too; `Undecided` where both are."""
         mine = [node for node, (own, choices) in self.game.items() if own and choices]
-        others = [node for node, (own, choices) in self.game.items() if choices and not own]
+        adversarial = [node for node, (own, choices) in self.game.items() if choices and not own]
         least = max(
-            min(self._totals(dict(zip(mine, picks, strict=True)), others, fairness, -inf))
+            min(self._totals(dict(zip(mine, picks, strict=True)), adversarial, fairness, -inf))
             for picks in product(*(range(len(self.game[node][1])) for node in mine))
         )
-        return least, max(self._totals({}, [*others, *mine], fairness, inf))
+        return least, max(self._totals({}, [*adversarial, *mine], fairness, inf))
 
     def _totals(
-        self, given: Mapping[Node, int], others: list[Node], fairness: bool, wished: float
+        self, given: Mapping[Node, int], adversarial: list[Node], fairness: bool, wished: float
     ) -> Iterator[Fraction | float]:
         """Yield what comes of each policy of the others; to stay as long as one likes is not unfair yet."""
-        for supports in product(*(_subsets(len(self.game[node][1])) for node in others)):
-            policy = {**{node: (pick,) for node, pick in given.items()}, **dict(zip(others, supports, strict=True))}
+        for supports in product(*(_subsets(len(self.game[node][1])) for node in adversarial)):
+            policy = {
+                **{node: (pick,) for node, pick in given.items()},
+                **dict(zip(adversarial, supports, strict=True)),
+            }
             totals = [self._total(policy, ("state", state)) for state in self.naive.initial]
             fair = not fairness or self._is_fair(policy)
             yield from (total for total in totals if fair or total == wished)
@@ -310,14 +313,14 @@ def _subsets(count: int) -> list[tuple[int, ...]]:
 
 def corners(events: tuple[Event, ...]) -> list[tuple[Fraction, ...]]:
     """Return the probabilities within bounds of which all but one are at a bound, with the sum one."""
-    found: dict[tuple[Fraction, ...], None] = {}
+    vertices: dict[tuple[Fraction, ...], None] = {}
     for free in range(len(events)):
-        others = events[:free] + events[free + 1 :]
-        for shares in product(*({one.low, one.high} for one in others)):
+        other_events = events[:free] + events[free + 1 :]
+        for shares in product(*({one.low, one.high} for one in other_events)):
             rest = 1 - sum(shares)
             if events[free].low <= rest <= events[free].high:
-                found[(*shares[:free], Fraction(rest), *shares[free:])] = None
-    return list(found)
+                vertices[(*shares[:free], Fraction(rest), *shares[free:])] = None
+    return list(vertices)
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction]:

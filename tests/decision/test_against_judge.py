@@ -44,21 +44,21 @@ def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) ->
     event(f"circles: {not judge.is_acyclic}")
     participant = replace(participant, worth=())
     fairness, reduction = data.draw(st.booleans()), data.draw(st.booleans())
-    found = analyse(system, participant, fairness=fairness, reduction=reduction, sensitivity=False, limit=_STATES)
+    analysis = analyse(system, participant, fairness=fairness, reduction=reduction, sensitivity=False, limit=_STATES)
     exactly = analyse(system, participant, fairness=fairness, exact=True, sensitivity=False, limit=_STATES)
     conditions: dict[Aspect, object] = {"conformance": participant.conforming}
     if participant.goals:
         conditions["achievement"] = conj(goal.condition for goal in participant.goals)
     for aspect, condition in conditions.items():
-        wanted = judge.wanted(condition)  # type: ignore[arg-type]
-        least, most = judge.guaranteed(wanted, fairness), judge.best(wanted)
+        goal_states = judge.wanted(condition)  # type: ignore[arg-type]
+        least, most = judge.guaranteed(goal_states, fairness), judge.best(goal_states)
         event(f"between: {0 < least < 1}")
-        _within(found.figure(aspect).guaranteed, least)
-        _within(found.figure(aspect).best, most)
+        _within(analysis.figure(aspect).guaranteed, least)
+        _within(analysis.figure(aspect).best, most)
         if not exactly.figure(aspect).unsolved:
             assert exactly.figure(aspect).guaranteed == Bounds(least, least)
             assert exactly.figure(aspect).best == Bounds(most, most)
-            assert found.figure(aspect).guaranteed.high - found.figure(aspect).guaranteed.low < 1e-9
+            assert analysis.figure(aspect).guaranteed.high - analysis.figure(aspect).guaranteed.low < 1e-9
 
 
 @settings(max_examples=50)
@@ -68,18 +68,18 @@ def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
     judge = Judge(Naive(system), participant)
     assume(participant.worth and len(judge.game) <= _PATHS and judge.is_acyclic)
     exact, reduction = data.draw(st.booleans()), data.draw(st.booleans())
-    found = analyse(system, participant, exact=exact, reduction=reduction, sensitivity=False)
-    assert found.gain is not None
+    analysis = analyse(system, participant, exact=exact, reduction=reduction, sensitivity=False)
+    assert analysis.gain is not None
     (likely, mean), (likeliest, most) = judge.gains(True), judge.gains(False)
     event(f"between: {0 < likely < 1}")
-    event(f"distribution: {found.gain.distribution is not None}")
-    _within(found.figure("benefit").guaranteed, likely)
-    _within(found.figure("benefit").best, likeliest)
-    _within(found.gain.guaranteed, mean)
-    _within(found.gain.best, most)
-    if found.gain.distribution is not None:
+    event(f"distribution: {analysis.gain.distribution is not None}")
+    _within(analysis.figure("benefit").guaranteed, likely)
+    _within(analysis.figure("benefit").best, likeliest)
+    _within(analysis.gain.guaranteed, mean)
+    _within(analysis.gain.best, most)
+    if analysis.gain.distribution is not None:
         assert likely == likeliest
-        assert abs(float(found.gain.distribution.expected()) - float(mean)) < 1e-12
+        assert abs(float(analysis.gain.distribution.expected()) - float(mean)) < 1e-12
 
 
 @settings(max_examples=100)
@@ -89,22 +89,22 @@ def test_what_is_expected_in_circles_is_what_all_strategies_make(data: st.DataOb
     judge = Judge(Naive(system), participant)
     assume(participant.worth and len(judge.game) <= 24 and judge.policies() <= _POLICIES)
     fairness = data.draw(st.booleans())
-    found = analyse(system, participant, exact=True, fairness=fairness, sensitivity=False, limit=_STATES).gain
+    total_reward = analyse(system, participant, exact=True, fairness=fairness, sensitivity=False, limit=_STATES).gain
     nearly = analyse(system, participant, fairness=fairness, sensitivity=False, limit=_STATES).gain
-    assert found is not None
+    assert total_reward is not None
     assert nearly is not None
-    known = found.guaranteed.low == found.guaranteed.high
-    event(f"circles: {not judge.is_acyclic}, known: {known}")
-    if not known:
-        assert found.unknown, found
+    is_known = total_reward.guaranteed.low == total_reward.guaranteed.high
+    event(f"circles: {not judge.is_acyclic}, known: {is_known}")
+    if not is_known:
+        assert total_reward.unknown, total_reward
     try:
         least, most = judge.totals(fairness)
     except Undecided:
         event("undecided")
         return
     event(f"infinite: {isinf(least)}, {isinf(most)}")
-    if known:
-        assert (found.guaranteed.low, found.best.low) == (least, most)
-    for bounds, value in ((found.guaranteed, least), (nearly.guaranteed, least), (nearly.best, most)):
+    if is_known:
+        assert (total_reward.guaranteed.low, total_reward.best.low) == (least, most)
+    for bounds, value in ((total_reward.guaranteed, least), (nearly.guaranteed, least), (nearly.best, most)):
         _within(bounds, value)  # type: ignore[arg-type]
-        assert not known or bounds.low == bounds.high or bounds.high - bounds.low < 1e-9
+        assert not is_known or bounds.low == bounds.high or bounds.high - bounds.low < 1e-9

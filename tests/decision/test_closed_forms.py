@@ -31,10 +31,10 @@ def _exactly(value: str) -> Bounds:
 def test_the_trade_has_the_states_of_the_papers_table(copies: int, states: int) -> None:
     """Those of the system, and one more for each end that is not wanted."""
     given, seller = ecommerce(copies)
-    found = explore(given, seller, 10_000)
-    model = found.model
-    kept = found.packing.condition(seller.conforming)
-    unwanted = sum(model.is_end(n) and not kept(state) for n, state in enumerate(found.states))
+    explored = explore(given, seller, 10_000)
+    model = explored.model
+    is_conforming = explored.packing.condition(seller.conforming)
+    unwanted = sum(model.is_end(n) and not is_conforming(state) for n, state in enumerate(explored.states))
     assert len(model) + unwanted == states
 
 
@@ -42,10 +42,10 @@ def test_the_trade_has_the_states_of_the_papers_table(copies: int, states: int) 
 def test_large_trades_have_the_states_of_the_papers_table(copies: int, states: int) -> None:
     """As one system, in which nobody is counted."""
     given, seller = ecommerce(copies)
-    found = analyse(given, seller, reduction=False, sensitivity=False)
-    assert (found.work.states, found.work.ends) == (20**copies, 5**copies)
-    assert found.work.states + found.work.ends - 2**copies == states  # of the ends of each copy two are wanted
-    bounds = found.figure("conformance").guaranteed
+    analysis = analyse(given, seller, reduction=False, sensitivity=False)
+    assert (analysis.work.states, analysis.work.ends) == (20**copies, 5**copies)
+    assert analysis.work.states + analysis.work.ends - 2**copies == states  # of the ends of each copy two are wanted
+    bounds = analysis.figure("conformance").guaranteed
     assert bounds.low <= Fraction("0.846415") ** copies <= bounds.high
     assert bounds.high - bounds.low < 1e-12
 
@@ -54,11 +54,11 @@ def test_large_trades_have_the_states_of_the_papers_table(copies: int, states: i
 def test_component_order_needs_fewer_states_for_the_same_figure(copies: int, states: int) -> None:
     given, seller = ecommerce(copies)
     masks = _masks(given, seller)
-    found = explore(given, seller, 10_000, component_masks=masks)
-    assert len(found.model) == states
-    kept = found.packing.condition(seller.conforming)
-    wanted = bytes(found.model.is_end(n) and kept(state) for n, state in enumerate(found.states))
-    values = solve(OrderedMdp(found.model), ReachabilityObjective(wanted, True, True, True))
+    explored = explore(given, seller, 10_000, component_masks=masks)
+    assert len(explored.model) == states
+    is_conforming = explored.packing.condition(seller.conforming)
+    goal_states = bytes(explored.model.is_end(n) and is_conforming(state) for n, state in enumerate(explored.states))
+    values = solve(OrderedMdp(explored.model), ReachabilityObjective(goal_states, True, True, True))
     assert values.bounds([0], True) == Bounds(Fraction("0.846415") ** copies, Fraction("0.846415") ** copies)
 
 
@@ -70,8 +70,8 @@ def _masks(given: System, who: Participant) -> list[int]:
 @pytest.mark.parametrize("reduction", [True, False])
 def test_the_seller_conforms_with_the_product_of_its_copies(reduction: bool) -> None:
     given, seller = ecommerce(2)
-    found = analyse(given, seller, exact=True, reduction=reduction, sensitivity=False)
-    assert found.figure("conformance").guaranteed == Bounds(Fraction("0.846415") ** 2, Fraction("0.846415") ** 2)
+    analysis = analyse(given, seller, exact=True, reduction=reduction, sensitivity=False)
+    assert analysis.figure("conformance").guaranteed == Bounds(Fraction("0.846415") ** 2, Fraction("0.846415") ** 2)
 
 
 def test_copies_are_solved_once() -> None:
@@ -82,20 +82,20 @@ def test_copies_are_solved_once() -> None:
 def test_slopes_are_those_of_the_polynomial() -> None:
     """It is ``1 - pay + pay * order * provide * deliver``."""
     given, seller = ecommerce(1)
-    found = {one.belief: one for one in analyse(given, seller).sensitivities if one.event == 0}
-    pay = found[2]
+    sensitivities = {one.belief: one for one in analyse(given, seller).sensitivities if one.event == 0}
+    pay = sensitivities[2]
     assert pay.slope == pytest.approx(-1 + 0.95 * 0.9 * 0.97, abs=1e-9)
     assert pay.at_zero == pytest.approx(1)
     assert pay.at_one == pytest.approx(0.95 * 0.9 * 0.97)
-    assert found[6].slope == pytest.approx(0.9 * 0.95 * 0.9, abs=1e-9)
+    assert sensitivities[6].slope == pytest.approx(0.9 * 0.95 * 0.9, abs=1e-9)
 
 
 def test_the_verdict_flips_where_the_polynomial_meets_the_threshold() -> None:
     given, seller = ecommerce(1)
     threshold = Threshold("conformance", ">=", Fraction("0.8"))
-    found = analyse(given, seller, (threshold,))
-    assert found.verdict(threshold) == "holds"
-    deliver = next(one for one in found.sensitivities if (one.belief, one.event) == (6, 0))
+    analysis = analyse(given, seller, (threshold,))
+    assert analysis.verdict(threshold) == "holds"
+    deliver = next(one for one in analysis.sensitivities if (one.belief, one.event) == (6, 0))
     assert deliver.flips == pytest.approx((0.8 - 0.1) / (0.9 * 0.95 * 0.9), abs=1e-9)
 
 
@@ -116,10 +116,10 @@ def _waiting() -> tuple[System, Participant]:
 
 @pytest.mark.parametrize(("fairness", "least"), [(True, "0.973"), (False, "0")])
 def test_what_is_believed_happens_some_time_if_the_world_is_fair(fairness: bool, least: str) -> None:
-    found = analyse(*_waiting(), exact=True, fairness=fairness)
-    assert found.figure("conformance").guaranteed == _exactly(least)
-    assert found.figure("conformance").best == _exactly("0.973")
-    assert [remark.kind for remark in found.remarks] == ["endless-runs"]
+    analysis = analyse(*_waiting(), exact=True, fairness=fairness)
+    assert analysis.figure("conformance").guaranteed == _exactly(least)
+    assert analysis.figure("conformance").best == _exactly("0.973")
+    assert [remark.kind for remark in analysis.remarks] == ["endless-runs"]
 
 
 def test_nobody_has_to_send_what_nobody_believes() -> None:
@@ -128,10 +128,10 @@ def test_nobody_has_to_send_what_nobody_believes() -> None:
         step("delay", "C", at("at", "waiting"), {"at": "waiting"}),
         step("pay", "B", at("at", "waiting"), {"at": "paid"}),
     ]
-    found = analyse(
+    analysis = analyse(
         system([place], steps, ("A", "B", "C")), participant(conforming=at("at", "paid")), exact=True, fairness=True
     )
-    assert found.figure("conformance").guaranteed == _exactly("0")
+    assert analysis.figure("conformance").guaranteed == _exactly("0")
 
 
 def test_nearly_endless_waiting_is_solved_exactly() -> None:
@@ -142,8 +142,8 @@ def test_nearly_endless_waiting_is_solved_exactly() -> None:
         step(name, "B", here, {"at": to}) for name, to in (("wait", "waiting"), ("pay", "paid"), ("no", "refused"))
     ]
     hope = belief("B", here, wait=([0], "0.9999999"), pay=([1], "0.0000000973"), no=([2], "0.0000000027"))
-    found = analyse(system([place], steps), participant(conforming=at("at", "paid"), beliefs=[hope]))
-    assert found.figure("conformance").guaranteed.low == pytest.approx(0.973, abs=1e-12)
+    analysis = analyse(system([place], steps), participant(conforming=at("at", "paid"), beliefs=[hope]))
+    assert analysis.figure("conformance").guaranteed.low == pytest.approx(0.973, abs=1e-12)
 
 
 # --- what is made
@@ -171,18 +171,18 @@ def _coins() -> tuple[System, Participant]:
 
 @pytest.mark.parametrize("reduction", [True, False])
 def test_the_world_may_know_what_was_made_elsewhere(reduction: bool) -> None:
-    found = analyse(*_coins(), exact=True, reduction=reduction)
-    assert found.figure("benefit").guaranteed == _exactly("0.25")
-    assert found.gain is not None
-    assert found.gain.distribution is None
-    assert found.gain.guaranteed == _exactly("0")
+    analysis = analyse(*_coins(), exact=True, reduction=reduction)
+    assert analysis.figure("benefit").guaranteed == _exactly("0.25")
+    assert analysis.gain is not None
+    assert analysis.gain.distribution is None
+    assert analysis.gain.guaranteed == _exactly("0")
 
 
 def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
     """The reason why sums are never looked at that way: what is open is decided before it is known what was made."""
     given, who = _coins()
-    found = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
-    summed = with_accumulated_reward(OrderedMdp(found.model), step_rewards(rewards_by_step(who)).by_step, 100)
+    explored = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
+    summed = with_accumulated_reward(OrderedMdp(explored.model), step_rewards(rewards_by_step(who)).by_step, 100)
     values = solve(OrderedMdp(summed.model), ReachabilityObjective(summed.wanted, True, True, True))
     assert values.bounds([0], True) == _exactly("0.5")
 
@@ -193,11 +193,11 @@ def test_value_at_risk_and_shortfall() -> None:
     here = at("at", "open")
     steps = [step("good", "B", here, {"at": "good"}), step("bad", "B", here, {"at": "bad"})]
     hope = belief("B", here, good=([0], "0.99"), bad=([1], "0.01"))
-    found = analyse(system([place], steps), participant(worth={0: "1", 1: "-1000"}, beliefs=[hope]), exact=True)
-    assert found.figure("benefit").guaranteed == _exactly("0.99")
-    assert found.gain is not None
-    assert found.gain.guaranteed == _exactly("-9.01")
-    distribution = found.gain.distribution
+    analysis = analyse(system([place], steps), participant(worth={0: "1", 1: "-1000"}, beliefs=[hope]), exact=True)
+    assert analysis.figure("benefit").guaranteed == _exactly("0.99")
+    assert analysis.gain is not None
+    assert analysis.gain.guaranteed == _exactly("-9.01")
+    distribution = analysis.gain.distribution
     assert distribution is not None
     assert distribution.value_at_risk() == 1
     assert distribution.value_at_risk(Fraction("0.01")) == -1000
@@ -216,9 +216,9 @@ def test_sums_of_many_copies_are_certain_bounds() -> None:
         steps += [step(f"{to} {n}", "B", here, {f"x{n}": to}) for to in ("heads", "tails")]
         beliefs.append(belief("B", here, heads=([2 * n], "0.5"), tails=([2 * n + 1], "0.5")))
     worth = {n: "1" if n % 2 == 0 else "-1" for n in range(400)}
-    found = analyse(system(variables, steps), participant(worth=worth, beliefs=beliefs), sensitivity=False)
+    analysis = analyse(system(variables, steps), participant(worth=worth, beliefs=beliefs), sensitivity=False)
     truth = (1 - Fraction(comb(200, 100), 2**200)) / 2
-    bounds = found.figure("benefit").guaranteed
+    bounds = analysis.figure("benefit").guaranteed
     assert bounds.low <= truth <= bounds.high
     assert bounds.high - bounds.low < 1e-12
 

@@ -66,8 +66,8 @@ def _near(one: Bounds, other: Bounds) -> None:
         assert float(other.high) - float(other.low) < 1e-9
 
 
-def _remarks(found: Analysis) -> list[tuple[str, tuple[int, ...], bool]]:
-    return sorted((one.kind, one.beliefs, one.state is None) for one in found.remarks)
+def _remarks(analysis: Analysis) -> list[tuple[str, tuple[int, ...], bool]]:
+    return sorted((one.kind, one.beliefs, one.state is None) for one in analysis.remarks)
 
 
 @st.composite
@@ -115,12 +115,12 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
     stock = own("stock", range(3), "A", initial=2)
     takes = draw(st.sets(st.integers(0, len(base.steps) - 1), max_size=2))
     asks = draw(st.dictionaries(st.integers(0, len(base.steps) - 1), st.integers(0, places - 1), max_size=2))
-    others = draw(st.booleans())
+    references_others = draw(st.booleans())
     variables = [stock]
     steps: list[Step] = []
     beliefs: list[Belief] = []
     amounts: dict[int, str] = {}
-    left = e.Read("stock")
+    remaining = e.Read("stock")
     worth = {index: one.amount for one in template.worth for index in one.steps}
     for n in range(copies):
         first = len(steps)
@@ -130,11 +130,11 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
             guard = [e.substitute(one.guard, {"at": e.Read(name)})]
             updates = [(name, to) for _, to in one.updates]
             if index in takes:
-                guard.append(e.less(e.Const(0), left))
-                less = e.ite(e.less(e.Const(0), left), e.arith("-", left, e.Const(1)), left)
+                guard.append(e.less(e.Const(0), remaining))
+                less = e.ite(e.less(e.Const(0), remaining), e.arith("-", remaining, e.Const(1)), remaining)
                 updates.append(("stock", less))
             if index in asks:
-                among = [other for other in range(copies) if not others or other != n]
+                among = [other for other in range(copies) if not references_others or other != n]
                 guard.append(e.negate(e.disj(at(f"at{other}", asks[index]) for other in among)))
             steps.append(replace(one, name=f"{one.name}/{n}", guard=e.conj(guard), updates=tuple(updates)))
             if index in worth:
@@ -167,9 +167,9 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
         assert (one.advice is None) == (other.advice is None)
         if one.advice is not None and other.advice is not None:
             assert one.advice.is_observation_based or not other.advice.is_observation_based
-    told, counted = ({(it.kind, it.beliefs) for it in found.remarks} for found in (listed, layered))
-    pairs = {one for one in told if one[0] == "overlapping-beliefs"}
-    assert told - pairs <= counted <= told  # of pairs one is said for all that are like it
+    distinguished, counted = ({(it.kind, it.beliefs) for it in found.remarks} for found in (listed, layered))
+    pairs = {one for one in distinguished if one[0] == "overlapping-beliefs"}
+    assert distinguished - pairs <= counted <= distinguished  # of pairs one is said for all that are like it
     assert bool(pairs) == any(kind == "overlapping-beliefs" for kind, _ in counted)
     packing = Packing(given)
     for one in layered.figures:
@@ -183,14 +183,14 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
 def test_what_is_in_stock_makes_copies_depend_on_each_other(exact: bool) -> None:
     """As many orders as there are in stock can be made, and all others that are paid for are broken."""
     given, seller = ecommerce(5, stock=3)
-    found = analyse(given, seller, exact=exact, sensitivity=False)
-    assert found.work.method == _METHOD
+    analysis = analyse(given, seller, exact=exact, sensitivity=False)
+    assert analysis.work.method == _METHOD
     pay, through = Fraction("0.9"), Fraction("0.95") * Fraction("0.9") * Fraction("0.97")
-    kept = sum(
+    in_stock = sum(
         comb(5, paid) * pay**paid * (1 - pay) ** (5 - paid) * through**paid for paid in range(4)
     )  # whoever pays and is not ordered for is not delivered to
-    bounds = found.figure("conformance").guaranteed
-    assert bounds.low <= kept <= bounds.high
+    bounds = analysis.figure("conformance").guaranteed
+    assert bounds.low <= in_stock <= bounds.high
     assert bounds.high - bounds.low <= (0 if exact else 1e-12)
 
 
@@ -200,10 +200,10 @@ def test_whoever_cannot_be_exchanged_is_told_apart() -> None:
         seller.beliefs[2], events=tuple(replace(it, low=_HALF, high=_HALF) for it in seller.beliefs[2].events)
     )
     other = replace(seller, beliefs=(*seller.beliefs[:2], unlike, *seller.beliefs[3:]))
-    found = symmetric_agents_of(given, other, [other.conforming])
-    assert found is not None
-    assert [len(family.members) for family in found.families] == [2]
-    assert "c0" in found.shared
+    symmetry = symmetric_agents_of(given, other, [other.conforming])
+    assert symmetry is not None
+    assert [len(family.members) for family in symmetry.families] == [2]
+    assert "c0" in symmetry.shared
     alone = symmetric_agents_of(given, seller, [at("c1", "ful")])
     assert alone is not None
     assert "c1" in alone.shared
@@ -231,9 +231,9 @@ def _coins(copies: int) -> tuple[System, Participant]:
 def test_open_choices_of_many_copies_are_followed_together() -> None:
     """At best one stops when ahead, which of forty tosses one is but for ever falling behind; at worst none begins."""
     with _layers():
-        found = analyse(*_coins(40), sensitivity=False)
-    assert "counted" in found.work.method
-    figure = found.figure("benefit")
+        analysis = analyse(*_coins(40), sensitivity=False)
+    assert "counted" in analysis.work.method
+    figure = analysis.figure("benefit")
     assert (figure.guaranteed.low, figure.guaranteed.high) == (0, 0)
     never = Fraction(comb(40, 20), 2**40)  # a walk of forty steps that is never above its beginning
     assert figure.best.low <= 1 - never <= figure.best.high

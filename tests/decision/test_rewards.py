@@ -21,9 +21,9 @@ from cplc.system.model import System
 from cplc.system.participant import Participant, Worth
 
 
-def _gain(found: Analysis) -> TotalReward:
-    assert found.gain is not None
-    return found.gain
+def _gain(total_reward: Analysis) -> TotalReward:
+    assert total_reward.gain is not None
+    return total_reward.gain
 
 
 def _exactly(text: str) -> Bounds:
@@ -44,12 +44,12 @@ def _around(*events: tuple[str, int, str, str], sender: str = "B") -> tuple[Syst
 @pytest.mark.parametrize("exact", [True, False])
 def test_what_is_made_in_a_circle_that_is_left_some_time(exact: bool) -> None:
     """Nine times on average before it ends, and two in the end."""
-    found = analyse(*_around(("again", 0, "0.9", "1.5"), ("end", 1, "0.1", "2")), exact=exact)
-    gain = _gain(found)
+    analysis = analyse(*_around(("again", 0, "0.9", "1.5"), ("end", 1, "0.1", "2")), exact=exact)
+    gain = _gain(analysis)
     assert gain.guaranteed.low <= Fraction("15.5") <= gain.guaranteed.high
     assert float(gain.best.high - gain.guaranteed.low) < 1e-9
     assert gain.distribution is None
-    assert found.figure("benefit").guaranteed.middle == pytest.approx(1, abs=1e-12)
+    assert analysis.figure("benefit").guaranteed.middle == pytest.approx(1, abs=1e-12)
 
 
 def test_who_may_go_round_as_often_as_he_likes_makes_it_infinite() -> None:
@@ -83,11 +83,11 @@ def test_sums_that_go_up_and_down_without_end(stop: str) -> None:
     turn = str((1 - Fraction(stop)) / 2)
     walk = _around(("up", 0, turn, "1"), ("down", 0, turn, "-1"), ("stop", 1, stop, ""))
     at_zero = float(Fraction(stop)) / sqrt(1 - 4 * float(Fraction(turn)) ** 2)
-    found = analyse(*walk)
-    bounds = found.figure("benefit").guaranteed
+    analysis = analyse(*walk)
+    bounds = analysis.figure("benefit").guaranteed
     assert float(bounds.low) <= (1 - at_zero) / 2 <= float(bounds.high)
     assert float(bounds.high - bounds.low) < 1e-9
-    assert abs(_gain(found).guaranteed.middle) < 1e-9
+    assert abs(_gain(analysis).guaranteed.middle) < 1e-9
 
 
 @settings(max_examples=60)
@@ -122,9 +122,9 @@ def test_what_the_expected_value_hangs_on(copies: int, open_choice: bool) -> Non
     beliefs = who.beliefs[:-1] if open_choice else who.beliefs
     who = replace(who, worth=tuple(worth), beliefs=beliefs)
     chances, numbers = event_probabilities(who)
-    found = [one for one in analyse(given_system, who).sensitivities if one.aspect == "value"]
-    assert found
-    for one in found:
+    sensitivities = [one for one in analyse(given_system, who).sensitivities if one.aspect == "value"]
+    assert sensitivities
+    for one in sensitivities:
         for share, value in ((Fraction(0), one.at_zero), (Fraction(1), one.at_one)):
             changed = iter(with_probability(chances, numbers[one.belief, one.event], share)[1:])
             other = [

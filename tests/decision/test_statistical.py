@@ -62,26 +62,26 @@ def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
 @given(st.data())
 def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.DataObject) -> None:
     game, player = data.draw(little_games(circles=False))
-    found = estimate(game, player, Sampling(400, data.draw(st.integers(0, 99)), "uniform", _SURE))
+    estimated = estimate(game, player, Sampling(400, data.draw(st.integers(0, 99)), "uniform", _SURE))
     judge = Judge(Naive(game), player)
-    wanted = judge.wanted(player.conforming)
-    known: dict[Node, Fraction] = {}
+    goal_states = judge.wanted(player.conforming)
+    cached: dict[Node, Fraction] = {}
     (start,) = judge.naive.initial
-    chance = _by_chance(judge, ("state", start), wanted, known)
-    (figure,) = (one for one in found.figures if one.aspect == "conformance")
+    chance = _by_chance(judge, ("state", start), goal_states, cached)
+    (figure,) = (one for one in estimated.figures if one.aspect == "conformance")
     assert figure.unfinished == 0
     assert figure.bounds.low <= chance <= figure.bounds.high
 
 
-def _by_chance(judge: Judge, node: Node, wanted: frozenset[Node], known: dict[Node, Fraction]) -> Fraction:
-    if node not in known:
+def _by_chance(judge: Judge, node: Node, goal_states: frozenset[Node], cached: dict[Node, Fraction]) -> Fraction:
+    if node not in cached:
         choices = judge.game[node][1]
         each = [
-            sum((share * _by_chance(judge, to, wanted, known) for share, to in one.lottery), Fraction(0))
+            sum((share * _by_chance(judge, to, goal_states, cached) for share, to in one.lottery), Fraction(0))
             for one in choices
         ]
-        known[node] = sum(each, Fraction(0)) / len(each) if each else Fraction(node in wanted)
-    return known[node]
+        cached[node] = sum(each, Fraction(0)) / len(each) if each else Fraction(node in goal_states)
+    return cached[node]
 
 
 @st.composite
@@ -96,12 +96,12 @@ def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: st
     game, player = data.draw(_random())
     sampling = Sampling(40, 1, scheduler, _SURE, 50)  # type: ignore[arg-type]
     try:
-        found = estimate(game, player, sampling)
+        estimated = estimate(game, player, sampling)
     except ResourceExhausted:
         return
-    assert found == estimate(game, player, sampling)
+    assert estimated == estimate(game, player, sampling)
     figures = {figure.aspect: figure for figure in analyse(game, player, sensitivity=False).figures}
-    for one in found.figures:
+    for one in estimated.figures:
         figure = figures[one.aspect]
         if not figure.unsolved and one.unfinished < 40:
             assert one.bounds.low <= figure.best.high
@@ -115,16 +115,18 @@ def test_what_is_sought_is_found() -> None:
     steps = [step(f"{n}", "C", at("at", n // 2), {"at": to}) for n, to in enumerate((1, 4, 4, 2, 5, 4))]
     conforming = at("at", 5)
     game, player = system([here], steps, ("A", "C")), participant(conforming=conforming)
-    found = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].wanted for each in SCHEDULERS}
-    assert found["worst-seen"] == 0
-    assert 0 < found["uniform"] < 25
-    assert found["best-seen"] == 50
+    successes = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].wanted for each in SCHEDULERS}
+    assert successes["worst-seen"] == 0
+    assert 0 < successes["uniform"] < 25
+    assert successes["best-seen"] == 50
 
 
 def test_runs_that_have_no_end_count_as_either() -> None:
     here = own("at", range(2), "A")
     steps = [step("there", "C", at("at", 0), {"at": 1}), step("back", "C", at("at", 1), {"at": 0})]
-    found = estimate(system([here], steps, ("A", "C")), participant(conforming=at("at", 0)), Sampling(2, longest=70))
-    assert found.steps == 140
-    assert (found.figures[0].wanted, found.figures[0].unfinished) == (0, 2)
-    assert (found.figures[0].bounds.low, found.figures[0].bounds.high) == (0.0, 1.0)
+    estimated = estimate(
+        system([here], steps, ("A", "C")), participant(conforming=at("at", 0)), Sampling(2, longest=70)
+    )
+    assert estimated.steps == 140
+    assert (estimated.figures[0].wanted, estimated.figures[0].unfinished) == (0, 2)
+    assert (estimated.figures[0].bounds.low, estimated.figures[0].bounds.high) == (0.0, 1.0)

@@ -42,19 +42,19 @@ def _asked(system: System, participant: Participant, folder: Path) -> tuple[int,
     properties = stormpy.parse_properties(exported.beside[0][1], program)
     model = stormpy.build_model(program, properties)
     environment = importlib.import_module("stormpy.environments").exact()
-    found = {}
+    values = {}
     for one in properties:
         result = stormpy.model_checking(model, one, environment=environment)
-        found[one.get_name()] = float(result.get_value(model.initial_states[0]))
-    return model.nr_states, found
+        values[one.get_name()] = float(result.get_value(model.initial_states[0]))
+    return model.nr_states, values
 
 
 @pytest.mark.parametrize("copies", [1, 2])
 def test_storm_agrees_on_the_trade(copies: int, tmp_path: Path) -> None:
     system, participant = ecommerce(copies)
-    states, found = _asked(system, participant, tmp_path)
+    states, values = _asked(system, participant, tmp_path)
     assert states == 20**copies
-    assert abs(found["conformance_min"] - 0.846415**copies) < _NEAR
+    assert abs(values["conformance_min"] - 0.846415**copies) < _NEAR
     assert abs(analyse(system, participant).figure("conformance").guaranteed.middle - 0.846415**copies) < _NEAR
 
 
@@ -63,15 +63,15 @@ def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
     """The best is the same; the guaranteed is no less, for Storm lets the participant harm itself."""
     compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
     assert isinstance(compilation, Compilation)
-    for asked in participants(compilation):
-        _, found = _asked(asked.system, asked.participant, tmp_path)
-        mine = analyse(asked.system, asked.participant, fairness=False, sensitivity=False)
+    for query in participants(compilation):
+        _, values = _asked(query.system, query.participant, tmp_path)
+        mine = analyse(query.system, query.participant, fairness=False, sensitivity=False)
         for figure in mine.figures:
             if figure.aspect != "benefit":
-                assert abs(found[f"{figure.aspect}_max"] - figure.best.middle) < _NEAR
-                assert found[f"{figure.aspect}_min"] < figure.guaranteed.middle + _NEAR
+                assert abs(values[f"{figure.aspect}_max"] - figure.best.middle) < _NEAR
+                assert values[f"{figure.aspect}_min"] < figure.guaranteed.middle + _NEAR
         if mine.gain is not None:
-            assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
+            assert abs(values["value_max"] - mine.gain.best.middle) < _NEAR
 
 
 @pytest.mark.parametrize("place", _WITH_AGENTS, ids=lambda place: place.stem)
@@ -79,17 +79,17 @@ def test_storm_agrees_on_the_least_where_nobody_decides(place: Path, tmp_path: P
     """What the participant decides is made open for both, as in the models of PRISM one side chooses all."""
     compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
     assert isinstance(compilation, Compilation)
-    for asked in participants(compilation):
-        passive = replace(asked.participant, agents=(), decisions=())
-        _, found = _asked(asked.system, passive, tmp_path)
-        mine = analyse(asked.system, passive, fairness=False, sensitivity=False)
+    for query in participants(compilation):
+        passive = replace(query.participant, agents=(), decisions=())
+        _, values = _asked(query.system, passive, tmp_path)
+        mine = analyse(query.system, passive, fairness=False, sensitivity=False)
         for figure in mine.figures:
             if figure.aspect != "benefit":
-                assert abs(found[f"{figure.aspect}_min"] - figure.guaranteed.middle) < _NEAR
-                assert abs(found[f"{figure.aspect}_max"] - figure.best.middle) < _NEAR
+                assert abs(values[f"{figure.aspect}_min"] - figure.guaranteed.middle) < _NEAR
+                assert abs(values[f"{figure.aspect}_max"] - figure.best.middle) < _NEAR
         if mine.gain is not None:
-            assert abs(found["value_min"] - mine.gain.guaranteed.middle) < _NEAR
-            assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
+            assert abs(values["value_min"] - mine.gain.guaranteed.middle) < _NEAR
+            assert abs(values["value_max"] - mine.gain.best.middle) < _NEAR
 
 
 _WITHIN_BOUNDS = """
@@ -119,15 +119,15 @@ def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
     (tmp_path / "shop.cpl").write_text(_WITHIN_BOUNDS, encoding="utf-8")
     compilation = load(str(tmp_path / "shop.cpl"), {})
     assert isinstance(compilation, Compilation)
-    (asked,) = participants(compilation)
-    _, found = _asked(asked.system, asked.participant, tmp_path)
-    mine = analyse(asked.system, asked.participant, exact=True)
+    (query,) = participants(compilation)
+    _, values = _asked(query.system, query.participant, tmp_path)
+    mine = analyse(query.system, query.participant, exact=True)
     assert mine.figure("achievement").guaranteed.low == Fraction(7, 10) * Fraction(85, 100)
-    assert abs(found["achievement_min"] - 0.595) < _NEAR
-    assert abs(found["achievement_max"] - mine.figure("achievement").best.middle) < _NEAR
+    assert abs(values["achievement_min"] - 0.595) < _NEAR
+    assert abs(values["achievement_max"] - mine.figure("achievement").best.middle) < _NEAR
     assert mine.gain is not None
-    assert abs(found["value_min"] - mine.gain.guaranteed.middle) < _NEAR
-    assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
+    assert abs(values["value_min"] - mine.gain.guaranteed.middle) < _NEAR
+    assert abs(values["value_max"] - mine.gain.best.middle) < _NEAR
 
 
 @settings(max_examples=40)
@@ -135,12 +135,12 @@ def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
 def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games())
     participant = replace(participant, agents=())
-    _, found = _asked(system, replace(participant, worth=()), tmp_path_factory.mktemp("storm"))
+    _, values = _asked(system, replace(participant, worth=()), tmp_path_factory.mktemp("storm"))
     mine = analyse(system, participant, fairness=False, sensitivity=False)
     for aspect in ("conformance", "achievement"):
         figure = mine.figure(aspect)
-        assert abs(found[f"{aspect}_min"] - figure.guaranteed.middle) < _NEAR
-        assert abs(found[f"{aspect}_max"] - figure.best.middle) < _NEAR
+        assert abs(values[f"{aspect}_min"] - figure.guaranteed.middle) < _NEAR
+        assert abs(values[f"{aspect}_max"] - figure.best.middle) < _NEAR
 
 
 @settings(max_examples=15)
@@ -149,8 +149,8 @@ def test_storm_agrees_on_what_is_expected(tmp_path_factory: pytest.TempPathFacto
     system, participant = data.draw(little_games(circles=False))
     worth = tuple(replace(one, amount=abs(one.amount)) for one in participant.worth)
     participant = replace(participant, agents=(), worth=worth)
-    _, found = _asked(system, participant, tmp_path_factory.mktemp("storm"))
+    _, values = _asked(system, participant, tmp_path_factory.mktemp("storm"))
     gain = analyse(system, participant, sensitivity=False).gain
     if gain is not None:
-        assert abs(found["value_min"] - gain.guaranteed.middle) < _NEAR
-        assert abs(found["value_max"] - gain.best.middle) < _NEAR
+        assert abs(values["value_min"] - gain.guaranteed.middle) < _NEAR
+        assert abs(values["value_max"] - gain.best.middle) < _NEAR

@@ -60,18 +60,18 @@ def test_killed_worker_of_a_cluster_loses_and_doubles_nothing() -> None:
 
     file = SourceText(str(_NETBILL), _NETBILL.read_text(encoding="utf-8"))
     grid = [Job(file, SweepOptions(), (("customers", str(count)),), names=("safe",)) for count in range(1, 9)]
-    found: list[JobResult] = []
+    results: list[JobResult] = []
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         processes = client.run(os.getpid).values()
         for one in DaskExecutor(client).answered(enumerate(grid), JobLimits(), lambda: None):
-            found.append(one)
-            if len(found) == 2:
+            results.append(one)
+            if len(results) == 2:
                 os.kill(min(processes), signal.SIGKILL)
-    assert sorted(one.number for one in found) == list(range(len(grid)))
-    assert {row.answer for one in found for row in one.rows} == {"holds"}
+    assert sorted(one.number for one in results) == list(range(len(grid)))
+    assert {row.answer for one in results for row in one.rows} == {"holds"}
 
 
 def test_without_dask_only_a_cluster_is_refused() -> None:

@@ -44,12 +44,12 @@ def _nothing() -> None:
 
 def _workers() -> list[psutil.Process]:
     """Return the worker processes of this test, and the copies of them that answer items."""
-    found = []
+    workers = []
     for one in descendants(os.getpid()):
         with suppress(psutil.Error):
             if "cplc.sweeps.worker_main" in one.cmdline():
-                found.append(one)
-    return found
+                workers.append(one)
+    return workers
 
 
 def _table(answered: list[JobResult]) -> bytes:
@@ -75,15 +75,15 @@ def test_killed_workers_lose_and_double_nothing(alone: bytes, seed: int) -> None
 
     def killing() -> None:
         """Kill a process of the first ones that there are: a worker, or the copy of it that answers an item."""
-        there = [one.pid for one in _workers()]
-        if len(killed) < 2 and there and chance.random() < 0.5:
-            killed.add(process := chance.choice(there))
+        process_ids = [one.pid for one in _workers()]
+        if len(killed) < 2 and process_ids and chance.random() < 0.5:
+            killed.add(process := chance.choice(process_ids))
             os.kill(process, signal.SIGKILL)
 
-    found = list(LocalExecutor(2).answered(enumerate(_GRID), JobLimits(), killing))
+    results = list(LocalExecutor(2).answered(enumerate(_GRID), JobLimits(), killing))
     assert killed
-    assert sorted(one.number for one in found) == list(range(len(_GRID)))
-    assert _table(found) == alone
+    assert sorted(one.number for one in results) == list(range(len(_GRID)))
+    assert _table(results) == alone
 
 
 def test_workers_are_started_when_there_is_work_for_them() -> None:
@@ -184,10 +184,10 @@ def test_signal_ends_a_sweep_and_leaves_nothing(tmp_path: Path, name: str, to_al
             os.killpg(run.pid, number)  # as a terminal does
         else:
             run.send_signal(number)
-        _, said = run.communicate(timeout=_HANGS)
-        assert run.returncode == 3, said
-        assert "resume with --resume table.partial.json" in said
-        assert "Traceback" not in said
+        _, stderr = run.communicate(timeout=_HANGS)
+        assert run.returncode == 3, stderr
+        assert "resume with --resume table.partial.json" in stderr
+        assert "Traceback" not in stderr
         assert [one for one in below if is_alive(one)] == []
     rows = json.loads((tmp_path / "table.partial.json").read_text(encoding="utf-8"))["rows"]
     assert first["key"] in {row["key"] for row in rows}

@@ -46,14 +46,14 @@ def test_a_number_is_written_so_that_it_is_the_same_when_read(number: Fraction) 
 
 def test_the_last_name_changes_fastest() -> None:
     ranges = {"a": ("1", "2"), "b": ("x", "y")}
-    found = list(points(ranges))
-    assert found == [
+    grid = list(points(ranges))
+    assert grid == [
         (("a", "1"), ("b", "x")),
         (("a", "1"), ("b", "y")),
         (("a", "2"), ("b", "x")),
         (("a", "2"), ("b", "y")),
     ]
-    assert len(found) == size(ranges)
+    assert len(grid) == size(ranges)
 
 
 def test_without_ranges_there_is_one_point() -> None:

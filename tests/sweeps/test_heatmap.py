@@ -25,13 +25,13 @@ def _table(ask: SweepCommand, cells: dict[tuple[str, str], list[ResultRow]]) -> 
 def _fields(drawn: str) -> dict[str, str]:
     """Return what is told of each field, and the class of its colour."""
     root = ElementTree.fromstring(drawn)
-    found = {}
+    cells = {}
     for group in root.iter(f"{_SVG}g"):
         title = group.find(f"{_SVG}title")
         rectangle = next(group.iter(f"{_SVG}rect"))
         if title is not None and title.text is not None:
-            found[title.text] = rectangle.attrib["class"]
-    return found
+            cells[title.text] = rectangle.attrib["class"]
+    return cells
 
 
 def test_answers_have_a_colour_of_their_own() -> None:
@@ -65,8 +65,8 @@ def test_numbers_are_written_into_their_fields(
 
 def test_changes_are_counted_but_for_those_that_make_no_difference() -> None:
     rows = [ResultRow(str(at), answer) for at, answer in enumerate(("noticed", "unnoticed", "no effect", "noticed"))]
-    found = _fields(heat_map(_table("coverage", {("1", "1"): rows}), "coverage", "n", "m"))
-    assert set(found) == {"n=1 m=1: 67 %"}
+    cells = _fields(heat_map(_table("coverage", {("1", "1"): rows}), "coverage", "n", "m"))
+    assert set(cells) == {"n=1 m=1: 67 %"}
 
 
 def test_more_panels_than_anybody_looks_at_are_refused() -> None:

@@ -24,7 +24,9 @@ def _loaded(name: str) -> tuple[Compilation, SourceText]:
 
 
 def _rows(some: Iterable[Job]) -> list[ResultRow]:
-    return [row for item in some for told in run_job(item) if not isinstance(told, JobSubjects) for row in told[1]]
+    return [
+        row for item in some for output in run_job(item) if not isinstance(output, JobSubjects) for row in output[1]
+    ]
 
 
 def _wish(options: SweepOptions, **ranges: tuple[str, ...]) -> SweepPlan:
@@ -34,24 +36,24 @@ def _wish(options: SweepOptions, **ranges: tuple[str, ...]) -> SweepPlan:
 def test_all_changes_are_tried_once_and_come_out_as_in_the_whole() -> None:
     compilation, file = _loaded("purchase_variants.cpl")
     whole = list(compilation.coverage())
-    found = list(sweep_jobs(_wish(SweepOptions("coverage")), [file]))
-    rows = _rows(found)
-    assert [item.count for item in found][:-1] == [MUTANTS_PER_JOB] * (len(found) - 1)
+    jobs = list(sweep_jobs(_wish(SweepOptions("coverage")), [file]))
+    rows = _rows(jobs)
+    assert [item.count for item in jobs][:-1] == [MUTANTS_PER_JOB] * (len(jobs) - 1)
     assert [row.subject.partition(": ")[2] for row in rows] == [one.mutant.change for one in whole]
     assert [row.answer for row in rows] == [one.verdict for one in whole]
 
 
 def test_runs_are_divided_the_same_way_everywhere() -> None:
     compilation, file = _loaded("purchase.cpl")
-    found = list(sweep_jobs(replace(_wish(SweepOptions("simulate")), runs=2 * RUNS_PER_JOB + 10, seed=5), [file]))
-    assert [(item.first, item.count, item.seed) for item in found] == [
+    jobs = list(sweep_jobs(replace(_wish(SweepOptions("simulate")), runs=2 * RUNS_PER_JOB + 10, seed=5), [file]))
+    assert [(item.first, item.count, item.seed) for item in jobs] == [
         (0, RUNS_PER_JOB, 5),
         (RUNS_PER_JOB, RUNS_PER_JOB, chunk_seed(5, 1)),
         (2 * RUNS_PER_JOB, 10, chunk_seed(5, 2)),
     ]
-    assert len({item.seed for item in found}) == 3
+    assert len({item.seed for item in jobs}) == 3
     *_, (_, statistics) = draw(compilation.system, "coverage", None, seed=5, runs=RUNS_PER_JOB, most=100, keep=0)
-    (whole, *_) = _rows(found[:1])
+    (whole, *_) = _rows(jobs[:1])
     assert dict(whole.figures)["steps"] == statistics.steps
 
 
@@ -80,13 +82,13 @@ def test_imports_are_taken_along(tmp_path: Path) -> None:
 
 def test_points_come_file_by_file_and_row_by_row() -> None:
     files = [SourceText("a.cpl", "protocol A {}"), SourceText("b.cpl", "protocol B {}")]
-    found = [(item.file.name, *item.point) for item in sweep_jobs(_wish(SweepOptions(), n=("1", "2"), m=("x",)), files)]
-    assert found == [(name, ("n", n), ("m", "x")) for name in ("a.cpl", "b.cpl") for n in "12"]
+    jobs = [(item.file.name, *item.point) for item in sweep_jobs(_wish(SweepOptions(), n=("1", "2"), m=("x",)), files)]
+    assert jobs == [(name, ("n", n), ("m", "x")) for name in ("a.cpl", "b.cpl") for n in "12"]
 
 
 def test_all_that_a_row_rests_on_is_in_its_key() -> None:
     item = Job(SourceText("a.cpl", "protocol A {}"), SweepOptions(), (("n", "1"),))
-    others = [
+    distinct_jobs = [
         replace(item, file=SourceText("a.cpl", "protocol B {}")),
         replace(item, file=SourceText("a.cpl", "protocol A {}", (("b.cpl", ""),))),
         replace(item, options=SweepOptions(engine="explicit")),
@@ -95,8 +97,8 @@ def test_all_that_a_row_rests_on_is_in_its_key() -> None:
         replace(item, names=("safe",)),
         replace(item, seed=1),
     ]
-    keys = {one.key("program") for one in (item, *others)} | {item.key("another program")}
-    assert len(keys) == len(others) + 2
+    keys = {one.key("program") for one in (item, *distinct_jobs)} | {item.key("another program")}
+    assert len(keys) == len(distinct_jobs) + 2
     assert JobLimits(1) != JobLimits(2)  # which are no part of it
 
 

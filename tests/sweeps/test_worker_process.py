@@ -30,9 +30,9 @@ _ENDLESS = _item("dining_cryptographers.cpl", SweepOptions("stats", engine="expl
 
 @pytest.fixture(scope="module")
 def apart() -> Iterator[WorkerProcess]:
-    found = WorkerProcess()
-    yield found
-    found.end()
+    worker = WorkerProcess()
+    yield worker
+    worker.end()
 
 
 def _is_there(process: int) -> bool:
@@ -91,14 +91,14 @@ def _killing(apart: WorkerProcess, times: int) -> tuple[Callable[[], bool], list
 
 def test_item_of_a_killed_worker_is_answered_again(apart: WorkerProcess) -> None:
     rows = apart.rows(_SMALL, JobLimits())
-    wanted, killed = _killing(apart, MAX_LOST_WORKERS - 1)
-    assert apart.rows(_SMALL, JobLimits(), wanted) == rows
+    is_wanted, killed = _killing(apart, MAX_LOST_WORKERS - 1)
+    assert apart.rows(_SMALL, JobLimits(), is_wanted) == rows
     assert len(set(killed)) == MAX_LOST_WORKERS - 1
 
 
 def test_item_over_which_all_workers_end_is_unknown(apart: WorkerProcess) -> None:
-    wanted, killed = _killing(apart, MAX_LOST_WORKERS)
-    (row,) = apart.rows(_ENDLESS, JobLimits(), wanted)
+    is_wanted, killed = _killing(apart, MAX_LOST_WORKERS)
+    (row,) = apart.rows(_ENDLESS, JobLimits(), is_wanted)
     assert (row.answer, row.reason) == ("unknown", "the worker process has ended")
     assert len(set(killed)) == MAX_LOST_WORKERS
     assert apart.rows(_SMALL, JobLimits())[0].is_settled
@@ -106,7 +106,7 @@ def test_item_over_which_all_workers_end_is_unknown(apart: WorkerProcess) -> Non
 
 def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> None:
     apart.end()
-    wanted, killed = _killing(apart, 1)
+    is_wanted, killed = _killing(apart, 1)
     ready = threading.Event()
 
     def later() -> bool:
@@ -114,7 +114,7 @@ def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> Non
         if apart._deadline is not None and time.monotonic() > apart._deadline - 0.5:
             deadlines.append(apart._deadline)
             ready.set()
-        return wanted() if ready.is_set() else True
+        return is_wanted() if ready.is_set() else True
 
     deadlines: list[float] = []
     (row,) = apart.rows(_ENDLESS, JobLimits(seconds=2), later)
@@ -140,10 +140,10 @@ def test_nobody_works_on_what_nobody_waits_for() -> None:
     _until(lambda: not any(map(_is_there, processes)))
 
 
-def _for(seconds: float, wanted: Callable[[], bool]) -> Callable[[], bool]:
+def _for(seconds: float, is_wanted: Callable[[], bool]) -> Callable[[], bool]:
     """Return the same, but where nothing can be seen not for ever."""
     end = time.monotonic() + seconds
-    return lambda: wanted() and time.monotonic() < end
+    return lambda: is_wanted() and time.monotonic() < end
 
 
 def _until(condition: Callable[[], bool]) -> None:

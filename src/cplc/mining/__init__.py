@@ -1,1 +1,1 @@
-"""What many logs say of a protocol together: what of it they show, and how probable what others decide is."""
+"""Mining of logs: coverage of a protocol, and beliefs estimated from frequencies."""

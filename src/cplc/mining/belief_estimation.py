@@ -1,4 +1,4 @@
-"""Beliefs estimated from logs: how often others chose what, where they had the choice."""
+"""Belief estimation: probabilities of the choices of other agents, from their frequencies in logs."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ VARIABLE: Final = "i"
 
 @dataclass(frozen=True, slots=True)
 class EventEstimate:
-    """How probable one event of a belief is."""
+    """The estimated probability of one event of a belief."""
 
     event: str
     """As in a belief: `pay[i]`, `bid[i](3)`."""
     count: int
     low: Decimal
     high: Decimal
-    """With the confidence asked for, all events of the belief are between these bounds; rounded outwards."""
+    """Simultaneous confidence interval for all events of the belief (Bonferroni), rounded outwards."""
     share: Decimal
     """The shares of a belief sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatedBelief:
-    """What is believed of an agent, or of each of alike ones."""
+    """A belief about an agent, or about each member of a family."""
 
     role: str
     """`Buyer`, or `Buyer[i]` for members of a family."""
     members: tuple[int, ...]
-    """The values of `i`; empty where there is none."""
+    """The values of `i`; empty without an index."""
     over: str | None
-    """The family whose members these are, if they are all of them."""
+    """The family, if these are all of its members."""
     estimates: tuple[EventEstimate, ...]
     count: int
-    """How many situations that is counted over."""
+    """Number of observed situations."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeliefEstimates:
     beliefs: tuple[EstimatedBelief, ...]
     left_out: tuple[EstimatedBelief, ...]
-    """Those that overlap with ones that are counted over more."""
+    """Beliefs that overlap with one of more situations."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceShape:
-    """A choice but for the instance: what is the same in those that are counted together."""
+    """A choice up to the index of its agent; choices of one shape are counted together."""
 
     role: str
     events: tuple[str, ...]
 
 
 def estimate_beliefs(choices: ObservedChoices, believer: frozenset[str], confidence: float) -> BeliefEstimates:
-    """Return what the believer, who plays these roles, may believe of the others."""
+    """Return beliefs about the other agents, for a believer that plays these roles."""
     system = choices.tracker.system
     counts_by_shape: dict[ChoiceShape, tuple[Counter[str], set[int]]] = {}
     for sends, outcomes in choices.decided.items():
@@ -93,7 +93,7 @@ def _overlap(one: EstimatedBelief, other: EstimatedBelief) -> bool:
 
 
 def _messages(belief: EstimatedBelief) -> frozenset[str]:
-    """Return every message that a belief is about, whatever it carries."""
+    """Return the messages of a belief, without payloads."""
     general = [estimate.event.partition("(")[0] for estimate in belief.estimates]
     if not belief.members:
         return frozenset(general)
@@ -103,7 +103,7 @@ def _messages(belief: EstimatedBelief) -> frozenset[str]:
 def named_choices(
     system: System, sends: Sends, outcomes: Mapping[Sends, int]
 ) -> Iterator[tuple[ChoiceShape, int | None, Counter[str]]]:
-    """Yield the choice as it is counted: by payloads, or by messages where those are not known, or too many."""
+    """Yield the counted choice: by payloads, or by messages if payloads are unknown or too many."""
     steps = [system.steps[send] for send in sorted(sends)]
     by_payload = len(sends) <= _MAX_EVENTS and all(len(chosen) == 1 for chosen in outcomes)
     carries = {step.event for step in steps if sum(other.event == step.event for other in steps) > 1}
@@ -140,7 +140,7 @@ def _value(value: object) -> str:
 
 
 def _general(name: str) -> str:
-    """Return the name with a variable for its index; what is in brackets of a payload is none."""
+    """Return the name with a variable for its index, outside of the payload."""
     head, bracket, payload = name.partition("(")
     return _INDEX.sub(f"[{VARIABLE}]", head) + bracket + payload
 
@@ -170,7 +170,7 @@ def _bounds(count: int, total: int, confidence: float) -> tuple[Decimal, Decimal
 
 
 def _shares(counts: Sequence[int], total: int) -> list[Decimal]:
-    """Return the shares in ten thousandths, so that they sum to 1: what is left goes to the largest remainders."""
+    """Return the shares in ten thousandths with sum 1, by the largest-remainder method."""
     if not total:
         counts, total = [1] * len(counts), len(counts)
     parts = [count * _UNIT // total for count in counts]
@@ -181,7 +181,7 @@ def _shares(counts: Sequence[int], total: int) -> list[Decimal]:
 
 
 def _family(system: System, shape: ChoiceShape, members: tuple[int, ...]) -> str | None:
-    """Return the one family whose members are just these, for a `for` over it."""
+    """Return the unique family with exactly these members, for a `for` over it."""
     if not members:
         return None
     families: dict[str, list[Agent]] = {}

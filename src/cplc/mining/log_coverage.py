@@ -1,4 +1,4 @@
-"""What of a protocol logs show: which messages came, which way choices went, what became of promises."""
+"""Log coverage: messages, alternatives of choices and promises of a protocol that occur in logs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from cplc.system.model import Claim, Commitment
 
 @dataclass(frozen=True, slots=True)
 class MessageCoverage:
-    """Something of a protocol, all members of a family together, and how often it was seen."""
+    """A message, all members of a family together, and its number of occurrences."""
 
     name: str
     count: int
     members: int
-    """How many there are."""
+    """Number of members."""
     missing: tuple[str, ...]
-    """The members that were never seen."""
+    """The members that never occurred."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceCoverage:
-    """A choice of one agent, and how often it went which way."""
+    """A choice of one agent, and the number of occurrences of each alternative."""
 
     role: str
     ways: Mapping[str, int]
@@ -38,7 +38,7 @@ class ChoiceCoverage:
 
 @dataclass(frozen=True, slots=True)
 class PromiseCoverage:
-    """A commitment or claim, all members of a family together, and how often it came into each state."""
+    """A commitment or claim, all members of a family together, and how often it entered each state."""
 
     name: str
     states: Mapping[str, int]
@@ -53,7 +53,7 @@ class LogCoverage:
 
     @property
     def all(self) -> int:
-        """How much there is to be seen: messages, ways that choices which came up may go, promises that may be made."""
+        """Number of items to cover: messages, alternatives of choices that came up, and promises."""
         return len(self.messages) + sum(len(one.ways) for one in self.choices) + len(self.promises)
 
     @property
@@ -68,7 +68,7 @@ class LogCoverage:
 
 
 def log_coverage(choices: ObservedChoices, states: Counter[tuple[str, str]]) -> LogCoverage:
-    """Return what the logs show that were watched; ``states`` counts which promise came into which state."""
+    """Return the coverage by the observed logs; ``states`` counts how often each promise entered each state."""
     system = choices.tracker.system
     families: dict[str, list[str]] = {}
     for message in system.messages:

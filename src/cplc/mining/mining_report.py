@@ -1,4 +1,4 @@
-"""What was learned from logs, as people, programs and the language itself read it."""
+"""Reports of log mining: as text, as JSON, and as beliefs in the language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cplc.report.text import Style, plain
 
 
 def beliefs_text(estimates: BeliefEstimates, *, points: bool) -> Iterator[str]:
-    """Yield the lines that say it in the language; what can only be said in words is a comment."""
+    """Yield the beliefs in the language, with the counts as comments."""
     for belief in estimates.beliefs:
         yield f"// {_counted(belief)}"
         yield from _lines(belief, points=points)
@@ -91,7 +91,7 @@ _REPORTED_STATES = ("fulfilled", "violated")
 
 
 def coverage_text(coverage: LogCoverage, style: Style = plain) -> Iterator[str]:
-    """Yield what was never seen, and then how much was."""
+    """Yield the uncovered items, and then the totals."""
     for message in coverage.messages:
         if unseen := _unseen(message):
             yield f"{style('never sent', 'bad')}: {printable(unseen)}"

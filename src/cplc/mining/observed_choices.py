@@ -1,4 +1,4 @@
-"""Which choices the events of logs have decided: who could have done what else, each time that something was sent."""
+"""Choices observed in logs: the alternatives that an agent had, each time it sent a message."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Sends = frozenset[int]
 
 @dataclass
 class ObservedChoices:
-    """Counts what was sent, and what was chosen where one agent could have sent this or that.
+    """Counts the messages sent and the alternatives chosen.
 
-    Sends of one agent are alternatives where both are enabled, and the one, once it has arrived, leaves the other
-    disabled; so are payloads of one message. Alternatives of alternatives belong to the same choice.
+    Two sends of one agent are alternatives in a state if both are enabled, and one of them, once delivered, disables
+    the other; so are payloads of one message. A choice is a class of the transitive closure.
     """
 
     tracker: StateTracker
     sent: Counter[str] = field(default_factory=Counter)
-    """How often each message was sent; those count where it is known which instance it was."""
+    """How often each message was sent, if its instance is known."""
     unclear: Counter[str] = field(default_factory=Counter)
-    """Messages that may have been one instance or another."""
+    """Messages whose instance is ambiguous."""
     decided: dict[Sends, Counter[Sends]] = field(default_factory=dict)
-    """Of each choice, how often it was decided for which of its sends; several where it is not known which."""
+    """For each choice, how often each of its sends was taken; several sends if the log is ambiguous."""
 
     def __post_init__(self) -> None:
         steps = self.tracker.system.steps
@@ -35,7 +35,7 @@ class ObservedChoices:
         self._candidates: dict[int, tuple[int, ...]] = {}
 
     def watch(self, states: States, resolved: ResolvedEvent, inferring: bool) -> None:
-        """Take a message that is about to happen."""
+        """Count a message before it changes the states."""
         steps = self.tracker.system.steps
         taken: dict[int, list[int]] = {}
         for way in resolved.ways:
@@ -55,7 +55,7 @@ class ObservedChoices:
                 self.decided.setdefault(choice, Counter())[chosen] += 1
 
     def _choice(self, state: int, send: int) -> Sends:
-        """Return the choice that a send belongs to in a state."""
+        """Return the choice of a send in a state: its class of alternatives."""
         alternatives = {send}
         waiting = [send]
         while waiting:
@@ -67,7 +67,7 @@ class ObservedChoices:
         return frozenset(alternatives)
 
     def _conflicting_sends(self, send: int) -> tuple[int, ...]:
-        """Return the sends of the same agent that this one may disable, or that may disable it."""
+        """Return the sends of the same agent that may disable this one, or that it may disable."""
         if send not in self._candidates:
             steps = self.tracker.system.steps
             mine = self._writes(send), steps[send].footprint
@@ -85,7 +85,7 @@ class ObservedChoices:
         return steps[send].writes if receipt is None else steps[send].writes | steps[receipt].writes
 
     def _excludes(self, state: int, one: int, other: int) -> bool:
-        """Tell whether both can be sent in the state, and one of them then leaves the other disabled."""
+        """Tell whether both sends are enabled in the state, and one of them disables the other."""
         taken, steps = self.tracker.stepper.taken, self.tracker.system.steps
         if not taken(state, other):
             return False
