@@ -26,28 +26,30 @@ class _SharingModels(Models):
         names = "xy"[: self._chance.choice((1, 2, 2))]
         return [_Variable(agent, name, values, type_) for name in names for type_, values in (self._types[name],)]
 
-    def _protocol(self, name: str, seen: list[_Variable]) -> Iterator[str]:
+    def _protocol(self, name: str, readable: list[_Variable]) -> Iterator[str]:
         """Yield at least one line: without any, the environment of MCMAS also takes undeclared actions."""
-        yield from list(super()._protocol(name, seen)) or ["    Other : {a};"]
+        yield from list(super()._protocol(name, readable)) or ["    Other : {a};"]
 
     def formulas_by_operator(self) -> list[tuple[str, str]]:
         """Return a formula for each operator."""
-        others = [name for name in self._agents if name != "Environment"]
-        found = []
+        roles = [name for name in self._agents if name != "Environment"]
+        formulas = []
         for operator in OPERATORS:
-            debtor, creditor, *rest = self._chance.sample(others, len(others))
+            debtor, creditor, *rest = self._chance.sample(roles, len(roles))
             p, q = (self._chance.choice(("p0", "p1", "p2")) for _ in range(2))
             match operator:
                 case "C" | "Fu":
-                    said = f"{operator}({debtor}, {creditor}, {p})"
+                    formula = f"{operator}({debtor}, {creditor}, {p})"
                 case "DeS" if rest:
-                    said = f"DeS({debtor}, {creditor}, {rest[0]}, {p}, {q})"
+                    formula = f"DeS({debtor}, {creditor}, {rest[0]}, {p}, {q})"
                 case "DeS":
                     continue
                 case _:
-                    said = f"{operator}({debtor}, {creditor}, {p}, {q})"
-            found.append((operator, self._chance.choice(("AG ({})", "EF ({})", "EF (!({}))", "({})")).format(said)))
-        return found
+                    formula = f"{operator}({debtor}, {creditor}, {p}, {q})"
+            formulas.append(
+                (operator, self._chance.choice(("AG ({})", "EF ({})", "EF (!({}))", "({})")).format(formula))
+            )
+        return formulas
 
 
 def commitment_model(chance: Random, *, deadlocks: bool = True) -> tuple[str, list[tuple[str, str]]]:

@@ -72,9 +72,9 @@ class Models:
         parts.append("Evaluation")
         parts += (f"  p{n} if {self._condition(everything, 'all', (), 2)};" for n in range(3))
         parts += ["end Evaluation", f"InitStates {self._initial(everything)}; end InitStates"]
-        others = [name for name in self._agents if name != "Environment"]
+        roles = [name for name in self._agents if name != "Environment"]
         both = self._chance.sample(self._agents, min(2, len(self._agents)))
-        parts.append(f"Groups g = {{{', '.join(others)}}}; h = {{{', '.join(both)}}}; k = {{{others[0]}}}; end Groups")
+        parts.append(f"Groups g = {{{', '.join(roles)}}}; h = {{{', '.join(both)}}}; k = {{{roles[0]}}}; end Groups")
         if self._features.fairness and self._chance.random() < 0.3:
             conditions = (f"{self._recurring()};" for _ in range(self._chance.choice((1, 1, 2))))
             parts.append(f"Fairness {' '.join(conditions)} end Fairness")
@@ -85,7 +85,7 @@ class Models:
     # --- agents
 
     def _agent(self, name: str) -> str:
-        seen = [*self._variables_of[name], *self._observed.get(name, [])]
+        readable = [*self._variables_of[name], *self._observed.get(name, [])]
         lines = [f"Agent {name}"]
         if self._observed.get(name):
             lines.append(f"  Lobsvars = {{{', '.join(one.name for one in self._observed[name])}}};")
@@ -93,21 +93,21 @@ class Models:
         if self._chance.random() < 0.2:
             lines.append(f"  RedStates: {self._condition(self._variables_of[name], name, (), 1)}; end RedStates")
         lines.append(f"  Actions = {{{', '.join(self._actions[name])}}};")
-        lines += ["  Protocol:", *self._protocol(name, seen), "  end Protocol"]
-        lines += ["  Evolution:", *self._evolution(name, seen), "  end Evolution", "end Agent"]
+        lines += ["  Protocol:", *self._protocol(name, readable), "  end Protocol"]
+        lines += ["  Evolution:", *self._evolution(name, readable), "  end Evolution", "end Agent"]
         return "\n".join(lines)
 
     def _some(self, name: str) -> str:
         actions = self._actions[name]
         return ", ".join(sorted(self._chance.sample(actions, self._chance.randint(1, len(actions)))))
 
-    def _protocol(self, name: str, seen: list[_Variable]) -> Iterator[str]:
+    def _protocol(self, name: str, readable: list[_Variable]) -> Iterator[str]:
         for _ in range(self._chance.choice((0, 1, 2))):
-            yield f"    {self._condition(seen, name, (), 1)} : {{{self._some(name)}}};"
+            yield f"    {self._condition(readable, name, (), 1)} : {{{self._some(name)}}};"
         if not self._features.deadlocks or self._chance.random() < 0.8:
             yield f"    Other : {{{self._some(name)}}};"
 
-    def _evolution(self, name: str, seen: list[_Variable]) -> Iterator[str]:
+    def _evolution(self, name: str, readable: list[_Variable]) -> Iterator[str]:
         own = self._variables_of[name]
         for _ in range(self._chance.choice((1, 2, 3, 4))):
             changed = (
@@ -116,7 +116,7 @@ class Models:
                 else self._chance.sample(own, self._chance.randint(1, len(own)))
             )
             made = " and ".join(f"{one.name} = {self._assigned(one, own)}" for one in changed)
-            yield f"    {made} if {self._condition(seen, name, self._agents, 2)};"
+            yield f"    {made} if {self._condition(readable, name, self._agents, 2)};"
 
     def _assigned(self, one: _Variable, own: list[_Variable]) -> str:
         alike = [other.name for other in own if other.type == one.type]
@@ -128,18 +128,18 @@ class Models:
 
     # --- conditions
 
-    def _condition(self, seen: list[_Variable], agent: str, doing: tuple[str, ...] | list[str], depth: int) -> str:
+    def _condition(self, readable: list[_Variable], agent: str, doing: tuple[str, ...] | list[str], depth: int) -> str:
         kind = self._chance.random()
         if depth and kind < 0.4:
-            parts = (self._condition(seen, agent, doing, depth - 1) for _ in range(2))
+            parts = (self._condition(readable, agent, doing, depth - 1) for _ in range(2))
             return f"({self._chance.choice((' and ', ' or ')).join(parts)})"
         if depth and kind < 0.5:
-            return f"!({self._condition(seen, agent, doing, depth - 1)})"
+            return f"!({self._condition(readable, agent, doing, depth - 1)})"
         if doing and kind < 0.8:
             who = self._chance.choice(doing)
             what = self._chance.choice(self._actions[who])
             return f"Action = {what}" if who == agent else f"{who}.Action = {what}"
-        one = self._chance.choice(seen)
+        one = self._chance.choice(readable)
         name = one.name if one.agent == agent else f"{one.agent}.{one.name}"
         if one.is_number and self._chance.random() < 0.3:
             return f"{name} {self._chance.choice(('<', '<=', '>', '>='))} {self._chance.choice(one.values)}"
@@ -175,9 +175,9 @@ class Models:
         paths = ["EX", "EF", "AX", "AG", *(("AF", "EG") if self._features.crashing_fairness else ())]
         agent, group = self._chance.choice(self._agents), self._chance.choice("ghk")
         knowing = [f"K({agent}, {operand})", f"{self._chance.choice(('GK', 'DK', 'GCK'))}({group}, {operand})"]
-        said = [f"({self._chance.choice(paths)} {operand})", f"E({self._state(0)} U {operand})"]
-        found = self._chance.choice([*said, *(knowing if self._features.knowledge else ())])
-        return self._chance.choice((found, f"(!{found})"))
+        temporal = [f"({self._chance.choice(paths)} {operand})", f"E({self._state(0)} U {operand})"]
+        condition = self._chance.choice([*temporal, *(knowing if self._features.knowledge else ())])
+        return self._chance.choice((condition, f"(!{condition})"))
 
     def _state(self, depth: int) -> str:
         if not depth:

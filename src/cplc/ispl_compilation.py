@@ -56,10 +56,10 @@ class IsplCompilation(QuestionAnswering):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All diagnostics in text order."""
-        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._fairness_diagnostics))
+        all_diagnostics = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._fairness_diagnostics))
         settings = settings_for(self.path.parent) if self.path else Settings()
-        wanted = apply_ignores(found, self.source, settings, is_whole=True)
-        return tuple(sorted(wanted, key=lambda problem: (problem.span.start, problem.span.end)))
+        enabled = apply_ignores(all_diagnostics, self.source, settings, is_whole=True)
+        return tuple(sorted(enabled, key=lambda problem: (problem.span.start, problem.span.end)))
 
     @property
     def _fairness_diagnostics(self) -> Iterator[Diagnostic]:
@@ -81,9 +81,9 @@ class IsplCompilation(QuestionAnswering):
 
     @property
     def model(self) -> IsplModel:
-        found = self._checked.model
-        assert found is not None
-        return found
+        model = self._checked.model
+        assert model is not None
+        return model
 
     @cached_property
     def unverifiable(self) -> tuple[Diagnostic, ...]:
@@ -112,17 +112,17 @@ class IsplCompilation(QuestionAnswering):
         return system
 
     @cached_property
-    def _asked(self) -> tuple[BoundQuestion, ...]:
+    def _bound_questions(self) -> tuple[BoundQuestion, ...]:
         from cplc.checking.builtin_checks import deadlock_question
         from cplc.checking.results import Question
 
-        found = []
+        questions = []
         for number, one in enumerate(self.model.specifications, 1):
             question = Question(f"formula {number}", "property", self._formula(one), one.text, span=one.span)
-            found.append(BoundQuestion(question, self.system))
+            questions.append(BoundQuestion(question, self.system))
         if self._may_deadlock:
-            found.append(BoundQuestion(deadlock_question(self.system), self.system))
-        return tuple(found)
+            questions.append(BoundQuestion(deadlock_question(self.system), self.system))
+        return tuple(questions)
 
     def _formula(self, written: Specification) -> Formula:
         from cplc.ispl.formula_lowering import lower_ispl_formula
@@ -145,7 +145,7 @@ class IsplCompilation(QuestionAnswering):
 
     def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
         """Return all formulas, or those with these names; `formula 1` is the first."""
-        return select_questions(self._asked, names)
+        return select_questions(self._bound_questions, names)
 
     def formula_question(self, text: str) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question of a formula from the command line, or its diagnostics."""
@@ -155,15 +155,17 @@ class IsplCompilation(QuestionAnswering):
 
         source = Source("--formula", text)
         node, problems = parse_specification(source)
-        found = None
+        specification = None
         if node is not None:
-            found, more = check_formula(node, self.file)
+            specification, more = check_formula(node, self.file)
             problems = (*problems, *more)
-        if found is None or any(problem.is_error for problem in problems):
+        if specification is None or any(problem.is_error for problem in problems):
             return problems
         # Variables are shared in the system if a formula uses the channel of both agents.
-        system = self._lowered(replace(self.model, specifications=(found,)))
-        question = Question("formula", "formula", self._formula(found), found.text, span=Span(source, 0, len(text)))
+        system = self._lowered(replace(self.model, specifications=(specification,)))
+        question = Question(
+            "formula", "formula", self._formula(specification), specification.text, span=Span(source, 0, len(text))
+        )
         return BoundQuestion(question, system, problems)
 
     def export(self, target: str, asked: Sequence[BoundQuestion], *, states: bool = False) -> Export:

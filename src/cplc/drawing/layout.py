@@ -88,9 +88,9 @@ def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -
     _reduce_crossings(items, layers)
     _assign_coordinates(items, layers)
     tops = _layer_tops(items, layers, top + _MARGIN)
-    left = min((item.x - item.width / 2 for item in items), default=0.0)
+    leftmost = min((item.x - item.width / 2 for item in items), default=0.0)
     for item in items:
-        item.x += _MARGIN - left
+        item.x += _MARGIN - leftmost
     width = max((item.x + item.width / 2 for item in items), default=0.0) + _MARGIN
     bands = [(0.0, 0.0)] * len(items)
     for layer, members in enumerate(layers):

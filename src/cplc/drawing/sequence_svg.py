@@ -66,9 +66,9 @@ def _lifeline_positions(chart: Chart) -> dict[str, float]:
             if missing > 0 and high > low:
                 for at in range(low, high):
                     gaps[at] += missing / (high - low)
-    left = max(60.0, svg.text_width(chart.lifelines[0]) / 2 + 24) if chart.lifelines else 60.0
-    left = max([left, *(svg.text_width(frame.label) + 34 for frame in chart.frames)])
-    return dict(zip(chart.lifelines, accumulate(gaps, initial=left), strict=False))
+    first_position = max(60.0, svg.text_width(chart.lifelines[0]) / 2 + 24) if chart.lifelines else 60.0
+    first_position = max([first_position, *(svg.text_width(frame.label) + 34 for frame in chart.frames)])
+    return dict(zip(chart.lifelines, accumulate(gaps, initial=first_position), strict=False))
 
 
 def _lifelines(places: dict[str, float], bottom: float) -> Iterator[str]:
