@@ -37,7 +37,7 @@ def _small_pieces() -> Iterator[None]:
         patch.multiple(explicit_graph, _SAMPLE_STATES=3, _REGROUPING_STATES=(5, 20)),
         patch.object(synchronous_graph, "_OFTEN", 2),
         patch("cplc.engines.explicit.graph_checkpoint._MIN_STATES_TO_SAVE", 0),
-        patch("cplc.engines.symbolic.bdd_checkpoint._FEW", 0),
+        patch("cplc.engines.symbolic.bdd_checkpoint._MIN_NODES_TO_SAVE", 0),
     ):
         yield
 
