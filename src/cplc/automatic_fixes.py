@@ -1,4 +1,4 @@
-"""Repairs that need nobody's judgement, each tried out before it is offered: no mistake may come that was not there."""
+"""Automatic fixes: unambiguous edits, each validated by compiling the result, so that none adds an error."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from cplc.settings import ignore_removals
 from cplc.source import Source
 
 _MAX_SINGLE_TRIALS: Final = 100
-"""How many repairs are tried one by one where they do not go together."""
+"""Maximum number of fixes that are tried one by one if they conflict."""
 _MAX_ROUNDS: Final = 8
-"""A repair may bring to light what a mistake has hidden."""
+"""Maximum number of rounds: a fix may reveal errors that another one has hidden."""
 
 _INCOMPLETE_TREE_RULES: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, OTHER_NOTATION, UNKNOWN_VERSION))
-"""Rules broken by texts of which the tree is not the whole."""
+"""Rules whose violation leaves the syntax tree incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedText:
-    """The text with its repairs, how many there are, and what a new version of the language leaves to its writer."""
+    """The fixed text, the number of fixes, and remarks on changes of meaning between versions of the language."""
 
     text: str
     count: int
@@ -34,7 +34,7 @@ class FixedText:
 
 
 def fix_text(compilation: Compilation) -> FixedText:
-    """Return the text of a compilation with everything repaired that can only be meant in one way."""
+    """Return the text of a compilation with all unambiguous fixes."""
     before = compilation.file
     count = 0
     written: list[tuple[int, int]] = []
@@ -51,7 +51,7 @@ def fix_text(compilation: Compilation) -> FixedText:
 
 
 def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[tuple[int, int]]:
-    """Return where repairs stand after further ones: those ranges moved, and the ranges of the further ones."""
+    """Return the ranges of earlier fixes after further edits, and the ranges of these edits."""
     moved = [
         tuple(offset + sum(len(new) - (end - start) for start, end, new in edits if end <= offset) for offset in place)
         for place in (*written, *((start, start) for start, _, _ in edits))
@@ -63,9 +63,9 @@ def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[
 
 
 def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> tuple[Compilation, int]:
-    """Return the text in the present version of the language, and how many edits that took.
+    """Return the text migrated to the current version of the language, and the number of edits.
 
-    What a repair has just written is in that version already. A text that cannot be read as a whole stays as it is.
+    Text written by a fix is in that version already. A text that does not parse completely is unchanged.
     """
     mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
     if any(diagnostic.code in _INCOMPLETE_TREE_RULES for diagnostic in mine):
@@ -86,7 +86,7 @@ def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> t
 
 
 def _accepted(compilation: Compilation) -> Sequence[Edit]:
-    """Return the repairs that do no harm; a translation into this language may bring mistakes to light, and is one."""
+    """Return the fixes that add no error. A translation from another notation is exempt: it may reveal errors."""
     mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
     if translated := _non_overlapping(
         _translated(diagnostic) for diagnostic in mine if diagnostic.code == OTHER_NOTATION.code
@@ -103,7 +103,7 @@ def _accepted(compilation: Compilation) -> Sequence[Edit]:
 
 
 def _translated(diagnostic: Diagnostic) -> Edit:
-    """Return what is written instead of other notation."""
+    """Return the translation of another notation."""
     instead = next(
         (note.replacement for note in diagnostic.notes if note.replacement is not None), diagnostic.span.text
     )
@@ -120,7 +120,7 @@ def _non_overlapping(edits: Iterable[Edit]) -> list[Edit]:
 
 
 def _edits(compilation: Compilation) -> Iterator[Edit]:
-    """Yield what could be replaced in the text itself; nothing twice."""
+    """Yield the candidate fixes in the text itself, each once."""
     mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
     yield from ignore_removals(
         (diagnostic.span for diagnostic in mine if diagnostic.code == UNNEEDED_IGNORE.code), compilation.source
@@ -129,7 +129,7 @@ def _edits(compilation: Compilation) -> Iterator[Edit]:
 
 
 def _spelling_fix(diagnostic: Diagnostic) -> Edit | None:
-    """Return the name that was meant in the place of a misspelt one, if that is certain."""
+    """Return the correction of a misspelt name, if it is unique."""
     written = diagnostic.span.text
     meant = [note.replacement for note in diagnostic.notes if note.replacement is not None]
     if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in diagnostic.message:
@@ -145,7 +145,7 @@ def _applied(compilation: Compilation, edits: Sequence[Edit]) -> Compilation:
 
 
 def _is_better(before: Compilation, after: Compilation) -> bool:
-    """Tell whether something is mended and no other mistake has come up."""
+    """Return whether a diagnostic has gone and no error was added."""
     old, new = _errors(before.diagnostics), _errors(after.diagnostics)
     return new <= old and Counter(d.code for d in after.diagnostics) != Counter(d.code for d in before.diagnostics)
 

@@ -1,6 +1,6 @@
-"""From a text to verdicts: one cached stage per property. Ask for what you want; what it needs is made.
+"""The compilation pipeline, from a text to verdicts: each stage is a lazily computed, cached property.
 
-Nothing heavy is imported before it is needed, so that `cplc --version` and `cplc check` start at once.
+Heavy imports are deferred to their use, so that `cplc --version` and `cplc check` start fast.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cplc.system.model import System
 
     Kept = tuple[frozenset[View], frozenset[View]]
-    """The views that a system keeps besides those that guards need, and whose last moves on what."""
+    """The observer views in a system besides those of guards, and the remembered last moves."""
 
 ADVISORY_UNLESS_NAMED = frozenset({"sound"})
 """The usual checks whose failure is a warning where the file does not name them."""
@@ -59,21 +59,21 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Compilation(QuestionAnswering):
-    """Everything known of one text under one choice of parameters and channels."""
+    """One text under one choice of parameters and channels."""
 
     source: Source
     path: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     channels: Channels | None = None
     protocol: str | None = None
-    """Which protocol of the file; None for the last."""
+    """Protocol of the file; None for the last one."""
     strategies: Strategies = "full"
     load: Load | None = field(default=None, compare=False, repr=False)
-    """How imports are read, if not from disk."""
+    """Loader of imports; None to read from disk."""
     _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
     _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
-    """What to take for the model instead of what the text says."""
+    """Model that replaces that of the text: a mutant."""
 
     # --- reading and checking
 
@@ -91,7 +91,7 @@ class Compilation(QuestionAnswering):
 
         return analyse(
             self._parsed[0],
-            load=self.load or loader(self.path, cache(parse)),  # a file may be imported many times
+            load=self.load or loader(self.path, cache(parse)),  # caches files that are imported several times
             parameters=self.parameters,
             channels=self.channels,
             protocol=self.protocol,
@@ -100,12 +100,12 @@ class Compilation(QuestionAnswering):
 
     @property
     def file(self) -> ast.File:
-        """The tree of the text, as much of it as can be read."""
+        """The syntax tree, partial if the text has errors."""
         return self._parsed[0]
 
     @property
     def index(self) -> Index:
-        """What the text and its imports declare, and where that is used; also of a text with mistakes."""
+        """Declarations and uses in the text and its imports, even if they have errors."""
         return self._analysis.index
 
     @cached_property
@@ -113,7 +113,7 @@ class Compilation(QuestionAnswering):
         """Every problem of the text and of what it imports, in the order of the text."""
         reported = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
         is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
-        if rules.MEANING_CHANGED.code in self.source.text:  # a comment may switch it off
+        if rules.MEANING_CHANGED.code in self.source.text:  # a comment may suppress it
             reported |= dict.fromkeys(self._changes)
         every = apply_ignores(reported, self.source, self.settings, is_whole=is_whole)
         current = (one for one in every if one.code != rules.MEANING_CHANGED.code)
@@ -136,7 +136,7 @@ class Compilation(QuestionAnswering):
 
     @property
     def _contradictions(self) -> Iterator[Diagnostic]:
-        """What conditions of fairness say in vain; of a text with errors nothing."""
+        """Yield contradictory fairness conditions, unless the text has errors."""
         model = self._analysis.model
         problems = (*self._parsed[1], *self._analysis.diagnostics)
         if model is not None and model.fairness and not any(one.is_error for one in problems):
@@ -146,12 +146,12 @@ class Compilation(QuestionAnswering):
 
     @cached_property
     def settings(self) -> Settings:
-        """What the settings file says that is nearest to the text; nothing for a text that stands nowhere."""
+        """The settings nearest to the text; the defaults for a text without path."""
         return settings_for(self.path.parent) if self.path else Settings()
 
     @property
     def ok(self) -> bool:
-        """Whether the text means something: it has no errors."""
+        """True if the text has no errors."""
         return self._analysis.model is not None and not any(diagnostic.is_error for diagnostic in self.diagnostics)
 
     @property
@@ -161,7 +161,7 @@ class Compilation(QuestionAnswering):
         return model
 
     def uniformity(self, parameter: str) -> UniformityCheck:
-        """Return how the protocol speaks of the families whose size is this parameter."""
+        """Return the uniformity check of the families whose size is this parameter."""
         check = self._analysis.uniformity(parameter)
         assert check is not None
         return check
@@ -173,7 +173,7 @@ class Compilation(QuestionAnswering):
         return self.system_with(frozenset())
 
     def system_with(self, views: frozenset[View], recalled: frozenset[View] = frozenset()) -> System:
-        """Return the system in which these views are kept besides those that guards need, and these last moves."""
+        """Return the system with these observer views, besides those of guards, and these last moves."""
         from cplc.lowering.lower import lower
 
         key = views, recalled
@@ -185,13 +185,13 @@ class Compilation(QuestionAnswering):
         return self._systems[key]
 
     def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
-        """Return the system that keeps these views, those that guards need, and these last moves."""
+        """Return the system with at least these observer views and last moves."""
         return self.system_with(self._observed(views), frozenset(recalled))
 
     def _system_of(self, formula: Term) -> tuple[System, bool]:
-        """Return the system that a formula is asked of, and whether it is one of its own.
+        """Return the system for a formula, and whether it is specific to the formula.
 
-        It is where `E{...}` or `A{...}` allows changes that steps make in some states only: the steps are divided.
+        It is specific if `E{...}` or `A{...}` restricts changes that steps make in some states only: steps are split.
         """
         from cplc.lowering.formulas import restricting_changes
         from cplc.lowering.lower import views_in
@@ -212,7 +212,7 @@ class Compilation(QuestionAnswering):
         return parts, parts is not whole
 
     def _recalled(self, formula: Term) -> frozenset[View]:
-        """Return who is asked for its own last move on what."""
+        """Return the views whose last moves occur in the formula."""
         if not self.model.subjects_of_moves:
             return frozenset()
         from cplc.lowering.dialogue import last_moves_in
@@ -221,16 +221,16 @@ class Compilation(QuestionAnswering):
 
     @cached_property
     def _recalled_together(self) -> frozenset[View]:
-        """Return all last moves that properties ask for: one system is for all of them, and it is as symmetric."""
+        """Return the last moves in all properties, so that they share one system, which is as symmetric."""
         return frozenset(view for one in self.model.properties for view in self._recalled(one.formula))
 
     # --- questions
 
     @property
     def _outline(self) -> Iterator[tuple[str, Callable[[], BoundQuestion]]]:
-        """Yield each question of the file by name, and how to make it: making all of them takes long.
+        """Yield the name of each question with a function that builds it: building all of them is slow.
 
-        These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
+        The order is: hazards of the model, properties, named checks, usual checks.
         """
         model = self.model
         for question in self._hazards:
@@ -243,7 +243,7 @@ class Compilation(QuestionAnswering):
             yield name, partial(self._usual_check, name)
 
     def declared_questions(self) -> tuple[BoundQuestion, ...]:
-        """Return what the file itself asks: its properties and the checks that it names, besides the hazards."""
+        """Return the questions declared in the file: hazards, properties and named checks."""
         number = len(self._hazards) + len(self.model.properties) + len(self.model.checks)
         return tuple(make() for _, make in islice(self._outline, number))
 
@@ -260,7 +260,7 @@ class Compilation(QuestionAnswering):
         return tuple(make() for _, make in self._outline)
 
     def _usual_check(self, name: str) -> BoundQuestion:
-        """Return a check that the file does not name; it lies where what it finds is declared."""
+        """Return a usual check; its places are the declarations that it is about."""
         bound = self._check(name, True, None)
         places = [place if place and place.source == self.source else None for place in bound.question.places]
         question = replace(bound.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
@@ -298,7 +298,7 @@ class Compilation(QuestionAnswering):
         return BoundQuestion(question, system)
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
-        """Return those views that are not part of the system anyway."""
+        """Return the views that the default system does not have."""
         observed = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
         observed |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
         return frozenset(views) - observed
@@ -319,9 +319,9 @@ class Compilation(QuestionAnswering):
         return self.strategies == "uniform"
 
     def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
-        """Return what the file asks, or the properties and checks of these names and nothing else.
+        """Return all questions of the file, or the properties and checks of these names.
 
-        A usual check can be named even where the file switches it off; one that is named is never advisory for that.
+        A usual check can be named even if the file switches it off; a named check is never advisory.
         """
         from cplc.semantics.builtin_words import USUAL_CHECKS
 
@@ -341,7 +341,7 @@ class Compilation(QuestionAnswering):
         )
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
-        """Return the question that a formula of the command line asks, or what is wrong with it."""
+        """Return the question for a formula of the command line, or its errors."""
         from cplc.checking.results import Question
         from cplc.lowering.formulas import lower_formula
         from cplc.syntax.parser import parse_formula
@@ -371,15 +371,15 @@ class Compilation(QuestionAnswering):
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
     def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
-        """Return the system and these questions in the form that another tool reads."""
+        """Return the system and these questions in the format of another tool."""
         from cplc.export import export
 
         return export(target, self.to_be_exported(questions, states=states))
 
     def to_be_exported(self, bound_questions: Sequence[BoundQuestion], *, states: bool = False) -> Request:
-        """Return what an exporter is asked for: these questions, and one system for all of them.
+        """Return the export request: these questions, and one system with the views of all of them.
 
-        It keeps all that one of them asks for. A check that is asked of a system of its own goes alone.
+        A question with a specific system is exported alone.
         """
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request
@@ -399,8 +399,7 @@ class Compilation(QuestionAnswering):
             Origin(self.source.name, __version__),
             states,
             tuple(
-                f"`{one.question.name}`, which is asked of a system of its own; "
-                f"--property {one.question.name} exports it alone"
+                f"`{one.question.name}`, which needs a specific system; --property {one.question.name} exports it alone"
                 for one in bound_questions
                 if one not in together
             ),
@@ -409,16 +408,16 @@ class Compilation(QuestionAnswering):
     def coverage(
         self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
     ) -> Iterator[Outcome]:
-        """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice.
+        """Yield for each mutant whether the questions of the file, or these of them, detect it.
 
-        ``among`` are positions of changes, if not all are to be tried.
+        ``among`` restricts the mutants to these positions.
         """
         from cplc.mutation.coverage import coverage
 
         def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
             changed = replace(self, _changed=model, _systems={}, _divisions={})
             questions = changed.questions(names)
-            # A usual check that is a warning notices nothing that would keep a file from passing.
+            # An advisory check detects no mutant: its failure does not fail the file.
             errors = [one for one in questions if not (one.question.is_usual and one.question.advisory)]
             return changed.system, [(one.question, one.system) for one in errors]
 
@@ -435,7 +434,7 @@ def is_ispl(name: str) -> bool:
 
 
 def load_ispl(name: str) -> IsplCompilation | Diagnostic:
-    """Return what is known of a file in ISPL, or the problem that keeps it from being read."""
+    """Return the compilation of a file in ISPL, or the diagnostic of an unreadable file."""
     from cplc.ispl.syntax.parser import MAX_SIZE
 
     text = _text(name, MAX_SIZE)
@@ -445,7 +444,7 @@ def load_ispl(name: str) -> IsplCompilation | Diagnostic:
 def load(
     name: str, parameters: Mapping[str, str] | None = None, channels: Channels | None = None
 ) -> Compilation | Diagnostic:
-    """Return the compilation of a file, or the problem that keeps it from being read."""
+    """Return the compilation of a file, or the diagnostic of an unreadable file."""
     text = _text(name, MAX_SIZE)
     if isinstance(text, Diagnostic):
         return text
@@ -453,7 +452,7 @@ def load(
 
 
 def _text(name: str, most: int) -> str | Diagnostic:
-    """Return the text of a file that the user has named, which may be a pipe."""
+    """Return the text of a file named by the user, which may be a pipe."""
     try:
         return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
     except IsADirectoryError:
@@ -474,7 +473,7 @@ def _unreadable(name: str, message: str) -> Diagnostic:
 
 
 def count_reachable(system: System, engine: EngineName = "auto") -> int:
-    """Return the number of reachable states: of the whole if explicitly, else of independent parts, multiplied."""
+    """Return the number of reachable states; the symbolic engine multiplies the numbers of independent components."""
     if engine == "explicit":
         from cplc.engines.explicit.engine import ExplicitEngine
 

@@ -1,4 +1,4 @@
-"""A slice gives every formula about it the value that the whole system gives it."""
+"""Independent components: a slice preserves the value of every formula about it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def two_parts(draw: DrawFn, states: int = 144, most: int = 4000) -> tuple[System
 
 
 @given(two_parts())
-def test_parts_are_found(parts: tuple[System, System]) -> None:
+def test_components_of_a_product_are_its_factors(parts: tuple[System, System]) -> None:
     one, whole = parts
     assert list(whole.problems()) == []
     own = frozenset(one.variable)
@@ -121,7 +121,7 @@ def test_parts_are_found(parts: tuple[System, System]) -> None:
 
 @settings(max_examples=30)
 @given(st.data())
-def test_slice_and_whole_agree(data: st.DataObject) -> None:
+def test_slice_preserves_verdict(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
     variables = relevant_variables(whole, formula)
@@ -136,7 +136,7 @@ def test_slice_and_whole_agree(data: st.DataObject) -> None:
 
 @settings(max_examples=30)
 @given(st.data())
-def test_they_agree_at_every_state(data: st.DataObject) -> None:
+def test_slice_preserves_value_at_every_state(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
     slices = IndependentComponents(whole)
@@ -144,17 +144,18 @@ def test_they_agree_at_every_state(data: st.DataObject) -> None:
     large = SymbolicEngine(whole)
     outside = frozenset(whole.variable) - slices.components_of(formula)
     elsewhere = SymbolicEngine(slice_of(whole, outside))
-    found = small.count(small.satisfying(formula, assuming)) * elsewhere.count(elsewhere.reachable)
-    assert large.count(large.satisfying(formula, assuming)) == found
+    count = small.count(small.satisfying(formula, assuming)) * elsewhere.count(elsewhere.reachable)
+    assert large.count(large.satisfying(formula, assuming)) == count
 
 
 def disagreements(whole: System, formula: Formula, assuming: frozenset[str]) -> list[Frozen]:
     """Return the states of the whole at which the slice says something else, both by the definitions."""
     part = slice_of(whole, relevant_variables(whole, formula))
-    kept = [position for position, variable in enumerate(whole.variables) if variable.name in part.variable]
+    positions = [position for position, variable in enumerate(whole.variables) if variable.name in part.variable]
     large, small = Naive(whole), Naive(part)
     in_whole, in_part = large.satisfying(formula, assuming), small.satisfying(formula, assuming)
-    return [state for state in large.reachable if (state in in_whole) != (tuple(state[n] for n in kept) in in_part)]
+    in_slice = [(state, tuple(state[n] for n in positions) in in_part) for state in large.reachable]
+    return [state for state, holds in in_slice if (state in in_whole) != holds]
 
 
 def tiny_parts() -> SearchStrategy[tuple[System, System]]:
@@ -163,7 +164,7 @@ def tiny_parts() -> SearchStrategy[tuple[System, System]]:
 
 
 @given(st.data())
-def test_runs_of_the_slice_are_those_of_the_whole(data: st.DataObject) -> None:
+def test_slice_preserves_runs(data: st.DataObject) -> None:
     one, whole = data.draw(tiny_parts())
     formula, assuming = data.draw(quantified(one)), data.draw(roles(one))
     assume(relevant_variables(whole, formula) != frozenset(whole.variable))
@@ -171,7 +172,7 @@ def test_runs_of_the_slice_are_those_of_the_whole(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_the_whole_logic_has_its_slices(data: st.DataObject) -> None:
+def test_slice_preserves_value_in_the_whole_logic(data: st.DataObject) -> None:
     one, whole = data.draw(tiny_parts())
     formula, assuming = data.draw(logic_formulas(one)), data.draw(roles(one))
     assert disagreements(whole, formula, assuming) == []
@@ -179,7 +180,7 @@ def test_the_whole_logic_has_its_slices(data: st.DataObject) -> None:
 
 @settings(max_examples=15)
 @given(st.data())
-def test_strategies_need_what_the_group_sees(data: st.DataObject) -> None:
+def test_slice_of_uniform_strategy_contains_observations(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts(states=12, most=48))
     uniform = data.draw(st.booleans())
     formula, assuming = data.draw(games(one, uniform=uniform)), data.draw(roles(one))
@@ -190,7 +191,7 @@ def test_strategies_need_what_the_group_sees(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_separate_parts_of_the_whole_logic_hold_together(data: st.DataObject) -> None:
+def test_conjuncts_equivalent_in_the_whole_logic(data: st.DataObject) -> None:
     system = data.draw(systems(states=16))
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     naive = Naive(system)
@@ -199,7 +200,7 @@ def test_separate_parts_of_the_whole_logic_hold_together(data: st.DataObject) ->
 
 
 @given(two_parts())
-def test_states_are_counted_by_components(parts: tuple[System, System]) -> None:
+def test_reachable_states_counted_by_components(parts: tuple[System, System]) -> None:
     def count(system: System) -> int:
         engine = SymbolicEngine(system)
         return engine.count(engine.reachable)
@@ -210,7 +211,7 @@ def test_states_are_counted_by_components(parts: tuple[System, System]) -> None:
 
 
 @given(st.data())
-def test_separate_parts_hold_together(data: st.DataObject) -> None:
+def test_conjuncts_equivalent_to_formula(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     engine = ExplicitEngine(system)
@@ -219,7 +220,7 @@ def test_separate_parts_hold_together(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_one_part_for_each_slice(data: st.DataObject) -> None:
+def test_one_conjunct_for_each_slice(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     other = slice_of(whole, frozenset(whole.variable) - frozenset(one.variable))
     assume(one.variables and other.variables)
@@ -247,20 +248,20 @@ P, Q, R = (f.Atom(e.Read(name), name) for name in "pqr")
         (f.Not(f.Or((P, f.Not(Q)))), (f.Not(P), Q)),
     ],
 )
-def test_conjunctions_are_taken_apart(formula: Formula, parts: tuple[Formula, ...]) -> None:
+def test_conjunctions_are_split(formula: Formula, parts: tuple[Formula, ...]) -> None:
     assert conjuncts_of(formula) == parts
 
 
 @given(st.data())
-def test_both_ends_of_a_channel_are_in_the_slice(data: st.DataObject) -> None:
+def test_slice_contains_both_ends_of_channel(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula = data.draw(formulas(one))
-    kept = relevant_variables(whole, formula)
+    variables = relevant_variables(whole, formula)
     for part in state_subformulas(formula):
         if isinstance(part, f.Commits | f.Fulfils):
-            assert kept >= part.channel.reads
+            assert variables >= part.channel.reads
         if isinstance(part, f.Conditional):
-            assert kept >= part.channel.reads | (frozenset() if part.other is None else part.other.reads)
+            assert variables >= part.channel.reads | (frozenset() if part.other is None else part.other.reads)
 
 
 # --- what would go wrong
@@ -321,7 +322,7 @@ _OVERLOOKED: dict[str, tuple[System, Formula, str, Any]] = {
 
 
 @pytest.mark.parametrize("name", _OVERLOOKED)
-def test_what_is_dropped_wrongly_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_slice_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     system, formula, what, otherwise = _OVERLOOKED[name]
 
     def agree() -> bool:

@@ -1,4 +1,4 @@
-"""Without variables that only look on, every formula keeps its value at every state, and runs can be told with them."""
+"""Cone of influence: the projection preserves the value of every formula, and runs lift to the whole system."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def watched(draw: DrawFn, states: int = 16) -> System:
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
     """Whether some state of the whole has another value without those that only look on, both by the definitions."""
-    kept = ConeOfInfluence(whole).cone(formula)
-    part = project_to_cone(whole, kept)
-    places = [place for place, variable in enumerate(whole.variables) if variable.name in kept]
+    cone = ConeOfInfluence(whole).cone(formula)
+    part = project_to_cone(whole, cone)
+    places = [place for place, variable in enumerate(whole.variables) if variable.name in cone]
     large, small = Naive(whole), Naive(part)
     assume(len(large.reachable) <= _MOST)
     in_whole, in_part = large.satisfying(formula, assuming), small.satisfying(formula, assuming)
@@ -68,43 +68,44 @@ def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_every_formula_keeps_its_value(data: st.DataObject) -> None:
+def test_cone_preserves_value_of_every_formula(data: st.DataObject) -> None:
     whole = data.draw(watched())
     formula, assuming = data.draw(logic_formulas(whole)), data.draw(roles(whole))
-    kept = ConeOfInfluence(whole).cone(formula)
-    event(f"{len(whole.variables) - len(kept)} only look on")
-    assert list(project_to_cone(whole, kept).problems()) == []
+    cone = ConeOfInfluence(whole).cone(formula)
+    event(f"{len(whole.variables) - len(cone)} only look on")
+    assert list(project_to_cone(whole, cone).problems()) == []
     assert not disagree(whole, formula, assuming)
 
 
 @settings(max_examples=25)
 @given(st.data())
-def test_runs_are_told_with_them(data: st.DataObject) -> None:
+def test_evidence_is_lifted_from_cone(data: st.DataObject) -> None:
     whole = data.draw(watched())
     formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
     question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
-        found = Verifier(whole, "symbolic").answer(question)
+        answer = Verifier(whole, "symbolic").answer(question)
     expected = Verifier(whole, "explicit").answer(question)
-    assert found.answer == expected.answer
-    assert found.reason == expected.reason
-    assert (found.evidence is None) == (expected.evidence is None)
-    if found.evidence is not None:
-        assert replay(found.system, found.evidence, assuming) == []
-    assert found.left_out == len(whole.variables) - len(found.system.variables)
+    assert answer.answer == expected.answer
+    assert answer.reason == expected.reason
+    assert (answer.evidence is None) == (expected.evidence is None)
+    if answer.evidence is not None:
+        assert replay(answer.system, answer.evidence, assuming) == []
+    assert answer.left_out == len(whole.variables) - len(answer.system.variables)
 
 
-def test_a_commitment_that_nobody_asks_about_only_looks_on() -> None:
+def test_unmentioned_commitment_is_outside_the_cone() -> None:
     system = compile(
         "protocol P { role A  role B  commitment c = C(A, B, ask, tell)"
         "  A -> B : offer  means create c  B -> A : ask  after offer  A -> B : tell  after ask }"
     ).system
-    told = f.Atom(system.message["tell"].received, "tell")
+    received = f.Atom(system.message["tell"].received, "tell")
     bound = f.Atom(e.Equal(e.Read("c"), e.Const("active")), "active(c)")
     everything = frozenset(system.variable)
-    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(told))) == everything - {"c"}
-    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {"c"}
+    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(received))) == everything - {"c"}
+    knowledge = f.Knows("each", ("A",), received)
+    assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(knowledge))) == everything - {"c"}
     assert ConeOfInfluence(system).cone(f.OnPaths("E", f.Finally(bound))) == everything
 
 
@@ -115,16 +116,16 @@ def test_a_commitment_that_nobody_asks_about_only_looks_on() -> None:
 def asked(draw: DrawFn) -> tuple[System, Formula, frozenset[str]]:
     whole = draw(watched())
     atom = draw(atoms(whole))
-    known = f.Knows("each", (draw(st.sampled_from(whole.agents)).name,), atom)
-    return whole, f.OnPaths("E", f.Finally(draw(st.sampled_from([atom, known])))), frozenset()
+    knowledge = f.Knows("each", (draw(st.sampled_from(whole.agents)).name,), atom)
+    return whole, f.OnPaths("E", f.Finally(draw(st.sampled_from([atom, knowledge])))), frozenset()
 
 
-def _only_what_is_asked(self: ConeOfInfluence, asked: set[str]) -> frozenset[str]:
-    return frozenset(asked)
+def _only_what_is_asked(self: ConeOfInfluence, named: set[str]) -> frozenset[str]:
+    return frozenset(named)
 
 
-def _but_what_values_are_made_from(self: ConeOfInfluence, asked: set[str]) -> frozenset[str]:
-    return frozenset(asked).union(*(reads(step.guard) for step in self.system.steps))
+def _but_what_values_are_made_from(self: ConeOfInfluence, named: set[str]) -> frozenset[str]:
+    return frozenset(named).union(*(reads(step.guard) for step in self.system.steps))
 
 
 _WRONG = {
@@ -135,7 +136,7 @@ _WRONG = {
 
 
 @pytest.mark.parametrize("name", _WRONG)
-def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_cone_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ConeOfInfluence, *_WRONG[name])
 
     def is_wrong(example: tuple[System, Formula, frozenset[str]]) -> bool:
@@ -150,7 +151,7 @@ def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         pytest.fail(f"nobody notices that {name}")
 
 
-def test_nested_commitments_take_linear_work() -> None:
+def test_cone_of_nested_commitments_takes_linear_work() -> None:
     system = compile("protocol P { role A  role B  A -> B : m  B -> A : n }").system
     channel = promises("A -> B", [(e.Read("m@A"), e.Read("m@B"))])
     formula: Formula = f.Atom(e.Read("n@A"), "n")

@@ -1,4 +1,4 @@
-"""What a group can enforce: engines against the definition, laws that hold in every system, and strategies played."""
+"""Games of a group: engines against the definition, laws of strategic logic, and strategies played."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _found(engine: Engine[Any], formula: Formula, assuming: frozenset[str]) -> f
 @pytest.mark.parametrize("uniform", [False, True], ids=["full", "uniform"])
 @settings(max_examples=25)
 @given(data=st.data())
-def test_against_the_definition(make: MakeEngine, uniform: bool, data: st.DataObject) -> None:
+def test_winning_region_matches_definition(make: MakeEngine, uniform: bool, data: st.DataObject) -> None:
     system = data.draw(systems())
     formula = data.draw(games(system, st.just(uniform)))
     assuming = data.draw(roles(system))
@@ -76,11 +76,11 @@ def blind_walks(draw: DrawFn) -> System:
 
     def led() -> Expr:
         cases = [(p, h, draw(st.sampled_from(places))) for p in places for h in settings_]
-        found: Expr = e.Const(0)
+        expr: Expr = e.Const(0)
         for p, h, to in cases:
             here = e.conj((e.equal(where, e.Const(p)), e.equal(hidden, e.Const(h))))
-            found = e.ite(here, e.Const(to), found)
-        return found
+            expr = e.ite(here, e.Const(to), expr)
+        return expr
 
     def move(number: int) -> Step:
         return Step(f"move {number}", "send", "Walker", "", (), e.TRUE, (("place", led()),))
@@ -107,11 +107,11 @@ def blind_walks(draw: DrawFn) -> System:
 @pytest.mark.parametrize("make", [ExplicitEngine, SymbolicEngine])
 @settings(max_examples=60)
 @given(data=st.data())
-def test_choices_that_have_to_be_tried(make: MakeEngine, data: st.DataObject) -> None:
+def test_uniform_strategies_that_need_search(make: MakeEngine, data: st.DataObject) -> None:
     """What looks best in each state is often wrong for those that look the same, and something else is right."""
     system = data.draw(blind_walks())
-    there = Atom(e.Equal(e.Read("place"), e.Const(3)), "place = 3")
-    formula = Enforces(("Walker",), Finally(there), uniform=True)
+    at_goal = Atom(e.Equal(e.Read("place"), e.Const(3)), "place = 3")
+    formula = Enforces(("Walker",), Finally(at_goal), uniform=True)
     engine = make(system)
     assert _found(engine, formula, frozenset()) == Naive(system).satisfying(formula)
     for state in members(engine, engine.satisfying(formula)):
@@ -122,7 +122,7 @@ def test_choices_that_have_to_be_tried(make: MakeEngine, data: st.DataObject) ->
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_laws(data: st.DataObject) -> None:
+def test_laws_of_strategic_logic(data: st.DataObject) -> None:
     """What holds of every game: more members, more knowledge and weaker goals do no harm; and dualities."""
     system = data.draw(systems(fairness=False))
     group, goal, assuming = data.draw(groups(system)), data.draw(goals(system)), data.draw(roles(system))
@@ -143,10 +143,10 @@ def test_laws(data: st.DataObject) -> None:
             assert found(operand) | found(OnPaths("A", goal)) <= won <= found(OnPaths("E", goal))
             assert won == found(Enforces(group, Until(TRUE, operand)))
             # Others cannot keep away what the group can bring about, unless it counts on them; both can be helpless.
-            others = tuple(name for name in everybody if name not in group)
+            opponents = tuple(name for name in everybody if name not in group)
             counted_on = {system.steps[step].actor for one in system.constraints(assuming) for step in one.steps}
-            if counted_on.isdisjoint(others):
-                assert not won & found(Enforces(others, Globally(Not(operand))))
+            if counted_on.isdisjoint(opponents):
+                assert not won & found(Enforces(opponents, Globally(Not(operand))))
         case Until(left, right):
             assert found(right) <= won <= found(left) | found(right)
             assert won <= found(Enforces(group, Finally(right)))

@@ -1,4 +1,4 @@
-"""Searches that are ended at any moment and gone on with: what they find is what they would have found anyway."""
+"""Interrupted searches resume and return the result of an uninterrupted search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What groups enforce in random models in ISPL: all engines say the same as trying every choice."""
+"""Games in random ISPL models: all engines agree with the enumeration of strategies."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _GOALS = (
 def _reading(seed: int, *, uniform: bool = False) -> IsplCompilation:
     """Return a random model that asks every goal of each of its groups."""
     begun = model(Random(seed), Wanted(fairness=False)).partition("Formulae")[0]
-    asked = "".join(f"  <{group}> {goal};\n" for group in "ghk" for goal in _GOALS)
-    source = Source("model.ispl", f"{begun}Formulae\n{asked}end Formulae\n")
+    formulas = "".join(f"  <{group}> {goal};\n" for group in "ghk" for goal in _GOALS)
+    source = Source("model.ispl", f"{begun}Formulae\n{formulas}end Formulae\n")
     reading = IsplCompilation(source, strategies="uniform" if uniform else "full")
     assume(reading.ok)
     return reading
@@ -50,31 +50,31 @@ def _reading(seed: int, *, uniform: bool = False) -> IsplCompilation:
 @pytest.mark.parametrize("name", _ENGINES)
 @settings(max_examples=30)
 @given(_seeds)
-def test_every_choice_is_tried(name: str, seed: int) -> None:
+def test_winning_region_matches_enumeration_of_choices(name: str, seed: int) -> None:
     reading = _reading(seed)
     naive = NaiveRounds(reading.system)
     assume(len(naive.rounds) <= _STATES)
     engine = ENGINES[name](reading.system)
-    for asked in reading.questions():
-        formula = asked.question.formula
+    for question in reading.questions():
+        formula = question.question.formula
         if isinstance(formula, Enforces):
-            found = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
-            assert found == NaiveRoundGame(naive, formula.group).winning(formula.goal), asked.question.text
+            region = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
+            assert region == NaiveRoundGame(naive, formula.group).winning(formula.goal), question.question.text
 
 
 @pytest.mark.parametrize("name", _ENGINES)
 @settings(max_examples=20)
 @given(_seeds)
-def test_every_uniform_strategy_is_tried(name: str, seed: int) -> None:
+def test_winning_region_matches_enumeration_of_uniform_strategies(name: str, seed: int) -> None:
     reading = _reading(seed, uniform=True)
     naive = NaiveRounds(reading.system)
     assume(len(naive.rounds) <= _STATES)
     engine = ENGINES[name](reading.system)
-    for asked in reading.questions():
-        formula = asked.question.formula
+    for question in reading.questions():
+        formula = question.question.formula
         with suppress(TooManyStrategies):
-            found = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
-            assert found == naive.satisfying(formula), asked.question.text
+            region = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
+            assert region == naive.satisfying(formula), question.question.text
 
 
 @pytest.mark.parametrize("uniform", [False, True], ids=["full", "uniform"])
@@ -85,11 +85,11 @@ def test_strategies_win_when_played(uniform: bool, seed: int) -> None:
     naive = NaiveRounds(reading.system)
     assume(len(naive.rounds) <= _STATES)
     engine = ENGINES[_ENGINES[seed % len(_ENGINES)]](reading.system)
-    for asked in reading.questions():
-        formula = asked.question.formula
+    for question in reading.questions():
+        formula = question.question.formula
         if isinstance(formula, Enforces):
             for state in list(members(engine, engine.satisfying(formula)))[:4]:
                 evidence = explain(engine, formula, state, True)
                 assert evidence.exhaustive or not list(strategy_problems(reading.system, evidence, frozenset()))
                 with suppress(TooManyStrategies):
-                    assert not list(strategy_mistakes(naive, evidence)), asked.question.text
+                    assert not list(strategy_mistakes(naive, evidence)), question.question.text

@@ -1,4 +1,4 @@
-"""Stubborn sets keep what can be reached, and by how many steps; with a wrong idea of what commutes they would not."""
+"""Stubborn sets preserve reachability and shortest distances; a wrong dependency relation would not."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:
 
 def is_kept(system: System, goals: list[Expr]) -> bool:
     """Whether each goal is as far from each state that is met as it is in the whole system."""
-    few = reduced(system, ReachabilityGoals(tuple(map(Goal, goals)), may_stop=False))
+    engine = reduced(system, ReachabilityGoals(tuple(map(Goal, goals)), may_stop=False))
     whole = ExplicitEngine(system)
-    met = few._graph.states
+    met = engine._graph.states
     return all(
-        far(few, goal)
-        == {state: steps for state, steps in far(whole, goal).items() if few._graph.number.get(state) is not None}
+        far(engine, goal)
+        == {state: steps for state, steps in far(whole, goal).items() if engine._graph.number.get(state) is not None}
         for goal in goals
     ) and set(met) <= set(whole._graph.states)
 
@@ -95,7 +95,7 @@ def asked(draw: st.DrawFn) -> tuple[System, list[Expr]]:
 
 @settings(max_examples=60)
 @given(asked())
-def test_what_is_wanted_stays_as_near_as_it_was(example: tuple[System, list[Expr]]) -> None:
+def test_stubborn_sets_preserve_distance_to_goal(example: tuple[System, list[Expr]]) -> None:
     assert is_kept(*example)
 
 
@@ -121,9 +121,9 @@ def agree(system: System, formula: Formula) -> None:
     """Fail unless the formula has the right value, shown by a run that is possible and as long as the shortest."""
     plan = reachability_goals(formula)
     assert plan is not None
-    few, whole = reduced(system, plan), ExplicitEngine(system)
-    assert few.is_valid(formula) == whole.is_valid(formula), formula_text(formula)
-    shown, expected = explain_initial(few, formula), explain_initial(whole, formula)
+    engine, whole = reduced(system, plan), ExplicitEngine(system)
+    assert engine.is_valid(formula) == whole.is_valid(formula), formula_text(formula)
+    shown, expected = explain_initial(engine, formula), explain_initial(whole, formula)
     assert shown.holds == expected.holds
     assert replay(system, shown) == [], formula_text(formula)
     assert len(shown.run.moves) == len(expected.run.moves), formula_text(formula)
@@ -140,13 +140,13 @@ def _has_at_most(system: System, states: int) -> bool:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_the_value_and_the_run(data: st.DataObject) -> None:
+def test_stubborn_sets_preserve_value_and_run(data: st.DataObject) -> None:
     system = data.draw(some_systems())
     agree(system, data.draw(reachability(system)))
 
 
 @given(st.data())
-def test_in_protocols(data: st.DataObject) -> None:
+def test_stubborn_sets_in_protocols(data: st.DataObject) -> None:
     system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
     assume(_has_at_most(system, 2_000))
     stuck = f.Atom(system.terminal, "terminal")
@@ -156,7 +156,7 @@ def test_in_protocols(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_only_what_is_said_of_reaching_is_looked_for(data: st.DataObject) -> None:
+def test_reduction_applies_to_reachability_alone(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
     formula = data.draw(formulas(system))
     about_reaching = all(
@@ -176,9 +176,9 @@ def _never(*_: object) -> bool:
     return False
 
 
-def _but_for_one(self: DependencyRelation, wanted: Expr) -> int:
+def _but_for_one(self: DependencyRelation, goal: Expr) -> int:
     """Leave out one of the steps that can bring the condition about."""
-    steps = _MAKERS(self, wanted)
+    steps = _MAKERS(self, goal)
     return steps & (steps - 1)
 
 
@@ -229,19 +229,19 @@ def _telling() -> Iterator[tuple[System, list[Expr]]]:
     yield _made((_read("on", False), {"a": 1}), (_read("on"), {"a": 1}), (e.TRUE, {"on": True})), [_read("a", 1)]
 
 
-def test_in_systems_where_it_matters_which_step_comes_first() -> None:
+def test_stubborn_sets_with_dependent_steps() -> None:
     assert all(is_kept(*example) for example in _telling())
 
 
 @pytest.mark.parametrize("name", _WRONG)
-def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_dependency_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DependencyRelation, *_WRONG[name])
     assert not all(is_kept(*example) for example in _telling()), f"nobody notices that {name}"
 
 
 @settings(max_examples=20)
 @given(asked())
-def test_what_takes_too_long_to_find_out_is_taken_for_so(example: tuple[System, list[Expr]]) -> None:
+def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(dependency_relation, "_MAX_COMBINATIONS", 0)
         assert is_kept(*example)
@@ -252,7 +252,7 @@ def test_what_takes_too_long_to_find_out_is_taken_for_so(example: tuple[System, 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_on_the_fly_fewer_moves_are_enough(data: st.DataObject) -> None:
+def test_on_the_fly_explores_fewer_steps(data: st.DataObject) -> None:
     system = data.draw(some_systems())
     formula = data.draw(reachability(system))
     with pytest.MonkeyPatch.context() as patched:
@@ -262,7 +262,7 @@ def test_on_the_fly_fewer_moves_are_enough(data: st.DataObject) -> None:
     assert replay(system, shown) == [], formula_text(formula)
 
 
-def test_many_states_are_not_met_on_the_fly() -> None:
+def test_on_the_fly_skips_many_states() -> None:
     """Members who go their own ways are not led through all of their common states."""
     text = "protocol P { role Shop role Cus[6] for c in Cus { c -> Shop : a  c -> Shop : b after a } }"
     system = Compilation(Source("many.cpl", text)).system

@@ -1,4 +1,4 @@
-"""What bears pauses has one value on a run and on every run with pauses in it."""
+"""Stutter invariance: a formula has one value on a run and on every run with stutter steps inserted."""
 
 from __future__ import annotations
 
@@ -78,30 +78,30 @@ def _is_so(part: Formula, p: bool, q: bool) -> bool:
             raise AssertionError(part)
 
 
-def _with_pauses(word: list[Letter], many: list[int]) -> list[Letter]:
+def _with_pauses(word: list[Letter], copies: list[int]) -> list[Letter]:
     return [
-        letter for (p, q, step), n in zip(word, many, strict=False) for letter in [(p, q, None)] * n + [(p, q, step)]
+        letter for (p, q, step), n in zip(word, copies, strict=False) for letter in [(p, q, None)] * n + [(p, q, step)]
     ]
 
 
 @settings(max_examples=400)
 @given(paths(), words, words, pauses)
-def test_pauses_behind_the_beginning_change_nothing(
-    path: Formula, stem: list[Letter], loop: list[Letter], many: list[int]
+def test_stutter_steps_after_a_prefix_preserve_value(
+    path: Formula, stem: list[Letter], loop: list[Letter], copies: list[int]
 ) -> None:
     assume(is_stutter_invariant(path))
     begun = stem + loop * _BEGINNING
-    assert _says(path, stem, loop) == _says(path, begun, _with_pauses(loop, many))
+    assert _says(path, stem, loop) == _says(path, begun, _with_pauses(loop, copies))
 
 
 @settings(max_examples=400)
 @given(paths(), words, words, pauses, pauses)
-def test_no_beginning_is_needed_where_no_single_step_is_looked_at(
-    path: Formula, stem: list[Letter], loop: list[Letter], many: list[int], more: list[int]
+def test_stutter_steps_from_the_start_preserve_value_without_next(
+    path: Formula, stem: list[Letter], loop: list[Letter], copies: list[int], more: list[int]
 ) -> None:
     steady = f.Globally(f.Implies(A, path))  # that bears pauses if the last copies do in which `a` is taken
     assume(is_stutter_invariant(steady))
-    assert _says(steady, stem, loop) == _says(steady, _with_pauses(stem, many), _with_pauses(loop, more))
+    assert _says(steady, stem, loop) == _says(steady, _with_pauses(stem, copies), _with_pauses(loop, more))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_no_beginning_is_needed_where_no_single_step_is_looked_at(
         f.And((A, f.Next(f.Globally(P)))),
     ],
 )
-def test_what_bears_pauses(path: Formula) -> None:
+def test_stutter_invariant_formulas(path: Formula) -> None:
     assert is_stutter_invariant(path)
     assert is_stutter_invariant(f.Not(path))
 
@@ -138,6 +138,6 @@ def test_what_bears_pauses(path: Formula) -> None:
         f.Finally(f.And((A, f.Next(B)))),
     ],
 )
-def test_what_does_not(path: Formula) -> None:
+def test_formulas_that_observe_stuttering(path: Formula) -> None:
     assert not is_stutter_invariant(path)
     assert not is_stutter_invariant(f.Not(path))

@@ -1,4 +1,4 @@
-"""The symbolic engine against the explicit one, on random systems, by every way of computing that it has."""
+"""The symbolic engine against the explicit one, on random systems, with all options and backends."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Two:
 @pytest.mark.parametrize(("variants", "budget"), WAYS)
 @settings(max_examples=25)
 @given(st.data())
-def test_satisfying_states(variants: int, budget: int, data: st.DataObject) -> None:
+def test_satisfying_states_match_explicit_engine(variants: int, budget: int, data: st.DataObject) -> None:
     system = data.draw(systems())
     two = _Two(system, variants=variants, budget=budget)
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
@@ -67,7 +67,7 @@ def test_satisfying_states(variants: int, budget: int, data: st.DataObject) -> N
 @pytest.mark.parametrize(("variants", "budget"), WAYS[::2])
 @settings(max_examples=25)
 @given(st.data())
-def test_steps_and_views(variants: int, budget: int, data: st.DataObject) -> None:
+def test_images_and_indistinguishability_match_explicit_engine(variants: int, budget: int, data: st.DataObject) -> None:
     system = data.draw(systems())
     two = _Two(system, variants=variants, budget=budget)
     condition = data.draw(conditions_over(system.variables))
@@ -89,7 +89,7 @@ def test_steps_and_views(variants: int, budget: int, data: st.DataObject) -> Non
 @pytest.mark.parametrize("backend", ["dd.cudd", "dd.autoref"])
 @settings(max_examples=15)
 @given(st.data())
-def test_other_libraries(backend: str, data: st.DataObject) -> None:
+def test_backends_agree(backend: str, data: st.DataObject) -> None:
     pytest.importorskip(backend)
     system = data.draw(systems())
     two = _Two(system, backend=backend)
@@ -98,7 +98,7 @@ def test_other_libraries(backend: str, data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_pick_returns_a_member_and_always_the_same(data: st.DataObject) -> None:
+def test_pick_is_deterministic_member(data: st.DataObject) -> None:
     system = data.draw(systems())
     condition = data.draw(conditions_over(system.variables))
     picked = []

@@ -27,11 +27,11 @@ def paths(system: System, leaves: int = 5, *, past: bool = True) -> SearchStrate
 
     def compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         bounds = st.one_of(st.none(), st.none(), st.integers(0, 3))
-        few = st.lists(inner, min_size=2, max_size=3).map(tuple)
+        operands = st.lists(inner, min_size=2, max_size=3).map(tuple)
         shapes: list[SearchStrategy[Formula]] = [
             st.builds(Not, inner),
-            st.builds(f.And, few),
-            st.builds(f.Or, few),
+            st.builds(f.And, operands),
+            st.builds(f.Or, operands),
             st.builds(f.Implies, inner, inner),
             st.builds(f.Next, inner),
             st.builds(f.Finally, inner, bounds),
@@ -61,15 +61,15 @@ def along(system: System) -> SearchStrategy[Taken | None]:
 
 def check(oracle: Naive, engine: SymbolicEngine, formula: OnPaths, assuming: frozenset[str]) -> None:
     expected: set[Frozen] = set(oracle.by_tableau(formula, assuming))
-    for found in (engine.satisfying(formula, assuming), engine.by_tableau(formula, assuming)):
-        assert {state for state in oracle.reachable if engine.contains(found, oracle.thaw(state))} == expected
-        assert engine.count(found) == len(expected)
+    for states in (engine.satisfying(formula, assuming), engine.by_tableau(formula, assuming)):
+        assert {state for state in oracle.reachable if engine.contains(states, oracle.thaw(state))} == expected
+        assert engine.count(states) == len(expected)
 
 
 @pytest.mark.parametrize("past", [False, True], ids=["future alone", "with the past"])
 @settings(max_examples=40)
 @given(st.data())
-def test_any_path_formula(past: bool, data: st.DataObject) -> None:
+def test_path_formulas_match_explicit_tableau(past: bool, data: st.DataObject) -> None:
     system = data.draw(systems())
     path, assuming = data.draw(paths(system, past=past)), data.draw(roles(system))
     formula = OnPaths(data.draw(st.sampled_from("AE")), path, data.draw(along(system)))
@@ -79,7 +79,7 @@ def test_any_path_formula(past: bool, data: st.DataObject) -> None:
 @pytest.mark.parametrize(("variants", "backend"), [(0, None), (64, "dd.cudd"), (64, "dd.autoref")])
 @settings(max_examples=15)
 @given(st.data())
-def test_any_path_formula_by_other_ways(variants: int, backend: str | None, data: st.DataObject) -> None:
+def test_symbolic_tableau_matches_explicit_tableau(variants: int, backend: str | None, data: st.DataObject) -> None:
     if backend is not None:
         pytest.importorskip(backend)
     system = data.draw(systems())
@@ -90,7 +90,7 @@ def test_any_path_formula_by_other_ways(variants: int, backend: str | None, data
 
 @settings(max_examples=20)
 @given(st.data())
-def test_conjunctions_of_what_lasts_and_what_is_promised(data: st.DataObject) -> None:
+def test_conjunctions_of_invariants_and_eventualities(data: st.DataObject) -> None:
     system = data.draw(systems())
     simple = st.one_of(atoms(system), takens(system))
     lasting = st.one_of(
@@ -114,7 +114,7 @@ def test_conjunctions_of_what_lasts_and_what_is_promised(data: st.DataObject) ->
 
 @settings(max_examples=20)
 @given(st.data())
-def test_quantifiers_within_paths(data: st.DataObject) -> None:
+def test_path_quantifiers_below_path_operators(data: st.DataObject) -> None:
     """A quantifier begins a new past, wherever it stands."""
     system = data.draw(systems())
     inner = data.draw(st.one_of(paths(system, 2).map(lambda path: OnPaths("E", path)), formulas(system)))
@@ -124,7 +124,7 @@ def test_quantifiers_within_paths(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_normal_forms_say_the_same(data: st.DataObject) -> None:
+def test_nnf_is_equivalent(data: st.DataObject) -> None:
     system = data.draw(systems())
     path = data.draw(paths(system))
     oracle = Naive(system)

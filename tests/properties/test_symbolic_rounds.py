@@ -1,4 +1,4 @@
-"""Rounds as decision diagrams against the plain interpreter, on small random systems."""
+"""Symbolic rounds against the interpreter, on small random synchronous systems."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class _Plain:
         self.states: dict[Key, State] = {}
         self.rounds: dict[Key, list[tuple[tuple[str, ...], Key]]] = {}
         self.initial = frozenset(map(key, self.interpreter.initial_states()))
-        found = list(self.interpreter.initial_states())
-        while found:
-            state = found.pop()
+        reachable = list(self.interpreter.initial_states())
+        while reachable:
+            state = reachable.pop()
             if key(state) in self.states:
                 continue
             self.states[key(state)] = state
@@ -42,7 +42,7 @@ class _Plain:
             for actions in self.interpreter.rounds(state):
                 for target in self.interpreter.after_round(state, actions):
                     made.append((actions, key(target)))
-                    found.append(target)
+                    reachable.append(target)
 
     @cached_property
     def everywhere(self) -> Keys:
@@ -116,26 +116,26 @@ class _Plain:
         self, goal: Keys, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None, *, back: bool
     ) -> Keys:
         players = [player.choice for player in self.system.players]
-        found = set()
+        adjacent = set()
         for one, made in self.rounds.items():
             for actions, to in made:
                 agree = all(self.states[one][x] == self.states[to][y] for x, y in same)
                 if agree and (choice is None or actions[players.index(choice[0])] == choice[1]):
-                    here, there = (to, one) if back else (one, to)
-                    if there in goal:
-                        found.add(here)
-        return frozenset(found)
+                    here, target = (to, one) if back else (one, to)
+                    if target in goal:
+                        adjacent.add(here)
+        return frozenset(adjacent)
 
 
 def _fixpoint(first: Keys, step: Callable[[Keys], Keys]) -> Keys:
-    before, found = None, first
-    while found != before:
-        before, found = found, step(found)
-    return found
+    before, current = None, first
+    while current != before:
+        before, current = current, step(current)
+    return current
 
 
-def _agree(plain: _Plain, engine: SymbolicEngine, states: Keys, found: Node) -> bool:
-    return engine.count(found) == len(states) and all(engine.contains(found, plain.states[one]) for one in states)
+def _agree(plain: _Plain, engine: SymbolicEngine, states: Keys, diagram: Node) -> bool:
+    return engine.count(diagram) == len(states) and all(engine.contains(diagram, plain.states[one]) for one in states)
 
 
 def _simple(system: System) -> st.SearchStrategy[Formula]:
@@ -155,22 +155,22 @@ def _simple(system: System) -> st.SearchStrategy[Formula]:
 
 @settings(max_examples=60)
 @given(synchronous_systems(), st.sampled_from((0, BUDGET)), st.data())
-def test_sets_of_states(system: System, budget: int, data: st.DataObject) -> None:
+def test_images_of_rounds_match_interpreter(system: System, budget: int, data: st.DataObject) -> None:
     assert list(system.problems()) == []
     plain, engine = _Plain(system), SymbolicEngine(system, budget=budget)
     assert _agree(plain, engine, plain.everywhere, engine.reachable)
     assert _agree(plain, engine, plain.initial, engine.initial)
     for _ in range(4):
         formula = data.draw(_simple(system))
-        found = engine.satisfying(formula)
-        assert _agree(plain, engine, plain.satisfying(formula), found)
-        assert _agree(plain, engine, plain.after(plain.satisfying(formula)), engine.successors(found))
-        assert _agree(plain, engine, plain.before(plain.satisfying(formula)), engine.predecessors(found))
+        diagram = engine.satisfying(formula)
+        assert _agree(plain, engine, plain.satisfying(formula), diagram)
+        assert _agree(plain, engine, plain.after(plain.satisfying(formula)), engine.successors(diagram))
+        assert _agree(plain, engine, plain.before(plain.satisfying(formula)), engine.predecessors(diagram))
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_laws_and_tableau(data: st.DataObject) -> None:
+def test_laws_and_tableau_agree_on_rounds(data: st.DataObject) -> None:
     """What is said of endless runs has one answer, whether it is taken apart or not."""
     system = data.draw(synchronous_systems())
     engine = SymbolicEngine(system)

@@ -1,4 +1,4 @@
-"""What differs only in which members it names has one answer, and so have states; but not where members differ."""
+"""Symmetry reduction: formulas and states that permutations map to each other have one verdict, and no others."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
 def is_right(example: Example) -> bool:
     """Whether formulas with one key have one value."""
     system, formula, other, assuming = example
-    known, engine = Symmetry(system), ExplicitEngine(system)
-    if known.key(formula, assuming) != known.key(other, assuming):
+    symmetry, engine = Symmetry(system), ExplicitEngine(system)
+    if symmetry.key(formula, assuming) != symmetry.key(other, assuming):
         return True
     return engine.is_valid(formula, assuming) == engine.is_valid(other, assuming)
 
 
 @settings(max_examples=40)
 @given(pairs(crowds()))
-def test_formulas_with_one_key_have_one_value(example: Example) -> None:
+def test_formulas_with_equal_keys_have_equal_values(example: Example) -> None:
     assert Symmetry(example[0]).kin, "all members are alike"
     assert is_right(example), f"{formula_text(example[1])} and {formula_text(example[2])}"
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_whatever_is_said_is_so_of_others(data: st.DataObject) -> None:
+def test_image_of_formula_has_same_value(data: st.DataObject) -> None:
     system = data.draw(crowds())
     (kin,) = Symmetry(system).kin
     renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
@@ -89,17 +89,17 @@ def test_whatever_is_said_is_so_of_others(data: st.DataObject) -> None:
 
 @settings(max_examples=40)
 @given(pairs(crowds()))
-def test_what_occurs_is_found_once_for_all_members(example: Example) -> None:
+def test_symmetric_questions_share_one_verdict(example: Example) -> None:
     system, formula, other, assuming = example
-    known, judge = (EngineSelector(system, method, auto=False) for method in ("symbolic", "explicit"))
+    selector, judge = (EngineSelector(system, method, auto=False) for method in ("symbolic", "explicit"))
     for one in (formula, other):
-        assert known.occurs(one, one, assuming) == judge.occurs(one, one, assuming), formula_text(one)
+        assert selector.occurs(one, one, assuming) == judge.occurs(one, one, assuming), formula_text(one)
 
 
 @pytest.mark.parametrize("name", ASYMMETRIC)
 @settings(max_examples=10)
 @given(system=crowds())
-def test_who_differs_is_told_apart(name: str, system: System) -> None:
+def test_asymmetric_instances_are_distinguished(name: str, system: System) -> None:
     changed = ASYMMETRIC[name](system)
     assume(changed != system)
     assert Symmetry(changed).kin == ()
@@ -107,29 +107,29 @@ def test_who_differs_is_told_apart(name: str, system: System) -> None:
 
 @settings(max_examples=2)
 @given(system=crowds(2))
-def test_a_group_is_not_one_of_its_members(system: System) -> None:
+def test_group_differs_from_its_members(system: System) -> None:
     """Formulas about one member and about two are different, and so are those about debtor and creditor."""
-    known = Symmetry(system)
+    symmetry = Symmetry(system)
     one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
 
     def promised(member: int, content: f.Formula) -> f.Commits:
         name = f"Shop -> Cus[{member}]"
         return f.Commits(promises(name, [(Read(f"x[{member}]@Shop"), Read(f"x[{member}]@Cus[{member}]"))]), content)
 
-    assert known.key(f.And((one, other))) != known.key(f.And((one, one)))
-    assert known.key(f.And((one, f.Not(other)))) == known.key(f.And((other, f.Not(one))))
-    assert known.key(promised(1, one)) == known.key(promised(2, other))
-    assert known.key(promised(1, one)) != known.key(promised(2, one))
-    assert known.key(promised(1, one)) != known.key(f.Fulfils(promised(1, one).channel, one))
+    assert symmetry.key(f.And((one, other))) != symmetry.key(f.And((one, one)))
+    assert symmetry.key(f.And((one, f.Not(other)))) == symmetry.key(f.And((other, f.Not(one))))
+    assert symmetry.key(promised(1, one)) == symmetry.key(promised(2, other))
+    assert symmetry.key(promised(1, one)) != symmetry.key(promised(2, one))
+    assert symmetry.key(promised(1, one)) != symmetry.key(f.Fulfils(promised(1, one).channel, one))
 
 
 @settings(max_examples=2)
 @given(system=crowds(2))
-def test_who_keeps_going_is_not_who_may_stop(system: System) -> None:
-    known = Symmetry(system)
+def test_assumed_instances_are_distinguished(system: System) -> None:
+    symmetry = Symmetry(system)
     one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
-    assert known.key(one, frozenset({"Cus[1]"})) != known.key(other, frozenset({"Cus[1]"}))
-    assert known.key(one, frozenset({"Cus[1]", "Cus[2]"})) == known.key(other, frozenset({"Cus[1]", "Cus[2]"}))
+    assert symmetry.key(one, frozenset({"Cus[1]"})) != symmetry.key(other, frozenset({"Cus[1]"}))
+    assert symmetry.key(one, frozenset({"Cus[1]", "Cus[2]"})) == symmetry.key(other, frozenset({"Cus[1]", "Cus[2]"}))
 
 
 def level(member: int, value: int) -> Expr:
@@ -162,7 +162,7 @@ def _nobody_is_assumed(order: Callable[..., object]) -> Callable[..., object]:
 
 
 @pytest.mark.parametrize("name", NOT_ALIKE)
-def test_what_is_taken_for_alike_and_is_not_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_symmetry_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     example, break_it = NOT_ALIKE[name]
     assert is_right(example)
     break_it(monkeypatch)
@@ -175,12 +175,12 @@ def test_what_is_taken_for_alike_and_is_not_is_caught(name: str, monkeypatch: py
 def agrees(system: System, formula: Formula) -> bool:
     """Whether some of the states give the right value, and a run that is possible and as short."""
     way = reduction_method(system, Symmetry(system).kin, formula)
-    few, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
-    if few is None:
+    reduced, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
+    if reduced is None:
         return way is None or not way.members
-    if few.is_valid(formula) != whole.is_valid(formula):
+    if reduced.is_valid(formula) != whole.is_valid(formula):
         return False
-    shown, expected = explain_initial(few, formula), explain_initial(whole, formula)
+    shown, expected = explain_initial(reduced, formula), explain_initial(whole, formula)
     return (
         shown.holds == expected.holds
         and replay(system, shown) == []
@@ -190,7 +190,7 @@ def agrees(system: System, formula: Formula) -> bool:
 
 @settings(max_examples=80)
 @given(st.data())
-def test_states_up_to_exchange(data: st.DataObject) -> None:
+def test_quotient_has_one_state_per_orbit(data: st.DataObject) -> None:
     system = data.draw(crowds())
     formula = data.draw(branching(system))
     assert agrees(system, formula), formula_text(formula)
@@ -198,7 +198,7 @@ def test_states_up_to_exchange(data: st.DataObject) -> None:
 
 @settings(max_examples=40)
 @given(st.data())
-def test_the_images_are_states_of_the_system(data: st.DataObject) -> None:
+def test_representatives_are_states_of_the_system(data: st.DataObject) -> None:
     """An image is the state of an exchange, and images of exchanged states are the same."""
     system = data.draw(crowds())
     (kin,) = Symmetry(system).kin
@@ -215,7 +215,7 @@ def test_the_images_are_states_of_the_system(data: st.DataObject) -> None:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_only_what_the_graph_decides_is_asked_of_some_states(data: st.DataObject) -> None:
+def test_quotient_answers_only_formulas_over_the_graph(data: st.DataObject) -> None:
     system = data.draw(crowds())
     formula = data.draw(logic_formulas(system))
     if ctl_conditions(formula) is not None:
@@ -247,7 +247,7 @@ WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_quotient_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     formula, where, what, otherwise = WRONG[name]
     assert agrees(queue(1, 2, 3), formula)
     monkeypatch.setattr(where, what, otherwise)
@@ -259,19 +259,19 @@ def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 @settings(max_examples=20)
 @given(st.data())
-def test_questions_about_all_members(data: st.DataObject) -> None:
+def test_questions_about_all_instances(data: st.DataObject) -> None:
     """Verdicts, and which member a failure is shown of, are those of the engine that leaves nothing out."""
     system = data.draw(crowds())
     (kin,) = Symmetry(system).kin
     formula = data.draw(branching(system) | formulas(system))
-    others = (kin.renaming({kin.indices[0]: index, index: kin.indices[0]}) for index in kin.indices)
-    everybody = f.And(tuple(renamed_formula(formula, other) for other in others))
+    renamings = (kin.renaming({kin.indices[0]: index, index: kin.indices[0]}) for index in kin.indices)
+    everybody = f.And(tuple(renamed_formula(formula, other) for other in renamings))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
-        expected, *found = [next(verify(system, [question], method)) for method in methods]
-    for result in found:
+        expected, *results = [next(verify(system, [question], method)) for method in methods]
+    for result in results:
         assert result.answer == expected.answer, result.reason
         assert {remark.message for remark in result.remarks} == {remark.message for remark in expected.remarks}
         assert _helpful(result) == _helpful(expected)
@@ -282,7 +282,7 @@ def _helpful(result: Result) -> tuple[tuple[str, ...], ...] | None:
     return None if result.blame is None else result.blame.coalitions
 
 
-def test_with_others_who_keep_going_it_is_another_question() -> None:
+def test_other_assumptions_are_another_question() -> None:
     """An answer for some roles is none for others; so it is found out who is to blame."""
     everybody = f.And(tuple(f.OnPaths("A", f.Finally(is_at(member, 2))) for member in (1, 2)))
     (result,) = verify(queue(1, 2), [Question("q", "formula", everybody, "q")], "symbolic")
@@ -295,7 +295,7 @@ def test_with_others_who_keep_going_it_is_another_question() -> None:
     assert result.evidence.formula == everybody.operands[1]
 
 
-def test_the_failure_of_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counterexample_of_first_instance_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = f.And(tuple(f.OnPaths("A", f.Globally(f.Not(is_at(member, 2)))) for member in (1, 2, 3)))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
@@ -328,13 +328,13 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
-        (few,) = verify(system, [question], "reduced")
+        (result,) = verify(system, [question], "reduced")
     (whole,) = verify(system, [question], "explicit")
-    assert few.answer == whole.answer, few.reason
-    assert {remark.message for remark in few.remarks} == {remark.message for remark in whole.remarks}
+    assert result.answer == whole.answer, result.reason
+    assert {remark.message for remark in result.remarks} == {remark.message for remark in whole.remarks}
 
 
-def test_it_is_said_what_was_met(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_names_the_reduction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 0)
     question = Question("q", "formula", f.Not(SERVED_BEFORE), "q")
     (result,) = verify(queue(1, 2, 3), [question], "reduced")

@@ -1,4 +1,4 @@
-"""Decision diagrams: the same functions whatever library makes them."""
+"""Decision diagrams: all backends build the same functions."""
 
 from __future__ import annotations
 

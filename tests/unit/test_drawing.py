@@ -127,16 +127,16 @@ def test_what_has_no_families_is_cut() -> None:
     nodes = tuple(Node(f"n{at}", (f"n{at}",)) for at in range(200))
     graph = fold_families(Graph("", "", nodes, tuple(Edge(f"n{at}", f"n{at + 1}") for at in range(199))), family)
     assert len(graph.nodes) == MAX_NODES
-    assert "only 59 of 200 are drawn" in graph.left_out[0]
+    assert "all but the first 59 of 200 nodes" in graph.left_out[0]
 
 
 def test_nodes_stand_apart() -> None:
     names = [f"n{at}" for at in range(30)]
     links = [Link(names[at], names[(at * 7 + step) % 30], Size(40, 16)) for at in range(30) for step in (1, 3)]
     plan = layout({name: Size(60, 30) for name in names}, links)
-    places = list(plan.places.values())
-    for at, (x, y) in enumerate(places):
-        assert all(abs(x - a) >= 60 or abs(y - b) >= 30 for a, b in places[:at])
+    positions = list(plan.positions.values())
+    for at, (x, y) in enumerate(positions):
+        assert all(abs(x - a) >= 60 or abs(y - b) >= 30 for a, b in positions[:at])
         assert 0 <= x <= plan.width
         assert 0 <= y <= plan.height
 

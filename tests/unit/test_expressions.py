@@ -1,4 +1,4 @@
-"""Expressions remember their hashes, and nobody notices."""
+"""Expressions cache their hashes, and pickling leaves the cache out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cplc.logic.expressions import Expr, substitute
 
 
 @given(st.data())
-def test_what_is_equal_has_one_hash(data: st.DataObject) -> None:
+def test_equal_expressions_have_equal_hashes(data: st.DataObject) -> None:
     expr: Expr = data.draw(conditions_over(data.draw(systems()).variables))
     again: Expr = pickle.loads(pickle.dumps(expr))
     assert again == expr
@@ -22,7 +22,7 @@ def test_what_is_equal_has_one_hash(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_what_is_written_holds_no_hash(data: st.DataObject) -> None:
+def test_pickled_expression_has_no_cached_hash(data: st.DataObject) -> None:
     """The next process has other hashes for the same words."""
     expr: Expr = data.draw(conditions_over(data.draw(systems()).variables))
     before = pickle.dumps(expr)

@@ -1,4 +1,4 @@
-"""Monitors of LTL formulas, judged by evaluation on lassos and by the direct reading of small cases."""
+"""Monitors of LTL formulas, against evaluation on lassos and small cases."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def read(monitor: Monitor, word: list[Position], state: int = 0) -> int:
 
 
 @given(formulas(), words())
-def test_decided_word_evaluates_as_decided(formula: Ltl, word: Word) -> None:
+def test_decided_word_has_verdict_on_all_continuations(formula: Ltl, word: Word) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     prefix, loop = word
     truth = holds(formula, word)
@@ -121,7 +121,7 @@ def test_decided_word_evaluates_as_decided(formula: Ltl, word: Word) -> None:
 
 
 @given(formulas(), st.lists(positions(), max_size=3))
-def test_open_word_has_continuations_of_both_kinds(formula: Ltl, word: list[Position]) -> None:
+def test_open_word_has_continuations_with_both_verdicts(formula: Ltl, word: list[Position]) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     if monitor.decided[read(monitor, word)] is not None:
         return
@@ -138,7 +138,7 @@ def _short(most: int) -> list[tuple[Position, ...]]:
 
 
 @given(formulas(), st.lists(positions(), max_size=3), st.integers(0, len(HOLDING) - 1))
-def test_at_rest_is_the_word_that_stays(formula: Ltl, word: list[Position], h: int) -> None:
+def test_at_rest_is_value_of_stuttering_word(formula: Ltl, word: list[Position], h: int) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     assert monitor.at_rest[read(monitor, word)][h] == holds(formula, (word, [(h, 0)]))
 
@@ -184,7 +184,7 @@ def test_entering_a_state_decides_what_no_step_changes() -> None:
     assert [steps.on_entering(0, h) for h in range(4)] == [None] * 4
 
 
-def test_too_large_a_bound_is_given_up() -> None:
+def test_monitor_above_limit_is_rejected() -> None:
     with pytest.raises(TooManyStates):
         monitor_of(ltl.finally_(P, MAX_STATES + 1), HOLDING, STEPS)
 

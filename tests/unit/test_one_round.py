@@ -1,4 +1,4 @@
-"""What single rounds show: that one led here, that none leads there, and that only fair states are shown."""
+"""Evidence about single rounds: a predecessor, the absence of successors, and fairness of the states shown."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _problems(reading: IsplCompilation, evidence: Evidence) -> list[str]:
     return [one for one in replay(reading.system, evidence) if one != "the run does not begin in an initial state"]
 
 
-def test_a_round_that_led_here_is_shown_with_a_run_to_where_it_began() -> None:
+def test_predecessor_round_shown_with_run_to_its_source() -> None:
     reading = _reading()
     formula = Adjacent(_A, _SAME, _KEPT, back=True)
     evidence = _explained(reading, formula, "b", True)
@@ -89,7 +89,7 @@ def test_a_round_that_led_here_is_shown_with_a_run_to_where_it_began() -> None:
     assert _problems(reading, replace(evidence, elsewhere=None, there=None, exhaustive=True))
 
 
-def test_that_no_round_leads_there_is_seen_by_going_through_them() -> None:
+def test_absence_of_round_shown_by_enumeration() -> None:
     reading = _reading()
     evidence = _explained(reading, Adjacent(_A, _SAME), "a", False)
     assert not evidence.holds
@@ -99,7 +99,7 @@ def test_that_no_round_leads_there_is_seen_by_going_through_them() -> None:
     assert "some round may lead there" in _problems(reading, lying)
 
 
-def test_what_more_than_variables_decides_is_not_seen_so() -> None:
+def test_enumeration_needs_state_condition() -> None:
     reading = _reading()
     evidence = _explained(reading, Adjacent(Knows("each", ("P",), _A), ()), "a", False)
     assert not evidence.holds
@@ -115,7 +115,7 @@ def test_what_more_than_variables_decides_is_not_seen_so() -> None:
         Knows("together", (), _A),
     ],
 )
-def test_with_fairness_the_other_state_is_shown_to_begin_a_fair_run(formula: Formula) -> None:
+def test_fair_run_from_other_state_is_shown(formula: Formula) -> None:
     reading = _reading(_FAIRNESS)
     evidence = _explained(reading, formula, "b", False)
     assert evidence.holds == isinstance(formula, Adjacent)
@@ -124,7 +124,7 @@ def test_with_fairness_the_other_state_is_shown_to_begin_a_fair_run(formula: For
     assert "no fair run is shown to begin in the other state" in _problems(reading, bare)
 
 
-def test_no_state_is_shown_that_counts_for_nothing() -> None:
+def test_excluded_state_is_never_shown() -> None:
     reading = _reading(_FAIRNESS)
     over = Atom(_is("Environment.x", "out"), "over")
     assert _explained(reading, Knows("each", ("P",), Atom(Not(over.condition), "!over")), "a", False).holds
@@ -138,10 +138,10 @@ def test_no_state_is_shown_that_counts_for_nothing() -> None:
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])
 @pytest.mark.parametrize("fairness", ["", _FAIRNESS])
-def test_all_engines_show_it(engine: str, fairness: str) -> None:
+def test_all_engines_show_one_round_evidence(engine: str, fairness: str) -> None:
     reading = _reading(fairness)
-    asked = Question("came", "property", Adjacent(_B, _SAME, back=True), "came from b")
-    result = Verifier(reading.system, engine).answer(asked)  # type: ignore[arg-type]
+    question = Question("came", "property", Adjacent(_B, _SAME, back=True), "came from b")
+    result = Verifier(reading.system, engine).answer(question)  # type: ignore[arg-type]
     assert (result.answer, result.reason) == ("holds", None)
     assert result.evidence is not None
     assert not result.evidence.exhaustive

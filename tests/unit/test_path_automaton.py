@@ -1,4 +1,4 @@
-"""The automaton of a path formula: what it accepts, against the definitions, and how large it is."""
+"""Path automata: their language, against the definitions, and their size."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
 
     def future(position: int) -> list[int]:
         """Return the positions from here on, each one once, in the order in which they come."""
-        found = [position]
-        while (after := word.after(found[-1])) not in found:
-            found.append(after)
-        return found
+        positions = [position]
+        while (after := word.after(positions[-1])) not in positions:
+            positions.append(after)
+        return positions
 
     def within(position: int, bound: int | None) -> list[int]:
         if bound is None:
             return future(position)
-        found = [position]
+        positions = [position]
         for _ in range(bound):
-            found.append(word.after(found[-1]))
-        return found
+            positions.append(word.after(positions[-1]))
+        return positions
 
     def until(left: Sequence[bool], right: Sequence[bool], position: int, bound: int | None) -> bool:
         for at in within(position, bound):
@@ -173,11 +173,11 @@ def accepted(word: Lasso, reader: Automaton) -> bool:
     def comes_back(state: int, position: int) -> bool:
         every = frozenset(range(reader.marks))
         first = {(edge.target, word.after(position)) for edge in reader.edges[state] if fits(position, edge)}
-        seen = onward(first, frozenset())
-        if (state, position, frozenset()) not in seen:
+        reached = onward(first, frozenset())
+        if (state, position, frozenset()) not in reached:
             return False
-        found = onward({(state, position)}, every)
-        return (state, position, every) in found and (reader.marks > 0 or bool(first))
+        looped = onward({(state, position)}, every)
+        return (state, position, every) in looped and (reader.marks > 0 or bool(first))
 
     reached = {(state, position) for state, position, _ in onward({(at, 0) for at in reader.initial}, frozenset())}
     return any(comes_back(state, position) for state, position in reached if position >= word.loop)
@@ -228,7 +228,7 @@ def words() -> st.SearchStrategy[Lasso]:
 
 @settings(max_examples=150)
 @given(paths(), st.lists(words(), min_size=4, max_size=8))
-def test_it_accepts_what_satisfies_the_formula(path: Formula, several: list[Lasso]) -> None:
+def test_path_automaton_accepts_models_of_formula(path: Formula, several: list[Lasso]) -> None:
     try:
         yes, no = automaton(path, 4000), automaton(f.Not(path), 4000)
     except ResourceExhausted:
@@ -281,32 +281,32 @@ SIZES: dict[str, tuple[Formula, tuple[int, int, int]]] = {
 
 
 @pytest.mark.parametrize("text", SIZES)
-def test_it_is_small(text: str) -> None:
+def test_path_automaton_is_small(text: str) -> None:
     path, (states, edges, marks) = SIZES[text]
-    found = automaton(path)
-    assert len(found.edges) <= states
-    assert sum(map(len, found.edges)) <= edges
-    assert found.marks <= marks
+    built = automaton(path)
+    assert len(built.edges) <= states
+    assert sum(map(len, built.edges)) <= edges
+    assert built.marks <= marks
 
 
-def test_one_state_that_repeats_reads_one_thing_after_the_other() -> None:
-    found = automaton(_both(G(F(P)), G(F(Q))))
-    assert found.initial == (0,)
-    assert {(edge.target, edge.labels, edge.marks) for edge in found.edges[0]} == {
+def test_recurrences_share_one_state() -> None:
+    built = automaton(_both(G(F(P)), G(F(Q))))
+    assert built.initial == (0,)
+    assert {(edge.target, edge.labels, edge.marks) for edge in built.edges[0]} == {
         (0, (), frozenset()),
         (0, ((P, True),), frozenset({0})),
         (0, ((Q, True),), frozenset({1})),
     }
 
 
-def test_what_a_state_decides_is_one_label() -> None:
+def test_maximal_state_formula_is_one_label() -> None:
     committed = f.Commits(promises("a -> b", []), F(P))
     several = _both(f.Implies(P, committed), f.OnPaths("E", U(P, X(f.Once(Q)))), f.Enforces(("a",), F(Q)))
-    found = automaton(f.Not(several))
-    assert [edge.labels for edge in found.edges[found.initial[0]]] == [((several, False),)]
+    built = automaton(f.Not(several))
+    assert [edge.labels for edge in built.edges[built.initial[0]]] == [((several, False),)]
 
 
-def test_steps_that_cannot_be_are_not_followed() -> None:
+def test_contradictory_step_literals_have_no_edge() -> None:
     other, nothing = f.Taken(frozenset({"b"}), "b"), f.Taken(frozenset(), "nothing")
     assert automaton(_both(A, B)).initial == ()
     assert automaton(F(nothing)).initial == ()
@@ -314,13 +314,13 @@ def test_steps_that_cannot_be_are_not_followed() -> None:
     assert automaton(G(_both(B, f.Not(other)))).initial == (0,)
 
 
-def test_it_tells_where_nothing_is_left_to_do() -> None:
-    found = automaton(F(_both(P, X(Q))))
-    assert [state for state in range(len(found.edges)) if found.accepts_everything(state)] == [2]
+def test_accepting_everything_is_detected() -> None:
+    built = automaton(F(_both(P, X(Q))))
+    assert [state for state in range(len(built.edges)) if built.accepts_everything(state)] == [2]
     assert not any(map(automaton(G(F(P))).accepts_everything, range(1)))
 
 
-def test_it_gives_up_at_a_limit() -> None:
-    many = _both(*(F(_both(_named(number), X(_named(number + 1)))) for number in range(20)))
-    with pytest.raises(ResourceExhausted, match="ways"):
-        automaton(many, 1000)
+def test_path_automaton_above_limit_is_rejected() -> None:
+    conjunction = _both(*(F(_both(_named(number), X(_named(number + 1)))) for number in range(20)))
+    with pytest.raises(ResourceExhausted, match="more than"):
+        automaton(conjunction, 1000)

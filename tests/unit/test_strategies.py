@@ -1,4 +1,4 @@
-"""Strategies that do not win are not shown as if they did, and what is shown is all there for machines."""
+"""Strategies: replay rejects those that do not win, and data formats contain the whole strategy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _problems(result: Result, strategy: Iterable[Advice]) -> list[str]:
 
 
 @pytest.mark.parametrize("strategies", ["full", "uniform"])
-def test_every_advice_is_needed(strategies: Strategies) -> None:
+def test_strategy_needs_every_advice(strategies: Strategies) -> None:
     (served,) = _results(strategies, "served")
     strategy = _evidence(served).strategy
     assert not _problems(served, strategy)
@@ -90,20 +90,20 @@ def test_every_advice_is_needed(strategies: Strategies) -> None:
         assert _problems(served, fewer) == ["a just run never reaches the goal under the strategy"]
 
 
-def test_advice_that_spoils_the_goal() -> None:
+def test_strategy_with_harmful_advice_is_rejected() -> None:
     (served,) = _results("full", "served")
     close = next(n for n, step in enumerate(served.system.steps) if step.name == "send close")
     assert _problems(served, [*_evidence(served).strategy, Advice(close, ((),))])
 
 
-def test_advice_that_nobody_can_follow() -> None:
+def test_strategy_with_unobserved_decision_is_rejected() -> None:
     (served,) = _results("uniform", "served")
-    (first, *others) = _evidence(served).strategy
+    (first, *remaining) = _evidence(served).strategy
     actor = served.system.steps[first.step].actor
     unseen = next(name for name in served.system.variable if name not in served.system.agent[actor].local)
     value = served.system.variable[unseen].domain[0]
-    told = replace(first, cases=(((unseen, value, True),),))
-    assert _problems(served, [told, *others]) == [f"the strategy asks {actor} to decide by what it does not see"]
+    blind = replace(first, cases=(((unseen, value, True),),))
+    assert _problems(served, [blind, *remaining]) == [f"the strategy asks {actor} to decide by what it does not see"]
     receipt = next(n for n, step in enumerate(served.system.steps) if step.kind == "receive")
     assert _problems(served, [Advice(receipt, ((),), actor)]) == [
         "the strategy insists on what is no send of the group"
@@ -155,7 +155,7 @@ def test_strategy_that_wins_from_one_initial_state_is_refused() -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_uniform_strategy_is_played_from_all_that_looks_alike(engine: EngineName) -> None:
+def test_uniform_strategy_replayed_from_all_indistinguishable_states(engine: EngineName) -> None:
     assert _coin("uniform", "guess", engine).answer == "fails"
     evidence = _evidence(_coin("uniform", "first", engine))
     assert evidence.scope == "all initial"
@@ -174,7 +174,7 @@ def test_scope_of_a_strategy_in_every_format(strategies: Strategies) -> None:
     assert data["strategy_scope"] == {"for": "all initial", "start": _evidence(result).run.start}  # type: ignore[index]
 
 
-def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_for_joint_strategy_reports_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     reading = IsplCompilation(Source("forget.ispl", FORGET), strategies="uniform")
     (result,) = reading.verify(reading.questions(), "explicit")
     assert _evidence(result).scope == "one initial"
@@ -200,10 +200,10 @@ def test_too_many_situations_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = _evidence(served)
     assert evidence.exhaustive
     assert evidence.strategy
-    assert "was found by exploring everything" in result_text(served, detail="everything")
+    assert "was decided by exploring all states" in result_text(served, detail="everything")
 
 
-def test_a_goal_that_one_state_does_not_show() -> None:
+def test_goal_without_single_state_evidence() -> None:
     (deep,) = _results("full", "deep")
     assert deep.answer == "holds"
     assert _evidence(deep).exhaustive

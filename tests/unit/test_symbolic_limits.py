@@ -1,4 +1,4 @@
-"""The symbolic engine gives up with the exception that users of engines expect, and only then."""
+"""Limits of the symbolic engine: it raises the error that users of engines expect, and only then."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_too_many_nodes_in_a_formula() -> None:
         engine.is_valid(formula, assuming)
 
 
-def test_a_full_manager_is_reported_and_lives_on() -> None:
+def test_full_manager_is_reported_and_usable() -> None:
     engine = SymbolicEngine(unrelated_bits(), node_limit=100_000)
     with pytest.raises(ResourceExhausted, match="100,000 nodes"):
         engine.where(ALL_EQUAL)
@@ -100,7 +100,7 @@ def test_counts_are_exact() -> None:
     assert engine.count(engine.reachable) == 21**50
 
 
-def test_limits_do_not_change_what_is_found() -> None:
+def test_limits_preserve_results() -> None:
     case = contract_net(3)
     free = SymbolicEngine(case.system)
     bound = SymbolicEngine(case.system, node_limit=3500, budget=0)

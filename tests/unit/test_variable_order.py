@@ -1,4 +1,4 @@
-"""The static order of variables: small diagrams, whatever the order of declaration."""
+"""Static variable orders: small diagrams, independent of the order of declaration."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def nodes(system: System) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_all_variables_are_in_it_once(case: Case) -> None:
+def test_order_contains_each_variable_once(case: Case) -> None:
     names = variable_order(case.system).names
     assert sorted(names) == sorted(case.system.variable)
 
@@ -92,7 +92,7 @@ def test_instances_of_a_family_grow_the_diagram_by_as_much_each() -> None:
     assert sizes[2] - sizes[1] <= 2 * (sizes[1] - sizes[0]) + 10
 
 
-def test_what_talks_together_stands_together() -> None:
+def test_communicating_agents_are_adjacent_in_order() -> None:
     names = variable_order(netbill(8).system).names
     place = {name: position for position, name in enumerate(names)}
     for number in range(1, 9):
@@ -100,7 +100,7 @@ def test_what_talks_together_stands_together() -> None:
         assert max(own) - min(own) + 1 == len(own)
 
 
-def test_the_order_is_the_same_every_time() -> None:
+def test_order_is_deterministic() -> None:
     system = contract_net(4).system
     assert variable_order(system) == variable_order(replace(system))
 

@@ -30,22 +30,22 @@ from cplc.automata.ltl import TICK, TRUE, And, Letter, Literal, Ltl, Or, Release
 
 Clause = frozenset[Ltl]
 Clauses = frozenset[Clause]
-"""Alternatives, none of which contains another."""
+"""Alternative clauses, none of which contains another."""
 
 NOTHING_LEFT: Final[Clauses] = frozenset({frozenset()})
 IMPOSSIBLE: Final[Clauses] = frozenset()
 
 MAX_CLAUSES: Final = 4_000
 _UNBOUNDED: Final = 10**9
-"""Counts as a bound that is longer than every other."""
+"""Stands for a missing bound: larger than every other."""
 
 
 class TooManyStates(Exception):
-    """The automaton is larger than its limit."""
+    """The automaton exceeds its limit of states."""
 
 
 def _smallest(clauses: Iterable[Clause]) -> Clauses:
-    """Return the clauses that contain no other."""
+    """Return the clauses that contain no other clause."""
     minimal: list[Clause] = []
     for clause in sorted(clauses, key=len):
         if not any(smaller <= clause for smaller in minimal):
@@ -57,10 +57,11 @@ _Sides = tuple[type[Ltl], Ltl, Ltl]
 
 
 def _weakest(clauses: Iterable[Clause]) -> Clauses:
-    """Return the clauses that imply no other, by their bounds as well.
+    """Return the clauses that imply no other clause, bounds included.
 
-    A clause has one formula at most of the same two sides: no clause implies one with more formulas, and of two with
-    equally many the weaker comes first.
+    Invariant: no clause implies a clause after it in the order of iteration. A clause has at most one formula with the
+    same two sides, so no clause implies one with more formulas, and of two with equally many formulas the weaker comes
+    first.
     """
     minimal: list[tuple[Clause, dict[_Sides, int]]] = []
     strengths = [(clause, _strengths(clause)) for clause in clauses]
@@ -86,13 +87,13 @@ def _strengths(clause: Clause) -> dict[_Sides, int]:
 
 
 def _strength(formula: Until | Release) -> int:
-    """Return a number that is larger the more the formula implies, of those with the same sides."""
+    """Return a number that grows with the strength of the formula among those with the same sides."""
     bound = _UNBOUNDED if formula.bound is None else formula.bound
     return bound if isinstance(formula, Release) else -bound
 
 
 def _conjoined(one: Clause, other: Clause) -> Clause:
-    """Return both clauses as one, without what is implied by a formula that differs from it by its bound alone."""
+    """Return the union of the clauses, with the strongest of formulas that differ in their bound alone."""
     both = one | other
     if len(both) < 2:
         return both
@@ -109,16 +110,16 @@ def _conjoined(one: Clause, other: Clause) -> Clause:
 
 
 class FormulaProgression:
-    """What remains of formulas after a letter, computed once for each."""
+    """Formula progression: the clauses that remain of a formula after a letter; memoised."""
 
     def __init__(self, *, bounds: bool) -> None:
-        """``bounds`` says whether a formula has a bound in ticks."""
+        """``bounds`` tells whether some formula has a bound in ticks."""
         self._bounds = bounds
         self._formulas: dict[tuple[Ltl, Letter], Clauses] = {}
         self._clauses: dict[tuple[Clause, Letter], Clauses] = {}
 
     def clauses_after(self, clause: Clause, letter: Letter) -> Clauses:
-        """Return what may remain of a clause once the letter has been read."""
+        """Return the clauses that may remain of a clause after the letter."""
         key = clause, letter
         if key not in self._clauses:
             remaining = NOTHING_LEFT
@@ -130,14 +131,14 @@ class FormulaProgression:
         return self._clauses[key]
 
     def formula_after(self, formula: Ltl, letter: Letter) -> Clauses:
-        """Return what may remain of a formula once the letter has been read."""
+        """Return the clauses that may remain of a formula after the letter."""
         key = formula, letter
         if key not in self._formulas:
             self._formulas[key] = self._expanded(formula, letter)
         return self._formulas[key]
 
     def minimal(self, clauses: Iterable[Clause]) -> Clauses:
-        """Return the clauses that imply no other."""
+        """Return the clauses that imply no other clause."""
         distinct = frozenset(clauses)
         if len(distinct) < 2:
             return distinct
@@ -173,7 +174,7 @@ class FormulaProgression:
 
 
 def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_time: Clauses) -> Clauses:
-    """Return the obligation to go on with the formula; a tick uses up one of its bound."""
+    """Return the obligation for the next position; a tick decrements the bound."""
     if bound is None or TICK not in letter:
         return frozenset({frozenset({formula})})
     if bound == 0:
@@ -184,7 +185,7 @@ def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_t
 def graph(
     expansion: FormulaProgression, start: Iterable[Clause], letters: Iterable[Letter]
 ) -> dict[Clause, set[Clause]]:
-    """Return the clauses that can be reached by these letters, each with its successors."""
+    """Return the clauses that are reachable by these letters, each with its successors."""
     alphabet = tuple(letters)
     successors: dict[Clause, set[Clause]] = {}
     pending = list(start)
@@ -201,7 +202,7 @@ def graph(
 
 
 def satisfiable(successors: Mapping[Clause, set[Clause]]) -> frozenset[Clause]:
-    """Return the clauses from which an accepting run begins (greatest fixpoint of Emerson and Lei)."""
+    """Return the clauses from which an accepting run starts (greatest fixpoint of Emerson and Lei)."""
     predecessors: dict[Clause, set[Clause]] = {clause: set() for clause in successors}
     for clause, after in successors.items():
         for following in after:

@@ -19,7 +19,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class BuchiAutomaton:
-    """An automaton that accepts by seeing all marks again and again."""
+    """A generalised Büchi automaton: a run accepts if it sees every mark infinitely often."""
 
     initial: tuple[int, ...]
     leaving: Sequence[Sequence[Edge]]
@@ -27,7 +27,7 @@ class BuchiAutomaton:
 
 
 def simplify(arcs: BuchiAutomaton) -> BuchiAutomaton:
-    """Return an automaton that accepts the same: each way to shrink it may open up another."""
+    """Return a smaller automaton with the same language: apply all simplifications until none helps."""
     while True:
         size = _size(arcs)
         arcs = _merge_equal_states(_without_redundant_edges(_with_necessary_marks(_without_dead_ends(arcs))))
@@ -44,7 +44,7 @@ def _inner(arcs: BuchiAutomaton, part: Collection[int]) -> list[Edge]:
 
 
 def _accepts(inner: Sequence[Edge], marks: int) -> bool:
-    """Whether a run may stay among these arcs, all of one component, and be accepted."""
+    """Return whether a run can stay in these edges of one component and accept."""
     union = 0
     for arc in inner:
         union |= arc.marks
@@ -52,7 +52,7 @@ def _accepts(inner: Sequence[Edge], marks: int) -> bool:
 
 
 def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
-    """Leave out the states from which no run is accepted, and those that no run comes to."""
+    """Remove states from which no run accepts, and unreachable states."""
     alive = set[int]()
     for part in _components(arcs):
         onward = any(arc.target in alive for state in part for arc in arcs.leaving[state])
@@ -62,10 +62,10 @@ def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
 
 
 def _with_necessary_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
-    """Number the marks anew, within each component those alone that matter there.
+    """Renumber the marks, and retain in each component only those that matter there.
 
-    No run leaves a component twice, so marks on an arc between components do not matter. Where a component accepts,
-    a mark that comes with another one is not needed, nor one on all of its arcs.
+    No run leaves a component twice, so marks on edges between components do not matter. In an accepting component, a
+    mark is redundant if it always occurs together with another one, or on all edges.
     """
     parts = [(part, _inner(arcs, part)) for part in _components(arcs)]
     needed_marks = [_needed(inner, arcs.marks) if _accepts(inner, arcs.marks) else [] for _, inner in parts]
@@ -76,17 +76,17 @@ def _with_necessary_marks(arcs: BuchiAutomaton) -> BuchiAutomaton:
     for (part, inner), needed in zip(parts, needed_marks, strict=True):
         rest = every & ~((1 << len(needed)) - 1) if _accepts(inner, arcs.marks) else 0
 
-        def anew(arc: Edge, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Edge:
+        def renumbered(arc: Edge, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Edge:
             marks = sum(1 << index for index, mark in enumerate(needed) if arc.marks >> mark & 1)
             return replace(arc, marks=rest | marks if arc.target in part else 0)
 
         for state in part:
-            leaving[state] = list(dict.fromkeys(map(anew, arcs.leaving[state])))
+            leaving[state] = list(dict.fromkeys(map(renumbered, arcs.leaving[state])))
     return BuchiAutomaton(arcs.initial, leaving, every)
 
 
 def _needed(inner: Sequence[Edge], marks: int) -> list[int]:
-    """Return the marks that no other mark brings with it on these arcs."""
+    """Return the marks on these edges that no other mark implies."""
     masks = {arc.marks for arc in inner}
     every = [mark for mark in range(marks.bit_length()) if marks >> mark & 1]
     necessary = [mark for mark in every if any(not mask >> mark & 1 for mask in masks)]
@@ -98,9 +98,9 @@ def _needed(inner: Sequence[Edge], marks: int) -> list[int]:
 
 
 def _without_redundant_edges(arcs: BuchiAutomaton) -> BuchiAutomaton:
-    """Leave out an arc if others to the same state ask no more and have all of its marks between them.
+    """Remove an edge if others to the same state require no more and together have all of its marks.
 
-    A run that would take it again and again takes those in turn.
+    A run that takes the edge infinitely often can take the others in turn.
     """
     leaving: list[list[Edge]] = []
     for some in arcs.leaving:
@@ -117,9 +117,9 @@ def _without_redundant_edges(arcs: BuchiAutomaton) -> BuchiAutomaton:
 
 
 def _merge_equal_states(arcs: BuchiAutomaton) -> BuchiAutomaton:
-    """Make one state of several whose arcs are the same, one that leads to itself like another that does so.
+    """Merge states with the same outgoing edges, where self-loops count as equal.
 
-    Marks on the arcs of a state to which no run comes back do not matter.
+    Marks on the edges of a state that lies on no cycle do not matter.
     """
     same: dict[int, int] = {}
     marked: dict[frozenset[Edge], int] = {}
@@ -139,7 +139,7 @@ def _merge_equal_states(arcs: BuchiAutomaton) -> BuchiAutomaton:
 
 
 def _renumbered(arcs: BuchiAutomaton, same: dict[int, int]) -> BuchiAutomaton:
-    """Return it with each state for another one, or for none; those that are left in the order they are met in."""
+    """Return the automaton with each state replaced as mapped, renumbered in the order of discovery."""
     number: dict[int, int] = {}
     waiting: list[int] = []
 
@@ -158,7 +158,7 @@ def _renumbered(arcs: BuchiAutomaton, same: dict[int, int]) -> BuchiAutomaton:
 
 
 def _components(arcs: BuchiAutomaton) -> Iterator[set[int]]:
-    """Yield the strongly connected components, those first that lead to no others (Tarjan 1972)."""
+    """Yield the strongly connected components in reverse topological order (Tarjan 1972)."""
     visited: dict[int, int] = {}
     lowest: dict[int, int] = {}
     opened: list[int] = []

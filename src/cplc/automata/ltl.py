@@ -37,7 +37,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The left holds until the right does, which comes."""
+    """The left side holds until the right side does, which happens eventually."""
 
     left: Ltl
     right: Ltl
@@ -46,7 +46,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The right holds up to and including where the left does, or forever."""
+    """The right side holds up to and including the first position where the left one does, or forever."""
 
     left: Ltl
     right: Ltl
@@ -60,7 +60,7 @@ FALSE: Final = Or(())
 
 
 def conjunction(operands: Iterable[Ltl]) -> Ltl:
-    """Return the conjunction, flat and without repetitions."""
+    """Return the conjunction, flattened and without duplicates."""
     flat: dict[Ltl, None] = {}
     for operand in operands:
         flat.update(dict.fromkeys(operand.operands if isinstance(operand, And) else (operand,)))
@@ -70,7 +70,7 @@ def conjunction(operands: Iterable[Ltl]) -> Ltl:
 
 
 def disjunction(operands: Iterable[Ltl]) -> Ltl:
-    """Return the disjunction, flat and without repetitions."""
+    """Return the disjunction, flattened and without duplicates."""
     flat: dict[Ltl, None] = {}
     for operand in operands:
         flat.update(dict.fromkeys(operand.operands if isinstance(operand, Or) else (operand,)))
@@ -80,7 +80,7 @@ def disjunction(operands: Iterable[Ltl]) -> Ltl:
 
 
 def negation(formula: Ltl) -> Ltl:
-    """Return the dual formula, which holds of the words of which this one does not."""
+    """Return the dual formula, which is true of exactly the other words."""
     match formula:
         case Literal(atom, holds):
             return Literal(atom, not holds)

@@ -43,19 +43,19 @@ from cplc.runtime.limits import ResourceExhausted
 
 @dataclass(frozen=True, slots=True)
 class Disjunct:
-    """One way to meet an obligation."""
+    """One disjunct of the expansion of an obligation."""
 
     now: tuple[int, ...] = ()
-    """What else must hold at present."""
+    """Obligations for the current position."""
     after: tuple[int, ...] = ()
-    """What must hold after the next step."""
+    """Obligations for the next position."""
     pending_acceptance: bool = False
-    """What was promised for some time is left for later; not for ever, or the promise is broken."""
+    """True if an eventuality is postponed; an accepting run does not postpone it forever."""
 
 
 @dataclass(frozen=True, slots=True)
 class GbaState:
-    """What must hold from here on, none of it implied by the rest, and what was so one step before."""
+    """A state of the automaton: obligations without implied ones, and the past formulas true one step before."""
 
     obligations: int
     before: int
@@ -63,18 +63,18 @@ class GbaState:
 
 @dataclass(frozen=True, slots=True)
 class GbaTransition:
-    """A way to meet all obligations at once."""
+    """A transition: one disjunct of each obligation of its source."""
 
     literals: int
-    """What must hold of the present state, and of the step that is taken next."""
+    """Literals of the current state and of the next step."""
     after: GbaState
     implied: int
-    """Everything that ``after`` implies by being met itself."""
+    """All obligations that the target satisfies if it satisfies its own."""
     pending_acceptance: int
 
 
 class Expansion:
-    """The obligations of one path formula, numbered as they turn up. No more than ``limit`` ways are looked at."""
+    """Expansion of one path formula into states and transitions; at most ``limit`` branches are explored."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -103,7 +103,7 @@ class Expansion:
     # --- positions
 
     def start(self, path: Formula) -> list[GbaState]:
-        """Return where a path may begin: one position for each alternative, nothing before it."""
+        """Return the initial states, one for each disjunct, without past."""
         ways = [Disjunct((self.number(path),))]
         while len(ways) == 1 and len(ways[0].now) == 1 and self._is_boolean(ways[0].now[0]):
             ways = list(self._disjuncts_of(ways[0].now[0], 0))
@@ -111,7 +111,7 @@ class Expansion:
         return [position for position, _ in filter(None, positions)]
 
     def _position(self, obligations: Iterable[int], before: frozenset[int]) -> tuple[GbaState, int] | None:
-        """Return the obligations without those that others imply, and all they imply; None if they contradict."""
+        """Return the state of these obligations and all that they imply; None if they are contradictory."""
         conjuncts = {part for obligation in obligations for part in self._conjuncts(obligation)}
         implied = set[int]()
         waiting = list(conjuncts)
@@ -137,12 +137,12 @@ class Expansion:
         return frozenset(part for conjunct in ways[0].now for part in self._conjuncts(conjunct))
 
     def _is_boolean(self, obligation: int) -> bool:
-        """Whether it is only a combination of others, or of none."""
+        """Return whether it is a constant or a Boolean combination of other obligations."""
         formula, _ = self.formula(obligation)
         return _constant(formula) or (isinstance(formula, And | Or | Implies) and not self.is_literal(obligation))
 
     def _compute_invariant_parts(self, obligation: int) -> frozenset[int]:
-        """Return what is among the obligations at every position from this one on."""
+        """Return the obligations that hold at every position from this one on."""
         formula, holds = self.formula(obligation)
         match formula:
             case Globally(operand, None) | Finally(operand, None) if isinstance(formula, Globally) is holds:
@@ -151,10 +151,9 @@ class Expansion:
                 return frozenset()
 
     def _compute_recurrence(self, obligation: int) -> tuple[int, int] | None:
-        """Return what must hold again and again, the promise of it first, if no later position has a part in it.
+        """Return the eventuality and the operand of ``G F p``, if p does not look at later positions.
 
-        ``G F p`` leaves nothing to do after a step but itself, whether or not ``p`` holds: it is one promise, made
-        for ever.
+        ``G F p`` expands to itself whether or not ``p`` holds: it is a single acceptance condition.
         """
         for promise in self._invariant_parts(obligation):
             formula, holds = self.formula(promise)
@@ -167,7 +166,7 @@ class Expansion:
         return None
 
     def _tightest(self, obligations: set[int]) -> set[int]:
-        """Return them without those that differ from another in their bound alone, and ask less."""
+        """Return the obligations without those that a bounded one of the same shape implies."""
         best: dict[int, tuple[float, int]] = {}
         for obligation in obligations:
             alike, bound = self._bounded(obligation)
@@ -176,9 +175,9 @@ class Expansion:
         return {obligation for _, obligation in best.values()}
 
     def _compute_bound(self, obligation: int) -> tuple[int, float]:
-        """Return what stands for all that differ in the bound alone, and a number the less the more is asked.
+        """Return a key for obligations that differ in their bound alone, and a number: smaller for stronger ones.
 
-        A promise without a bound is of its own kind, since it may be postponed at any time.
+        An eventuality without a bound has a key of its own, since it may be postponed at any time.
         """
         formula, holds = self.formula(obligation)
         if not isinstance(formula, Finally | Globally | Until):
@@ -192,7 +191,7 @@ class Expansion:
         return alike, -formula.bound if lasting else formula.bound
 
     def relevant(self, mask: int) -> int:
-        """Return those formulas whose truth one step before the obligations ask for."""
+        """Return the formulas whose truth one step before the obligations depend on."""
         mask_before = 0
         for obligation in numbers(mask):
             one = obligation & ~1
@@ -205,7 +204,7 @@ class Expansion:
         return mask_before
 
     def _past_operand(self, formula: Formula) -> int | None:
-        """Return what must be known of the position before to decide an operator of the past."""
+        """Return the formula whose value one step before decides a past operator."""
         match formula:
             case Previous(operand):
                 return self.number(operand)
@@ -219,16 +218,16 @@ class Expansion:
     # --- ways to go on
 
     def transitions(self, position: GbaState) -> Iterator[GbaTransition]:
-        """Yield every way to meet the obligations of a position, many of them better than others.
+        """Yield the transitions of a state; many of them are dominated by others.
 
-        Whatever will be looked up one step later is decided, one way or the other. Of what recurs, at most one thing
-        is met at a time: that is enough, since a path that could meet several again and again can take them in turn.
+        Formulas that the successor looks up are decided one way or the other. At most one recurrence is met by a
+        transition: this suffices, since a path that could meet several infinitely often can meet them in turn.
         """
         pending: list[_Branch] = [_Branch(list(numbers(position.obligations)), 0, 0, 0, False)]
         while pending:
             self._branches_tried += 1
             if self._branches_tried > self._limit:
-                raise ResourceExhausted(f"a formula about paths has more than {self._limit:,} ways to be met")
+                raise ResourceExhausted(f"the tableau of a path formula has more than {self._limit:,} branches")
             branch = pending.pop()
             if not self._close(branch, position.before, pending):
                 continue
@@ -249,7 +248,10 @@ class Expansion:
                 yield GbaTransition(literals, after, implied, branch.pending_acceptance)
 
     def _close(self, branch: _Branch, before: int, pending: list[_Branch]) -> bool:
-        """Meet what is to do in the first way there is, leave the others for later; return whether there is one."""
+        """Expand pending obligations by their first disjunct and push the others; return whether there is one.
+
+        Invariant: every obligation in ``done`` has been expanded, and its negation is not in ``done``.
+        """
         while branch.todo:
             one = branch.todo.pop()
             if branch.done >> one & 1:
@@ -270,6 +272,7 @@ class Expansion:
         return True
 
     def _choices(self, branch: _Branch) -> Iterator[_Branch]:
+        """Yield the branch that postpones every recurrence, and one for each recurrence met now."""
         recurring = [recurrence for one in numbers(branch.done) if (recurrence := self._recurrence(one))]
         promises = _mask(promise for promise, _ in recurring)
         yield replace(branch, todo=[], pending_acceptance=branch.pending_acceptance | promises, chosen=True)
@@ -278,7 +281,7 @@ class Expansion:
             yield replace(branch, todo=[goal], pending_acceptance=pending, chosen=True)
 
     def _can_be_taken(self, literals: int) -> bool:
-        """Whether some step, or idling, is all that the next step must be and nothing that it must not."""
+        """Return whether some step, or idling, satisfies the step literals."""
         allowed: frozenset[str] | None = None
         barred: frozenset[str] = frozenset()
         for one in numbers(literals):
@@ -305,7 +308,7 @@ class Expansion:
         return disjuncts
 
     def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
-        """Yield the ways by the laws of expansion; ``was`` tells what operators of the past look up."""
+        """Yield the disjuncts by the expansion laws; ``was`` is the value that past operators look up."""
         match formula:
             case And(operands) | Or(operands):
                 parts = tuple(self.number(operand, holds) for operand in operands)
@@ -361,10 +364,10 @@ class Expansion:
                 else:
                     yield Disjunct((other, one) if was else (other,))
             case _:
-                raise AssertionError(f"{formula} is no combination of others")
+                raise AssertionError(f"{formula} has no expansion law")
 
     def _later(self, formula: Finally | Globally | Until, holds: bool) -> tuple[int, ...]:
-        """Return what is left of it one step later; nothing if the bound is used up."""
+        """Return the obligation for the next position; empty if the bound is used up."""
         if formula.bound is None:
             return (self.number(formula, holds),)
         return (self.number(replace(formula, bound=formula.bound - 1), holds),) if formula.bound > 0 else ()
@@ -375,14 +378,14 @@ _FUTURE = Next | Finally | Globally | Until | WeakUntil | Release
 
 @dataclass(slots=True)
 class _Branch:
-    """Obligations being met in one way."""
+    """A partial expansion of all obligations of a state."""
 
     todo: list[int]
     done: int
     after: int
     pending_acceptance: int
     chosen: bool
-    """It is decided which of the things that recur is met now."""
+    """True once the recurrence that is met now has been chosen."""
 
     def take(self, way: Disjunct, obligation: int) -> _Branch:
         self.todo += way.now
@@ -392,7 +395,7 @@ class _Branch:
 
 
 def numbers(mask: int) -> Iterator[int]:
-    """Yield the members of a set, least first."""
+    """Yield the members of a bit mask in increasing order."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
@@ -411,7 +414,7 @@ def _negated(mask: int) -> int:
 
 
 def _path_parts(formula: Formula) -> Iterator[Formula]:
-    """Yield the formula and what is below it, without what a state decides."""
+    """Yield the formula and its subformulas, state formulas excluded."""
     if not is_state_formula(formula):
         yield formula
         for child in children(formula):

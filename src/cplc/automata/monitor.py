@@ -19,40 +19,40 @@ from cplc.automata.ltl import TICK, Letter, Ltl, atoms, negation
 from cplc.records import dataclass
 
 MAX_STATES: Final = 400
-"""States before minimisation; a monitor with more is given up."""
+"""Maximum number of states before minimisation."""
 
 NO_STEP: Final[Letter] = frozenset()
-"""The step atoms of a step that no formula names, and of no step at all."""
+"""The step atoms of idling, and of a step that no formula names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """States are numbers, 0 is the initial one. Letters are pairs of positions in ``holding`` and ``steps``."""
+    """A monitor. State 0 is initial; letters are pairs of positions in ``holding`` and ``steps``."""
 
     holding: tuple[Letter, ...]
-    """The sets of atoms that may hold in a state."""
+    """Sets of atoms that may hold in a state."""
     steps: tuple[Letter, ...]
-    """The sets of atoms that may hold of a step; the first is empty."""
+    """Sets of atoms that may hold of a step; the first is empty."""
     decided: tuple[bool | None, ...]
-    """What each state has decided; None while it is open."""
+    """Verdict of each state; None while it is open."""
     successor: tuple[tuple[tuple[int, ...], ...], ...]
-    """State, position in ``holding``, position in ``steps``: the next state."""
+    """Successor by state, position in ``holding`` and position in ``steps``."""
     at_rest: tuple[tuple[bool, ...], ...]
-    """State, position in ``holding``: the formula holds if nothing more happens where these atoms hold."""
+    """Value of the formula by state and position in ``holding``, if nothing more happens."""
 
     def on_entering(self, state: int, holding: int) -> bool | None:
-        """Return what the atoms that hold decide alone, whatever step is taken next."""
+        """Return the verdict that the atoms of a state determine for every next step."""
         verdicts = {self.decided[following] for following in self.successor[state][holding]}
         return verdicts.pop() if len(verdicts) == 1 else None
 
     @property
     def is_ever_decided(self) -> bool:
-        """Whether some finite word decides the formula."""
+        """Return whether some finite word decides the formula."""
         return any(verdict is not None for verdict in self.decided)
 
     @property
     def open_states(self) -> int:
-        """How many states have decided nothing; they come first."""
+        """Number of open states; they come first."""
         return self.decided.count(None)
 
 
@@ -61,7 +61,7 @@ _Subset = tuple[Clauses, Clauses]
 
 @lru_cache(maxsize=512)
 def monitor_of(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> Monitor:
-    """Return the smallest monitor of the formula over these letters; raise `TooManyStates` beyond the limit."""
+    """Return the minimal monitor of the formula over these letters; raise `TooManyStates` above the limit."""
     expansion = _expansion(formula)
     subsets, rows = _subsets(expansion, formula, holding, steps)
     resting = [_lasting(expansion, subsets, holds | steps[0]) for holds in holding]
@@ -72,7 +72,7 @@ def monitor_of(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, .
 
 @lru_cache(maxsize=512)
 def states_before_minimisation(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> int:
-    """Return the number of states that the limit is about; raise `TooManyStates` beyond it."""
+    """Return the number of states to which the limit applies; raise `TooManyStates` above it."""
     return len(_subsets(_expansion(formula), formula, holding, steps)[0])
 
 
@@ -116,7 +116,7 @@ def _subsets(
 
 
 def _lasting(expansion: FormulaProgression, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:
-    """Return the clauses that are satisfied by this letter forever."""
+    """Return the clauses that the infinite repetition of this letter satisfies."""
     return satisfiable(graph(expansion, (clause for positive, _ in subsets for clause in positive), (letter,)))
 
 
@@ -127,9 +127,10 @@ def _minimised(
     rows: list[tuple[tuple[int, ...], ...]],
     at_rest: list[tuple[bool, ...]],
 ) -> Monitor:
-    """Merge states that no continuation tells apart (Moore), and number the classes from the initial one on.
+    """Merge equivalent states (Moore) and number the classes from the initial one on.
 
-    Open states come first, then decided false, then decided true.
+    Open states come first, then those decided false, then those decided true. Invariant: states in different blocks are
+    not equivalent.
     """
     block = _numbered(zip(decided, at_rest, strict=True))
     while True:

@@ -15,45 +15,45 @@ from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 LIMIT = 200_000
-"""More ways than this to meet the obligations of a formula are not looked at."""
+"""Maximum number of branches of the expansion of a formula."""
 _STATE_LIMIT_DIVISOR = 40
-"""One state of the automaton has no more than this part of the ways: each is compared with each."""
+"""A state may have at most this part of the limit as transitions, which are compared pairwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledEdge:
-    """One way to go on, from the present state of the path to the next."""
+    """An edge from the current state of the path to the next."""
 
     target: int
     labels: tuple[tuple[Formula, bool], ...]
-    """State formulas that must hold, or must not, in the present state."""
+    """State formulas with the value that they must have in the current state."""
     taken: tuple[tuple[Taken, bool], ...]
-    """What the step from the present state to the next must be, or must not be. Idling is none of the steps."""
+    """Sets of steps that the next step must be in, or must not. Idling is in none of them."""
     marks: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """A path satisfies the formula if some run over it sees every mark infinitely often.
+    """A generalised Büchi automaton: a path satisfies the formula if some run over it sees every mark infinitely often.
 
-    The run begins in one of the ``initial`` states at the first state of the path. It takes one edge for each state
-    of the path. With no marks every infinite run will do; with no initial states no path satisfies the formula.
+    A run starts in one of the ``initial`` states at the first state of the path, and takes one edge for each state of
+    the path. Without marks every infinite run accepts; without initial states no path is accepted.
     """
 
     initial: tuple[int, ...]
     edges: tuple[tuple[LabelledEdge, ...], ...]
-    """By the state they leave."""
+    """Edges by their source."""
     marks: int
-    """How many there are; they are numbered from 0."""
+    """Number of marks; they are numbered from 0."""
 
     @property
     def labels(self) -> tuple[Formula, ...]:
-        """The state formulas that are asked for, each one once."""
+        """The state formulas that occur, without duplicates."""
         every = (formula for edges in self.edges for edge in edges for formula, _ in edge.labels)
         return tuple(dict.fromkeys(every))
 
     def accepts_everything(self, state: int) -> bool:
-        """Whether nothing is asked of a path any more, as soon as the automaton is there."""
+        """Return whether every path is accepted from this state."""
         every = frozenset(range(self.marks))
         return any(
             edge.target == state and not edge.labels and not edge.taken and edge.marks == every
@@ -62,7 +62,7 @@ class Automaton:
 
 
 def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
-    """Return the automaton of a path formula; what a state decides in it is a label, whatever it is."""
+    """Return the automaton of a path formula; its maximal state formulas become labels."""
     obligations = Expansion(limit)
     number: dict[GbaState, int] = {}
     waiting: list[GbaState] = []
@@ -90,10 +90,10 @@ def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
 
 
 def _undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) -> list[GbaTransition]:
-    """Return the moves without those that some other makes needless.
+    """Return the transitions that no other one dominates.
 
-    One does if it asks less of the present and of the step, postpones no more, and leaves no more to do: from there on
-    it can follow the other, step for step.
+    A transition dominates another if it has fewer literals, postpones no more eventualities, and leads to a state with
+    fewer obligations: a run can follow the other one from there.
     """
     best: dict[GbaTransition, int] = {}
     for move in moves:
@@ -104,11 +104,12 @@ def _undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: 
             del best[worse]
         best[move] = relevant
         if len(best) > limit:
-            raise ResourceExhausted(f"a formula about paths has more than {limit:,} ways to begin")
+            raise ResourceExhausted(f"a state of a path automaton has more than {limit:,} transitions")
     return list(best)
 
 
 def _dominates(better: GbaTransition, relevant: int, worse: GbaTransition) -> bool:
+    """Return whether the first transition dominates the second."""
     return not (
         better.literals & ~worse.literals
         or better.pending_acceptance & ~worse.pending_acceptance
@@ -118,7 +119,7 @@ def _dominates(better: GbaTransition, relevant: int, worse: GbaTransition) -> bo
 
 
 def _numbered_automaton(arcs: BuchiAutomaton, obligations: Expansion) -> Automaton:
-    """Return it with formulas for numbers, and marks numbered from 0."""
+    """Return the automaton with formulas as labels and marks numbered from 0."""
     mark = {one: index for index, one in enumerate(numbers(arcs.marks))}
 
     def edge(arc: Edge) -> LabelledEdge:

@@ -132,10 +132,10 @@ class EngineSelector:
         """
         if _bits(wide) < MIN_BITS_FOR_CONE:
             return wide
-        bystanders = self._cones.get(id(wide))
-        if bystanders is None:
-            bystanders = self._cones[id(wide)] = ConeOfInfluence(wide)
-        relevant = bystanders.cone(formula)
+        cones = self._cones.get(id(wide))
+        if cones is None:
+            cones = self._cones[id(wide)] = ConeOfInfluence(wide)
+        relevant = cones.cone(formula)
         narrow = self._cone_systems.get(id(wide))
         if narrow is None:
             narrow = self._cone_systems[id(wide)] = (

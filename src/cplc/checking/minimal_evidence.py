@@ -1,4 +1,4 @@
-"""What of a run has to be shown for its formula to be decided: of many things that are so, the fewest that suffice."""
+"""Minimal evidence: a subset-minimal set of claims about the states of a run that decides its path formula."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Shown = tuple[int, Formula, bool]
 
 
 def is_propositional(formula: Formula) -> bool:
-    """Whether the variables of one state decide it."""
+    """Tell whether the variables of one state decide the formula."""
     return not any(
         isinstance(
             part,
@@ -52,14 +52,14 @@ def is_propositional(formula: Formula) -> bool:
 
 
 def non_propositional_parts(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
-    """Yield what more than the variables decides, at each position of the run that is asked about."""
+    """Yield the maximal state subformulas that variables do not decide, at each position of the run."""
     parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not is_propositional(part)))
     states = run.states if run.loop is None else run.states[:-1]
     return ((position, part, state) for position, state in enumerate(states) for part in parts)
 
 
 def _said_of_states(formula: Formula) -> Iterator[Formula]:
-    """Yield the largest parts that a state decides."""
+    """Yield the maximal state subformulas."""
     if is_state_formula(formula):
         yield formula
     else:
@@ -68,7 +68,7 @@ def _said_of_states(formula: Formula) -> Iterator[Formula]:
 
 
 def is_exhaustive(formula: Formula, holds: bool) -> bool:
-    """Whether its value rests on all runs or all states."""
+    """Tell whether the value depends on all runs or all states."""
     match formula:
         case OnPaths(quantifier):
             return holds == (quantifier == "A")
@@ -93,7 +93,7 @@ def is_exhaustive(formula: Formula, holds: bool) -> bool:
 
 
 def minimise_claims(claims: list[Shown], enough: Callable[[list[Shown]], bool]) -> list[Shown]:
-    """Leave out what is not needed, much at a time first."""
+    """Return a minimal subset that is still enough, by removing blocks of decreasing size (delta debugging)."""
     size = len(claims)
     while size:
         position = 0

@@ -1,4 +1,4 @@
-"""Monitor variables for delegation loops: one token for each circle of hand-overs follows one debt.
+"""Monitor variables for delegation loops: one token for each cycle of delegations follows one debt.
 
 Definition. A debt begins where a commitment is created, or where another one is delegated `retaining` to it. A plain
 delegation or assignment moves it to the target. One that retains hands it on too, and leaves it where it is, pending:
@@ -6,15 +6,15 @@ what the target owes is a debt of its own. A debt ends when its commitment is cl
 takes it back. A *circle* is a strongly connected component of the graph of plain hand-overs with a cycle, or with a
 commitment that is delegated `retaining` and may come back.
 
-Claim. Some fair run hands one debt on infinitely often iff on some fair run the token of a circle, which follows at
-most one debt and never another one after it, is handed on infinitely often.
-Proof: chains of `retaining` are finite, so there is a least depth at which a debt is handed on infinitely often, with
-nothing closed below it from some point on. The debt at that depth is only moved from there on, so it ends up in one
-component, and the token may be given to it where it comes there. The converse is plain.
+Claim. Some fair run hands one debt on infinitely often iff on some fair run the token of a circle is handed on
+infinitely often. A token follows at most one debt, and never another one after it.
+Proof. Chains of `retaining` are finite, so there is a least depth at which a debt is handed on infinitely often, with
+nothing closed below it from some point on. The debt at that depth is only moved from there on, so it stays in one
+component, and the token may be given to it when it enters. The converse holds since a token follows one debt.
 
-The token is given away by a guess, which is made anew whenever a debt comes into the circle. A debt that has ended
-leaves its token behind: the next debt that comes there drops it. Nothing reads these variables but the question, the
-steps keep their positions, and a run without these variables is one of the protocol.
+A nondeterministic guess gives the token away; it is repeated whenever a debt enters the circle. A debt that has ended
+leaves its token behind, and the next debt there drops it. Only the question reads these variables. The steps keep
+their positions, and the projection of a run to the other variables is a run of the protocol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cplc.system.model import Operation, Step, System, Variable
 
 _HANDING_OVER = ("delegate", "assign")
 _COMES_BACK = frozenset({"violated", "expired", "withdrawn"})
-"""If one of these becomes of a delegate, the debt is again that of the debtor who retained it."""
+"""Final states of a delegated commitment that return the debt to the debtor who retained it."""
 
 _NOT_YET = "not yet"
 _DROPPED = "given up"
@@ -37,7 +37,7 @@ _DROPPED = "given up"
 
 @dataclass(frozen=True)
 class Circle:
-    """Commitments that one debt may be handed on among without end."""
+    """Commitments among which one debt may be handed on forever."""
 
     members: tuple[str, ...]
 
@@ -53,7 +53,7 @@ class Circle:
 
     @property
     def guess(self) -> str:
-        """The variable that says which debt of those that come in by the next step gets the token; 0 for none."""
+        """The variable that selects the entering debt that gets the token at the next step; 0 for none."""
         return self._named("guess")
 
     def _named(self, role: str) -> str:
@@ -61,7 +61,7 @@ class Circle:
 
 
 def circles(system: System, debts: Debts) -> tuple[Circle, ...]:
-    """Return all circles of hand-overs."""
+    """Return all cycles of delegations."""
     names = [commitment.name for commitment in system.commitments]
     targets: dict[str, set[str]] = {name: set() for name in names}
     returning: set[str] = set()
@@ -82,7 +82,7 @@ def circles(system: System, debts: Debts) -> tuple[Circle, ...]:
 
 
 def with_tokens(system: System, watched: Iterable[Circle]) -> System:
-    """Add a token for each circle, the bit that it changes, and the guess who gets it."""
+    """Add for each circle its token, the bit that it changes, and the guess that gives it away."""
     variables: list[Variable] = []
     steps = list(system.steps)
     for circle in watched:
@@ -102,12 +102,12 @@ def with_tokens(system: System, watched: Iterable[Circle]) -> System:
 
 
 class _Observation:
-    """What one step does to the token of a circle: its operations in the order in which they are performed."""
+    """The effect of one step on the token of a circle: its operations in the order of execution."""
 
     def __init__(self, circle: Circle, step: Step) -> None:
         self.circle = circle
         self.arrivals = 0
-        """How many debts may come into the circle."""
+        """Number of debts that may enter the circle."""
         self._at: dict[str, Expr] = {name: equal(Read(circle.token), Const(name)) for name in circle.members}
         self._not_yet: Expr = equal(Read(circle.token), Const(_NOT_YET))
         self._handed: list[Expr] = []
@@ -116,7 +116,7 @@ class _Observation:
 
     @property
     def updates(self) -> tuple[tuple[str, Expr], ...]:
-        """What is written, over the state before the step."""
+        """The updates of the monitor variables, over the state before the step."""
         carrier = ite(self._not_yet, Const(_NOT_YET), Const(_DROPPED))
         for name, here in self._at.items():
             carrier = ite(here, Const(name), carrier)
@@ -158,7 +158,7 @@ def _may_fail(system: System, commitment: str) -> bool:
 
 
 def _reachable(start: str, targets: Mapping[str, set[str]]) -> frozenset[str]:
-    """Return where one or more hand-overs may lead."""
+    """Return the commitments reachable by one or more delegations."""
     reached: set[str] = set()
     waiting = [start]
     while waiting:

@@ -1,8 +1,7 @@
-"""What a property that holds does not depend on: it holds with `false`, or the worst there is, in the atom's place.
+"""Mutual vacuity: atoms that a valid property does not depend on (Kupferman and Vardi 2003).
 
-An atom in positive position is replaced by `false`, one in negative position by `true`, and one whose position is both
-(below `<->`) by each of them: whatever else it could be makes the formula no harder to satisfy. See Kupferman and
-Vardi, "Vacuity detection in temporal model checking", 2003.
+An atom of positive polarity is replaced by `false`, one of negative polarity by `true`, and one of mixed polarity
+(below `<->`) by each of them. These are the strongest replacements: with any other the formula is easier to satisfy.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ _FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One atom where it stands, and the formulas that must hold if it is not to matter there."""
+    """One occurrence of an atom, and the strengthened formulas that must hold if it does not matter."""
 
     atom: Atom | Taken | Shorthand
     harder: tuple[Formula, ...]
 
 
 def independent_atoms(formula: Formula, holds: Callable[[Formula], bool]) -> Iterator[str]:
-    """Yield what there is to say of each atom that a formula which holds does not depend on."""
+    """Yield a message for each atom that a valid formula does not depend on."""
     places = list(_places(formula, positive=True))
     texts = [formula_text(place.atom) for place in places]
     total, occurrences = Counter(texts), Counter[str]()
@@ -51,10 +50,9 @@ def independent_atoms(formula: Formula, holds: Callable[[Formula], bool]) -> Ite
 
 
 def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
-    """Yield each atom with the formula made harder in its place; ``positive`` is None where it is neither or both.
+    """Yield each atom with the strengthened formulas; ``positive`` is None for mixed polarity.
 
-    Of a social commitment the content alone is written by the user; a trigger counts where runs are sought and where
-    they are excluded.
+    Only the content of a social commitment is written by the user. A trigger has mixed polarity.
     """
     match formula:
         case Atom(Const()):

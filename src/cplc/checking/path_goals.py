@@ -1,4 +1,4 @@
-"""The runs that give an operator of CTL its value: where they lead, and what is so on the way."""
+"""Path goals: the kinds of runs that give a CTL operator its value."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from cplc.logic.formulas import Finally, Formula, Globally, Next, Path, Release,
 from cplc.records import dataclass
 
 Claim = tuple[Formula, bool]
-"""A formula, and the value that it has."""
+"""A formula and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Come to where all of ``target`` is so, ``along`` being so all the way."""
+    """Reach a state in which ``target`` holds, through states in which ``along`` holds."""
 
     along: tuple[Claim, ...]
     target: tuple[Claim, ...]
@@ -20,7 +20,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """Stay where ``along`` is so, for ever or for ``bound`` steps."""
+    """Stay in states in which ``along`` holds, forever or for ``bound`` steps."""
 
     along: tuple[Claim, ...]
     bound: int | None = None
@@ -28,7 +28,7 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Take one step to where ``target`` is so."""
+    """Take one step to a state in which ``target`` holds."""
 
     target: tuple[Claim, ...]
 

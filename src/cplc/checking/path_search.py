@@ -1,8 +1,8 @@
-"""Runs that satisfy a path formula: found in the product of a system with the automaton that reads the run.
+"""Product construction: runs that satisfy a path formula, searched in the product of a system and its automaton.
 
-Where the automaton is, is one more variable of the state, and idling a step like others: it may lead the automaton on.
-So the ways and the fair loops in the product are found as those in a system are; a mark of the automaton is a
-condition of fairness on that variable. Sets of the product are sets of the engine, one for each location.
+The location of the automaton is one more variable of the state. The idle step is a step of the product, since the
+automaton may move with it. Acceptance marks are fairness conditions on the location. So runs and fair loops of the
+product are searched like those of a system. A set of product states is a tuple of sets of the engine, one per location.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 
 LOCATION = ""
-"""Where the automaton is, as a variable: no other one has this name."""
+"""Name of the variable for the location of the automaton; no other variable has this name."""
 
 IDLE = -1
 """The idle step among the steps of a product."""
@@ -40,7 +40,7 @@ ProductSet = tuple[S, ...]
 
 @dataclass(frozen=True)
 class PathQuery:
-    """A path formula that a run is looked for: it must have this value, along these steps if some are named."""
+    """A path formula, the value that a run must give it, and the steps that the run may take."""
 
     path: Formula
     holds: bool
@@ -49,7 +49,7 @@ class PathQuery:
 
 @dataclass(frozen=True)
 class _Arc:
-    """One way for the automaton to go on: from which of the engine's states, by which steps, and where to."""
+    """One transition of the automaton: state conditions, steps that it may be taken with, and target location."""
 
     target: int
     labels: tuple[Claim, ...]
@@ -58,7 +58,7 @@ class _Arc:
 
 
 class _Locations:
-    """Where an automaton can be: in a state, with the marks that it has just seen."""
+    """Locations of an automaton: a state and the marks of the transition just taken."""
 
     def __init__(self, read: Automaton, system: System, allowed: frozenset[int]) -> None:
         self._system, self._allowed = system, allowed
@@ -74,7 +74,7 @@ class _Locations:
                 )
         self.marks = tuple(self._where(mark) for mark in range(read.marks))
         self.done = frozenset(place for place, state in enumerate(self._states) if read.accepts_everything(state))
-        """Where whatever comes is accepted."""
+        """The locations that accept every continuation."""
 
     def _at(self, state: int, marks: frozenset[int]) -> int:
         if (state, marks) not in self._number:
@@ -97,7 +97,7 @@ class _Locations:
 
 
 class _ProductInterpreter(Interpreter):
-    """The system and the automaton executed together."""
+    """Interpreter of the product of the system and the automaton."""
 
     def __init__(self, system: System, follow: Callable[[State, int], tuple[int, ...]]) -> None:
         super().__init__(system)
@@ -109,7 +109,7 @@ class _ProductInterpreter(Interpreter):
 
 
 class Product(Generic[S]):
-    """The engine's states, each with where the automaton may be that reads the run to there."""
+    """Product of the engine's state space with the automaton of a path formula."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Product(Generic[S]):
 
     # --- sets
     def at_locations(self, states: S, locations: Iterable[int]) -> ProductSet[S]:
-        """Return these states with the automaton at any of these locations."""
+        """Return these states at any of these locations."""
         chosen = frozenset(locations)
         return tuple(states if number in chosen else self.empty for number in range(len(self.locations.arcs)))
 
@@ -179,9 +179,9 @@ class Product(Generic[S]):
     def contains(self, states: ProductSet[S], state: State) -> bool:
         return self.engine.contains(states[int(state[LOCATION])], without_location(state))
 
-    # --- steps, the idle one among them
+    # --- steps, including the idle step
     def states_allowing(self, arc: _Arc) -> S:
-        """Return the states in which the automaton may go on so."""
+        """Return the states that satisfy the labels of the transition."""
         if arc.labels not in self._labels:
             states = self.engine.reachable
             for claim in arc.labels:
@@ -240,7 +240,7 @@ class Product(Generic[S]):
         return tuple(result)
 
     def next_locations(self, state: State, step: int | None) -> tuple[int, ...]:
-        """Return where the automaton may go when this step is taken in the state, or a round if none is named."""
+        """Return the next locations when this step is taken in the state; without a step, by a round."""
         here = without_location(state)
         targets = (
             arc.target
@@ -250,9 +250,9 @@ class Product(Generic[S]):
         )
         return tuple(dict.fromkeys(targets))
 
-    # --- where to go
+    # --- acceptance and fairness
     def accepting_states(self, fair: S) -> ProductSet[S]:
-        """Return where nothing is asked any more of fair runs, whichever step comes next."""
+        """Return the product states from which every fair run is accepted, whichever step comes next."""
         return tuple(
             fair if place in self.locations.done else self._finishing(arcs, fair)
             for place, arcs in enumerate(self.locations.arcs)
@@ -268,7 +268,7 @@ class Product(Generic[S]):
     def fair_states(
         self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]], goals: Iterable[Goal]
     ) -> ProductSet[S]:
-        """Return from where a run stays in the set for ever and meets all that is wanted again and again."""
+        """Return the states from which some run stays in the set forever and meets every goal infinitely often."""
         goals = tuple(goals)
         while True:
             before_round = states
@@ -301,7 +301,7 @@ class Product(Generic[S]):
         return reaching
 
     def reachable_from(self, starts: ProductSet[S]) -> ProductSet[S]:
-        """Return everything that can be reached."""
+        """Return the product states reachable from these."""
         reachable = front = starts
         while not self.is_empty(front):
             front = self.difference(self.successors(front), reachable)
@@ -310,7 +310,7 @@ class Product(Generic[S]):
 
 
 class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
-    """Runs that have what is watched for, the shorter and the quieter the better."""
+    """Search for short runs of a product; lassos that end in stuttering are preferred."""
 
     def __init__(
         self,
@@ -353,7 +353,7 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
 
     # --- runs
     def finite_run(self, starts: S, fair: S) -> Run | None:
-        """Return a run after which it is decided, whatever comes; such that a fair run goes on from there."""
+        """Return a finite run that decides the formula for every continuation, and from whose end a fair run begins."""
         accepted = self.product.accepting_states(fair)
         if self.product.is_empty(accepted):
             return None
@@ -361,7 +361,7 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
         return None if run is None else _plain(run)
 
     def lasso_run(self, starts: S) -> Run | None:
-        """Return a lasso, one that comes to rest if there is such."""
+        """Return a lasso, one whose loop only stutters if there is one."""
         rests = not self.product.system.is_synchronous
         stem = (
             self.run_from(self._initial_states(starts), self.product.all_states, self._stutter_states)
@@ -389,7 +389,7 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
 
     @cached_property
     def _stutter_states(self) -> ProductSet[S]:
-        """Where the system may stay for ever while the automaton goes on and sees every mark again and again."""
+        """The product states in which the system may stutter forever while the automaton visits every mark."""
         product = self.product
         quiet = product.engine.where(stutter_condition(product.system, self._justice))
         ticks = [index for index, step in enumerate(product.system.steps) if step.kind == "tick"]

@@ -13,7 +13,7 @@ from cplc.system.trace import Evidence
 
 
 def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozenset[str]) -> PointOfNoReturn | None:
-    """Return where ``A G (owed -> <<group>> goal)`` was lost on the run that shows that it fails."""
+    """Return the step at which the group lost its strategy, on a counterexample to ``A G (owed -> <<group>> goal)``."""
     match evidence.formula:
         case OnPaths("A", Globally(Implies(owed, Enforces() as able)), None):
             pass
@@ -37,7 +37,7 @@ def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozense
 
 
 def _lifecycle(system: System, owed: Formula) -> Expr | None:
-    """Return when the commitment is open whose state is what is asked for: it binds before it is active, too."""
+    """Return that the commitment is open whose lifecycle state the formula is about; it binds before it is active."""
     if isinstance(owed, Atom):
         for commitment in system.commitments:
             if reads(owed.condition) == {commitment.variable} and _states(system, commitment, owed) <= set(OPEN):
@@ -46,7 +46,7 @@ def _lifecycle(system: System, owed: Formula) -> Expr | None:
 
 
 def _in_force(system: System, owed: Formula, able: Enforces) -> str | None:
-    """Return the commitment in force whose debtor is to bring its consequent about, if that is what is asked."""
+    """Return the commitment in force whose consequent is the goal of its debtor, if the formula is of that form."""
     if isinstance(owed, Atom) and isinstance(able.goal, Finally) and isinstance(able.goal.operand, Atom):
         for commitment in system.commitments:
             if (
@@ -61,6 +61,6 @@ def _in_force(system: System, owed: Formula, able: Enforces) -> str | None:
 
 
 def _states(system: System, commitment: Commitment, owed: Atom) -> set[Value]:
-    """Return the lifecycle states in which a condition on nothing else holds."""
+    """Return the lifecycle states that satisfy a condition on the commitment alone."""
     name = commitment.variable
     return {state for state in system.variable[name].domain if holds(owed.condition, {name: state})}

@@ -1,8 +1,8 @@
 """Conflicts among promises: the minimal sets that no fair run keeps together.
 
 `SC` is false where its debtor is bound to more than can be kept. The minimal sets of promises that exclude each other
-are minimal unsatisfiable sets of path formulas at one state (Liffiton and Sakallah 2008). They are found by increasing
-size; beyond a number of questions one of them is found by leaving out what is not needed.
+are minimal unsatisfiable sets of path formulas at one state (Liffiton and Sakallah 2008). They are enumerated by
+increasing size. Beyond a limit of questions, deletion of unneeded promises yields one of them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from cplc.system.printer import quoted
 from cplc.system.trace import Evidence
 
 MAX_QUESTIONS = 60
-"""So many sets of promises are tried at one state before the search goes on for one minimal set alone."""
+"""Maximum number of sets of promises tried at one state before the search is for one minimal set alone."""
 MAX_STATES = 3
-"""Conflicts are explained at no more states than this."""
+"""Maximum number of states at which conflicts are explained."""
 
 Holds = Callable[[Formula, State], bool]
 """Whether a formula holds in a reachable state."""
@@ -41,10 +41,10 @@ Holds = Callable[[Formula, State], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One thing that a run should do, besides being fair."""
+    """One path formula that a fair run should satisfy."""
 
     name: str | None
-    """What the user calls it; None for the trigger."""
+    """The name of the promise; None for the trigger."""
     path: Formula
 
 
@@ -57,7 +57,7 @@ class Conflicts:
 
     sets: tuple[tuple[str | None, ...], ...]
     examined: int
-    """Of how many sets it is known whether some fair run keeps them."""
+    """Number of sets for which it is decided whether some fair run keeps them."""
     total: int
 
     @property
@@ -67,7 +67,7 @@ class Conflicts:
 
 
 def conflicts_shown(formula: Formula, evidence: Evidence, holds: Holds) -> Iterator[Remark]:
-    """Yield which promises exclude each other where the evidence ends, if a social commitment is false there."""
+    """Yield the conflicting promises at the end of the evidence, if a social commitment is false there."""
     texts: dict[str, None] = {}
     ends = _ends(evidence)
     where = "where the run ends"
@@ -81,7 +81,7 @@ def conflicts_shown(formula: Formula, evidence: Evidence, holds: Holds) -> Itera
 
 
 def conflicts_everywhere(reachable: Reachable, formula: Formula, holds: Holds) -> Iterator[Remark]:
-    """Yield the social commitments in the formula whose debtors can nowhere keep what binds them."""
+    """Yield the social commitments in the formula whose debtors can keep their promises in no reachable state."""
     for social in _social(formula):
         if reachable.occurs(And((bound(social), some_path_keeps(social)))):
             continue
@@ -92,10 +92,9 @@ def conflicts_everywhere(reachable: Reachable, formula: Formula, holds: Holds) -
 
 
 def conflicts(social: SociallyCommits, state: State, holds: Holds) -> Conflicts:
-    """Return the minimal sets that no fair run from the state keeps together, all of them or as many as are looked for.
+    """Return the minimal sets that no fair run from the state keeps together; all, or one beyond `MAX_QUESTIONS`.
 
-    Sets that contain one that was found are known without a question. Beyond `MAX_QUESTIONS` the search ends once
-    there is one set.
+    Supersets of a set in the answer need no question.
     """
     parts = [_Part(one.name, one.keeping) for one in social.bindings if holds(one.where, state)]
     if social.trigger is not None:
@@ -132,7 +131,7 @@ def _names(parts: Sequence[_Part], sets: Sequence[frozenset[_Part]]) -> tuple[tu
 
 
 def _shrunk(parts: Sequence[_Part], possible: Callable[[Sequence[_Part]], bool]) -> list[_Part]:
-    """Return a minimal set among these that is not possible, given that all together are not."""
+    """Return a minimal impossible subset of an impossible set, by deletion."""
     needed = list(parts)
     for part in parts:
         fewer = [one for one in needed if one is not part]
@@ -142,7 +141,7 @@ def _shrunk(parts: Sequence[_Part], possible: Callable[[Sequence[_Part]], bool])
 
 
 def _some_run(parts: Sequence[_Part]) -> Formula:
-    """Return that some fair run does all of these."""
+    """Return that some fair run satisfies all of these path formulas."""
     if not parts:
         return SOME_FAIR_RUN
     path = parts[0].path if len(parts) == 1 else And(tuple(part.path for part in parts))
@@ -150,7 +149,7 @@ def _some_run(parts: Sequence[_Part]) -> Formula:
 
 
 def _explained(social: SociallyCommits, conflicts: Conflicts, where: str) -> str:
-    """Return in words why the debtor cannot keep its word."""
+    """Describe why the debtor cannot keep its promises."""
     reasons = "; ".join(_reason(social, names) for names in conflicts.sets)
     text = f"{quoted(social)} is false {where}: {reasons}"
     if conflicts.is_partial:
@@ -185,7 +184,7 @@ def _social(formula: Formula) -> list[SociallyCommits]:
 
 
 def _ends(evidence: Evidence) -> list[State]:
-    """Return the states where its run ends, and where those of its parts do, each once."""
+    """Return the last states of the run and of the runs of its parts, each once."""
     ends = [evidence.run.states[-1]]
     for _, part in evidence.parts:
         ends += [state for state in _ends(part) if state not in ends]

@@ -4,15 +4,15 @@ Where it does not, path quantifiers range over no run at all there: everything `
 
 Definition. Fairness is *realizable* in a system if each reachable state begins a fair run.
 
-Claim. Without conditions of fairness justice is realizable in an interleaving system, whoever is assumed to keep going
-and along whichever steps the runs go.
+Claim. Without fairness conditions justice is realizable in an interleaving system, for every set of roles assumed to
+keep going and every restriction to steps.
 Proof. There are finitely many justices. From any state, serve them in turn, again and again: if a step of the one
 whose turn it is is enabled, take it, otherwise idle. Each justice is met infinitely often, by a step or by a state in
 which none of its steps is enabled. Nothing disables idling, so the run never ends. (Abadi and Lamport 1988: the
 liveness condition is machine-closed.)
 
-So only systems with conditions of fairness are looked at. Justice counts there as well: `fairness !m` and a role that
-is assumed to keep going and can do nothing but send `m` leave no run together, and each of them leaves one alone.
+So only systems with fairness conditions are examined. Justice matters there as well: `fairness !m`, and a role that is
+assumed to keep going and can only send `m`, together leave no run, and each alone leaves one.
 
 A step of one independent component disables nothing in the others, so a run of the whole system is fair iff each
 component's part of it is. Hence a state begins a fair run iff its cut to the components of the conditions does, and
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 
 
 def fair_run(along: Taken | None = None) -> OnPaths:
-    """Return that a fair run begins here, along these steps if some are named."""
+    """Return that a fair run begins here, restricted to these steps if there are any."""
     return replace(SOME_FAIR_RUN, along=along)
 
 
 def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
-    """Return along which steps the runs go that the formula quantifies over, and that conditions of fairness restrict.
+    """Return the restrictions to steps of the runs that the formula quantifies over, under fairness conditions.
 
-    In a synchronous system every formula is about states with a fair run, whether or not it speaks of runs.
+    In a synchronous system every formula is about states with a fair run, even without path quantifiers.
     """
     if not system.conditions:
         return ()
@@ -84,9 +84,9 @@ def _alongs(formula: Formula) -> Iterable[Taken | None]:
 
 
 def restricted_initially(system: System, formula: Formula) -> tuple[Taken | None, ...]:
-    """Return those of the restrictions under which a fair run has to begin in an initial state.
+    """Return the restrictions under which a fair run has to begin in an initial state.
 
-    Fairness itself is one, wherever in the formula runs are spoken of; steps are where no other run leads there.
+    Fairness alone is one if the formula has any path quantifier; steps are if an outermost quantifier has them.
     """
     return tuple(
         along
@@ -110,7 +110,7 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
 
 
 class Realizability:
-    """Where the fair runs of one system begin; determined once for each set of roles that keep going."""
+    """The states of one system in which fair runs begin, cached per set of roles that keep going."""
 
     def __init__(self, selector: EngineSelector) -> None:
         self._selector = selector
@@ -120,7 +120,7 @@ class Realizability:
         self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | ResourceExhausted | None] = {}
 
     def has_fair_run(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
-        """Whether a fair run begins in some initial state."""
+        """Tell whether a fair run begins in some initial state."""
         if not self.system.conditions:
             return True
         key = assuming & self._justified, along
@@ -158,7 +158,7 @@ class Realizability:
         return ExcludedStates(states, reachable, run, self.system)
 
     def _counts(self, engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> _Counts:
-        """Return how many reachable states of the whole begin no fair run, and how many there are."""
+        """Return the number of reachable states of the whole without fair run, and of all reachable states."""
         selector = self._selector
         part = selector.unreduced(engine)
         try:
@@ -169,7 +169,7 @@ class Realizability:
         return states * prod(component_sizes), reachable * prod(component_sizes)
 
     def _lifted(self, part: System, run: Run) -> Run:
-        """Return the same steps on the whole system, where they were taken once more."""
+        """Lift the run to the whole system and replay it there."""
         whole, interpreter = self.system, Interpreter(self.system)
         if not whole.is_synchronous:
             run = _on_whole(interpreter, part, run)
@@ -199,7 +199,7 @@ def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) 
 
 
 def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Taken | None = None) -> tuple[int, int]:
-    """Return how many reachable states begin no fair run, and how many there are."""
+    """Return the number of reachable states without fair run, and of all reachable states."""
     if not isinstance(engine, Engine):
         return engine.count(Not(fair_run(along)), assuming)
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
@@ -207,7 +207,7 @@ def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Tak
 
 
 def _on_whole(interpreter: Interpreter, part: System, run: Run) -> Run:
-    """Return a run of a part as one of the whole: the same steps by name, while the other components rest."""
+    """Lift a run of a part to the whole: the same steps by name, while the other components stutter."""
     number = {step.name: index for index, step in enumerate(interpreter.system.steps)}
     state: State = {variable.name: variable.initial[0] for variable in interpreter.system.variables} | run.start
     start, moves = state, []
@@ -231,14 +231,14 @@ def fair_run_text(along: Taken | None) -> str:
 
 
 def no_fair_run_remark(along: Taken | None, assuming: frozenset[str]) -> Remark:
-    """Return that no run is left that a question could be asked of."""
+    """Return the remark that no fair run is left, so the question has no answer."""
     excluders = "the conditions of fairness, with what `assuming` adds," if assuming else "the conditions of fairness"
     runs = "every run" if along is None else f"every run along `{along.text}`"
     return Remark("no-fair-run", f"{excluders} exclude {runs}, so neither `holds` nor `fails` would mean anything")
 
 
 def exclusion_remark(excluded: ExcludedStates, along: Taken | None) -> Remark:
-    """Return what the user should know of states that begin no fair run."""
+    """Return the remark on reachable states without fair run."""
     if excluded.states is None:
         where = "at least one reachable state"
     else:

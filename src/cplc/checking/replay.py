@@ -1,8 +1,8 @@
-"""Evidence checked against the system by executing it: no verdict is shown whose run does not replay.
+"""Replay of counterexamples and witnesses: evidence is checked on the system before it is shown.
 
-What rests on all runs or all states (`exhaustive` evidence) cannot be replayed and is taken as said; everything
-else is recomputed here from the system alone, by the definitions, with three truth values: what the run and the
-evidence for its parts leave open is unknown, and unknown is not enough.
+`Exhaustive` evidence depends on all runs or all states and is not replayed. All other evidence is evaluated here by the
+definitions, on the system alone, with three truth values. A formula that the run and its parts leave unknown is
+rejected.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ from cplc.system.trace import Evidence, Run
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet_goals"]
 
 Goal = Justice | Expr | Regardless
-"""What a fair run meets infinitely often: a constraint, or a condition that the user asks for."""
+"""A goal that a fair run meets infinitely often: a justice constraint or a fairness condition."""
 
 
 def some_fair_run(along: Taken | None) -> OnPaths:
-    """Return that a fair run begins here, along these steps if some are named."""
+    """Return that a fair run begins here, restricted to these steps if there are any."""
     return replace(SOME_FAIR_RUN, along=along)
 
 
 def is_continuation(evidence: Evidence) -> bool:
-    """Whether the evidence shows no more than that a fair run begins."""
+    """Tell whether the evidence only shows that a fair run begins."""
     formula = evidence.formula
     return isinstance(formula, OnPaths) and formula == some_fair_run(formula.along)
 
 
 def needs_fair_continuation(system: System, formula: OnPaths) -> bool:
-    """Whether a finite run for the formula needs a fair run that goes on from where it ends.
+    """Tell whether a finite run for the formula needs a fair run that continues it.
 
-    In a synchronous system without conditions of fairness runs of CTL may stop, and none but these.
+    In a synchronous system without fairness conditions only the runs of CTL formulas may end.
     """
     return bool(system.conditions) or (system.is_synchronous and ctl_path(formula) is None)
 
 
 def excludes_unfair_states(system: System) -> bool:
-    """Whether knowledge, commitments and `Adjacent` are about those states only in which a fair run begins."""
+    """Tell whether knowledge, commitments and `Adjacent` are only about states in which a fair run begins."""
     return system.is_synchronous and bool(system.conditions)
 
 
 class EvidenceError(Exception):
-    """What an engine claims and what the system does differ: a bug in us."""
+    """Evidence of an engine contradicts the system: an internal error."""
 
 
 def goals(system: System, assuming: frozenset[str], along: Taken | None = None) -> tuple[Goal, ...]:
-    """Return what a fair run meets infinitely often when these roles keep going.
+    """Return the goals of fair runs on which these roles keep going.
 
-    On runs along certain steps only those count as enabled.
+    On runs restricted to steps only these count as enabled.
     """
     constraints = system.constraints(assuming)
     if along is not None:
@@ -80,14 +80,14 @@ def goals(system: System, assuming: frozenset[str], along: Taken | None = None) 
 
 
 def steps_along(system: System, along: Taken | None) -> frozenset[int]:
-    """Return the positions of the steps that runs of this kind may take; all of them where none are named."""
+    """Return the positions of the steps that runs may take under the restriction."""
     return frozenset(index for index, step in enumerate(system.steps) if along is None or step.name in along.steps)
 
 
 def unmet_goals(
     interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_met: Callable[[Regardless, State], bool]
 ) -> tuple[Goal, ...]:
-    """Return the goals that a run which is nothing but a loop never meets; what variables do not decide is asked."""
+    """Return the goals that a loop never meets; ``is_met`` decides those that variables do not decide."""
     return tuple(goal for goal in goals if not _meets(interpreter, goal, loop, is_met))
 
 
@@ -102,7 +102,7 @@ def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_met: Callable[[Re
 
 
 def replay(system: System, evidence: Evidence, assuming: frozenset[str] = frozenset()) -> list[str]:
-    """Return everything that is wrong with the evidence for a verdict on the system; nothing, if it is good."""
+    """Return the problems of the evidence for a verdict on the system; none if it replays."""
     check = _Replay(system, assuming)
     problems = list(check.evidence(evidence))
     if not check.interpreter.is_initial(evidence.run.start):
@@ -117,9 +117,9 @@ def run_problems(
     along: Taken | None = None,
     is_met: Callable[[Regardless, State], bool] = lambda *_: False,
 ) -> Iterator[str]:
-    """Yield every way in which this is not a run of the system from some state, fair if it is endless.
+    """Yield why this is not a run of the system from some state, fair if it is infinite, with the allowed steps.
 
-    Along certain steps it takes no others. What conditions of fairness speak of besides variables is asked.
+    ``is_met`` decides fairness conditions that variables do not decide.
     """
     allowed = steps_along(interpreter.system, along)
     if not interpreter.is_state(run.start):
@@ -170,7 +170,7 @@ class _Replay:
         self.replayed: dict[int, Run] = {}
 
     def evidence(self, evidence: Evidence) -> Iterator[str]:
-        """Yield what is wrong with one piece of evidence and with all that it rests on."""
+        """Yield the problems of one piece of evidence and of its parts."""
         if id(evidence) in self.good:
             return
         problems = list(self._problems(evidence))
@@ -200,7 +200,7 @@ class _Replay:
 
     @cached_property
     def _regardless(self) -> _Replay:
-        """What replays on the system without conditions of fairness."""
+        """Replay on the system without fairness conditions."""
         return _Replay(self.system.without_conditions, self.assuming)
 
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
@@ -303,7 +303,7 @@ class _Replay:
             yield from self.evidence(lasting)
 
     def _elsewhere(self, run: Run) -> Iterator[str]:
-        """Yield what is wrong with a run to another state; many pairs may share one."""
+        """Yield the problems of a run to another state; pairs may share one."""
         if id(run) in self.replayed:
             return
         problems = list(run_problems(self.interpreter, run))

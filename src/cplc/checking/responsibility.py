@@ -1,4 +1,4 @@
-"""Responsibility for a failed property: whose co-operation would make it true, who stopped, and what was violated."""
+"""Responsibility for a failed property: coalitions whose co-operation makes it true, roles that stopped, violations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from cplc.system.trace import Evidence, Run
 Valid = Callable[[frozenset[str]], bool]
 
 MAX_TRIED_COALITIONS = 64
-"""How many sets of roles are tried for being smallest before a small one is enough."""
+"""Maximum number of coalitions tried before a minimal one by deletion is enough."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
 def blame(
     system: System, shown: System, formula: Formula, assuming: frozenset[str], valid: Valid, evidence: Evidence
 ) -> Responsibility | None:
-    """Return who is responsible for a failure; None where it does not depend on who keeps going.
+    """Return the responsibility for a failure; None if it does not depend on the roles that keep going.
 
-    The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
-    if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
-    fairness speaks of all runs, or of what some of them can enforce. Where no co-operation helps, the evidence should
-    be a run on which all roles keep going.
+    The evidence is of the system ``shown``, components of the whole one. ``valid`` tells whether the formula holds if
+    these roles keep going. It is called only if co-operation is monotone: every operator that depends on fairness
+    quantifies over all runs, or over what a group can enforce. If no co-operation helps, the evidence should be a run
+    on which all roles keep going.
     """
     if system.is_synchronous or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
         return None
@@ -92,7 +92,7 @@ def blame(
 
 
 def _no_role_stopped(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether nobody avoids the goal by stopping: it was lost, or no send that ensures it is possible all the time."""
+    """Tell whether no role avoids the goal by stopping: it was lost, or no ensuring send is enabled all the time."""
     sends = {(role, message) for role, messages in able.items() for message in messages}
     ensuring = {(way.role, way.message) for way in avoided.ways_out if way.ensures}
     return not able or avoided.lost is not None or (bool(ensuring) and not ensuring & sends)
@@ -101,9 +101,9 @@ def _no_role_stopped(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) ->
 def _helpful_roles(
     system: System, assuming: frozenset[str], valid: Valid, helping: Iterable[tuple[str, ...]], able: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return those of the roles that belong to a smallest set of role instances that makes the formula true.
+    """Return the roles that belong to a minimal set of role instances that makes the formula true.
 
-    In a family of one member the smallest set of families says that already.
+    For a family of one member the minimal set of families decides this already.
     """
     helpful: dict[str, None] = {}
     for families in helping:
@@ -126,7 +126,7 @@ def _members(system: System, assuming: frozenset[str], families: Iterable[str]) 
 
 
 def _is_needed(role: str, members: Iterable[str], assuming: frozenset[str], valid: Valid) -> bool:
-    """Whether the role is in the smallest set that is left when others are dropped first."""
+    """Tell whether the role is in the minimal set that remains when others are deleted first."""
     remaining = frozenset(members)
     if not valid(assuming | (remaining - {role})):
         return True
@@ -136,13 +136,13 @@ def _is_needed(role: str, members: Iterable[str], assuming: frozenset[str], vali
     return not valid(assuming | (remaining - {role}))
 
 
-# --- whom it takes
+# --- coalitions
 
 
 def coalitions(system: System, assuming: frozenset[str], valid: Valid) -> tuple[tuple[str, ...], ...]:
-    """Return the smallest sets of roles, families as one, whose co-operation makes the formula true.
+    """Return the minimal sets of roles, with families as one, whose co-operation makes the formula true.
 
-    Co-operation only shrinks the set of runs considered, so every superset of a good set is good.
+    Co-operation is monotone: it only removes runs, so every superset of a good set is good.
     """
     members: dict[str, frozenset[str]] = {}
     for justice in system.justice:
@@ -171,7 +171,7 @@ def _by_size(families: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -> tuple[str, ...]:
-    """Leave out one after the other who is not needed."""
+    """Return a minimal good subset, by deletion."""
     for family in families:
         fewer = tuple(other for other in families if other != family)
         if good(fewer):
@@ -179,13 +179,13 @@ def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -
     return families
 
 
-# --- who stopped
+# --- roles that stopped
 
 
 def lasso_evidence(evidence: Evidence) -> Evidence | None:
-    """Return the evidence by a lasso that this comes down to, if it does to one.
+    """Return the lasso at the end of the evidence, if there is one.
 
-    A lasso that only shows that a fair run begins where a finite run ends is none: any other would do as well.
+    A lasso that only continues a finite run fairly does not count: any other would do as well.
     """
     if is_continuation(evidence):
         return None
@@ -196,9 +196,9 @@ def lasso_evidence(evidence: Evidence) -> Evidence | None:
 
 
 def neglected_sends(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
-    """Return who could for ever send something on the lasso and never does, and which messages.
+    """Return the roles that could send something forever on the lasso and never do, with the messages.
 
-    Where the runs asked about take certain steps only, nobody is expected to take another.
+    Under a restriction to steps no other step is expected.
     """
     run = ending.run
     assert run.loop is not None
@@ -217,7 +217,7 @@ def neglected_sends(system: System, ending: Evidence) -> dict[str, tuple[str, ..
 
 
 def _owed_commitments(system: System, ending: Evidence) -> tuple[str, ...]:
-    """Return the commitments that are owed all round the loop: active, or pending and active before, not on course."""
+    """Return the commitments that are owed throughout the loop: in force and not on course."""
     run = ending.run
     name_of = {commitment.variable: commitment.name for commitment in system.commitments}
     former = {
@@ -236,21 +236,21 @@ def _owed_commitments(system: System, ending: Evidence) -> tuple[str, ...]:
     return tuple(one.name for one in system.commitments if all(is_in_force(one, state) for state in loop))
 
 
-# --- which formulas
+# --- dependence on fairness
 
 
 def needs_fairness(formula: Formula, system: System) -> bool:
-    """Whether some operator in it depends on which runs are fair."""
+    """Tell whether some operator of the formula depends on fairness."""
     return any(True for _ in _fair_operators(formula, system, positive=True))
 
 
 def helped_by_fairness(formula: Formula, system: System) -> bool:
-    """Whether it can but become truer where fewer runs are fair."""
+    """Tell whether the formula is antitone in the set of fair runs."""
     return all(_fair_operators(formula, system, positive=True))
 
 
 def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iterator[bool]:
-    """Yield, for each operator that depends on the fair runs, whether fewer of them make the formula truer."""
+    """Yield, for each operator that depends on fairness, whether it is antitone in the set of fair runs."""
     match formula:
         case Atom() | Taken():
             return
@@ -269,7 +269,7 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)
         case Enforces(_, goal):
-            # Who keeps going can be counted on; what is asked of all that happens is kept or not, whoever goes on.
+            # Liveness goals rely on roles that keep going; safety goals do not depend on fairness.
             if isinstance(goal, Finally | Until):
                 yield positive
             for child in children(goal):
@@ -280,15 +280,15 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
 
 
 def _is_endless(formula: OnPaths) -> bool:
-    """Whether it may take an endless run to show it true (`E`) or false (`A`).
+    """Tell whether the witness (`E`) or counterexample (`A`) may need an infinite run.
 
-    Justice alone never rules out a finite beginning: every state begins a fair run, whatever steps it may take.
+    Justice never excludes a finite prefix: every state begins a fair run.
     """
     return not _shows_early(formula.path, formula.quantifier == "E")
 
 
 def _shows_early(path: Formula, value: bool) -> bool:
-    """Whether each path that gives the formula this value does so by a beginning, however it goes on."""
+    """Tell whether every path with this value has a finite prefix that decides it."""
     match path:
         case formula if is_state_formula(formula):
             return True

@@ -1,4 +1,4 @@
-"""What is asked of a system and what was found out: data only."""
+"""Questions and results of verification: data only."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ what a participant can count on."""
 
 
 QUICK_SEARCH = "a quick search settled it"
-"""Why `auto` did without the engine that it takes by default."""
+"""Reason of `auto` for not using its default engine."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One formula to decide. A built-in check is one question, its formula a conjunction of what it says."""
+    """One formula to decide. A built-in check is one question whose formula is a conjunction."""
 
     name: str
     kind: Kind
     formula: Formula
     text: str
-    """The formula as people read it."""
+    """The formula as users read it."""
     expected: Literal["holds", "fails"] = "holds"
     assuming: frozenset[str] = frozenset()
     title: str | None = None
     advisory: bool = False
     """A failure is a warning, not an error."""
     is_usual: bool = False
-    """A check that every protocol is asked, and that the file does not name."""
+    """A check that runs on every protocol without being named in the file."""
     span: Span | None = field(default=None, compare=False, repr=False)
     system: System | None = field(default=None, compare=False, repr=False)
-    """The system with something observed in it that only this question needs; None for the system as it is."""
+    """The system with monitor variables for this question; None for the system as it is."""
     vacuous_quantifiers: tuple[str, ...] = ()
-    """Quantifiers that have no instance, where the formula is true for want of one."""
+    """Quantifiers that range over no instance, which makes the formula true."""
     constant_implications: tuple[str, ...] = ()
-    """What there is to say of implications that a constant in the text makes true, so that the formula lacks them."""
+    """Messages about implications that constants in the text make true, so the formula lacks them."""
     findings: tuple[str, ...] = field(default=(), repr=False)
-    """Of a conjunction, what the failure of each operand means."""
+    """The meaning of the failure of each operand of a conjunction."""
     listings: tuple[tuple[Formula, str], ...] = field(default=(), repr=False)
-    """Formulas that may fail without refuting anything, and the note that the result gets of each that does."""
+    """Formulas that may fail without refuting the question, and the note for each that fails."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
-    """Where it lies if an operand fails; for a question that has no place itself."""
+    """Source location for the failure of each operand, if the question has none itself."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class ExcludedStates:
     """The reachable states from which no fair run begins, so that no path quantifier covers them."""
 
     states: int | None
-    """How many there are; None if they were not counted, which means at least one."""
+    """Number of these states; None if they were not counted, which means at least one."""
     reachable: int | None
-    """How many reachable states there are, if they were counted."""
+    """Number of reachable states, if they were counted."""
     run: Run
     """A shortest run to one of them."""
     system: System = field(repr=False)
-    """The whole system that the question is asked of: counts and run are of this one, never of a part."""
+    """The whole system of the question, which the counts and the run are of."""
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether no reachable state is left, as far as they were counted."""
+        """Whether every reachable state is excluded, as far as they were counted."""
         return self.states is not None and self.states == self.reachable
 
 
@@ -80,12 +80,12 @@ RemarkCode = Literal[
 
 @dataclass(frozen=True)
 class Remark:
-    """Something the user should know of a verdict: a vacuous implication, states that fairness excludes."""
+    """A remark on a verdict: a vacuous implication, states that fairness excludes."""
 
     code: RemarkCode
     message: str
     state: State | None = None
-    """An example, of those variables alone that the part of the question depends on."""
+    """An example state, with the variables that this part of the question depends on."""
     system: System | None = field(default=None, repr=False, compare=False)
     """The system that has these variables."""
     excluded: ExcludedStates | None = None
@@ -103,14 +103,14 @@ class WayOut:
     role: str
     message: str
     after: int
-    """How many steps of the run were taken where it is first possible."""
+    """Number of steps of the run after which the send is first possible."""
     ensures: bool
     """After it, every run on which all roles keep going reaches the goal; otherwise some run does."""
 
 
 @dataclass(frozen=True)
 class Avoidance:
-    """How a run avoids what is asked of it, where no role's keeping going would have changed that."""
+    """How a run avoids its goal although all roles keep going."""
 
     goal: Formula
     lost: int | None
@@ -133,21 +133,21 @@ class Responsibility:
     avoidance: Avoidance | None = None
     """Where no co-operation helps, how the run shown avoids the goal: by no role's stopping."""
     is_realizable: bool = True
-    """Whether any fair run is left if all roles keep going; otherwise it is open what would hold then."""
+    """Whether a fair run remains if all roles keep going; otherwise coalitions have no meaning."""
 
 
 @dataclass(frozen=True)
 class PointOfNoReturn:
-    """Where, on the run shown, a group lost the power to do what it ought to."""
+    """The step of the run at which a group lost its strategy for an obligation."""
 
     able: Enforces
-    """What it could bring about."""
+    """The goal, and the group that had a strategy for it."""
     step: int | None
-    """The number of the first step after which it no longer could; None if it never could since it ought to."""
+    """Number of the first step after which there is no strategy; None if there never was one."""
     since: int
-    """After how many steps what it ought to do began to bind it."""
+    """Number of steps after which the obligation began."""
     commitment: str | None = None
-    """The commitment in force that it ought to fulfil, where the formula is about one."""
+    """The commitment in force that the obligation is about, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class SizeCoverage:
 
     @property
     def scope(self) -> Literal["every size", "declared sizes", "verified sizes"]:
-        """For which sizes the question was shown to hold."""
+        """The sizes for which the question was shown to hold."""
         if self.failing is None and not self.undefined:
             if self.proof is not None:
                 return "every size"
@@ -244,36 +244,36 @@ class Result:
     engine: str
     seconds: float
     system: System
-    """The system, or the independent part of it, that the evidence speaks of."""
+    """The system, or the components of it, that the evidence is of."""
     evidence: Evidence | None = None
     blame: Responsibility | None = None
     no_return: PointOfNoReturn | None = None
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
-    """Why it is unknown."""
+    """Why the answer is unknown."""
     sizes: SizeCoverage | None = None
-    """Of a parameterised question, the sizes that this answer covers."""
+    """The sizes that the answer to a parameterised question covers."""
     findings: tuple[str, ...] = ()
-    """What fails, one sentence for each operand of the question's conjunction that does."""
+    """One sentence for each operand of the question's conjunction that fails."""
     notes: tuple[str, ...] = ()
-    """What is worth knowing and neither refutes nor warns: what stays dormant."""
+    """Notes that neither refute nor warn, such as dormant commitments."""
     left_out: int = 0
-    """How many variables the question does not depend on; the evidence leaves them out."""
+    """Number of variables that the question does not depend on, and the evidence leaves out."""
     engine_reason: str = ""
-    """Why it was this engine."""
+    """Why this engine was selected."""
     cached: bool = False
-    """It was found by an earlier run, of the same question on the same files."""
+    """Whether the result comes from the cache: the same question on the same files."""
 
     @property
     def span(self) -> Span | None:
-        """Where it lies: in the file's question or, of a question that is not there, in what it finds."""
+        """The location of the question in the file, or else of its first finding."""
         question = self.question
         placed = zip(question.findings, question.places, strict=True) if question.places else ()
         return next((place for finding, place in placed if finding in self.findings), question.span)
 
     @property
     def as_expected(self) -> bool:
-        """Whether this is what the file expects; vacuous counts as holds, unknown as neither."""
+        """Whether the answer is what the file expects; vacuous counts as holds, unknown as neither."""
         match self.answer:
             case "holds" | "vacuous":
                 return self.question.expected == "holds"

@@ -1,7 +1,7 @@
-"""Shortest ways through sets of states, and fair cycles in them, on any engine.
+"""Shortest runs and fair lassos within sets of states, for any engine.
 
-Distances come from the engine's sets, walking backwards from where the run is to end; the run itself is then walked
-forwards state by state with the interpreter. Where the two disagree one of them is wrong: `EvidenceError`.
+Distance layers are computed backwards on the engine's sets. The interpreter then follows them forwards, state by state.
+If the two disagree one of them is wrong: `EvidenceError`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from cplc.system.trace import Move, Run
 Moves = tuple[Move, ...]
 
 MAX_STATES_FOR_SHORTEST = 1_000_000
-"""With more reachable states than this, the way that is shown need not be a shortest one."""
+"""Maximum number of reachable states for which runs are shortest ones."""
 
 
 class RunSearch(Generic[S]):
-    """Runs in one arena, the endless ones such that they meet the goals again and again."""
+    """Search for runs in one state space; infinite runs meet each goal infinitely often."""
 
     def __init__(
         self,
@@ -50,17 +50,17 @@ class RunSearch(Generic[S]):
     def contains(self, states: S, state: State) -> bool:
         return self.engine.contains(states, state)
 
-    # --- finite ways
+    # --- finite runs
     def moves_to(self, start: State, within: S, target: S, *, shortest: bool = False) -> Moves | None:
-        """Return a way from a state into the target, if there is one, all but its end within the given set.
+        """Return the moves of a run from a state into the target, if there is one, within the set except for its end.
 
-        It is a shortest one if that is asked for, or where there are not too many states to look for it.
+        It is a shortest run if requested, or if there are not too many states.
         """
         run = self.run_from(self.engine.singleton(start), within, target, shortest=shortest)
         return None if run is None else run.moves
 
     def run_from(self, starts: S, within: S, target: S, *, shortest: bool = False) -> Run | None:
-        """Return a way into the target from the start for which it is shortest, or seems to be."""
+        """Return a run into the target from the nearest start, exactly or by coarse layers."""
         if shortest or self._is_small or self.engine.system.is_synchronous:
             layers = exact_layers(self.engine, starts, within, target)
             if layers is None:
@@ -80,7 +80,7 @@ class RunSearch(Generic[S]):
         return moves
 
     def _fast_descent(self, start: State, sets: tuple[S, ...]) -> Moves:
-        """Return a way down growing sets, by the step that leads down most."""
+        """Return a greedy descent through growing sets: each step leads to the smallest set possible."""
         moves: Moves = ()
         height = self._height(start, sets)
         while height:
@@ -94,11 +94,11 @@ class RunSearch(Generic[S]):
         return moves
 
     def _height(self, state: State, sets: tuple[S, ...]) -> int:
-        """Return the position of the first of the growing sets that contains the state; their number if none does."""
+        """Return the position of the first of the growing sets that contains the state, or else their number."""
         return bisect_left(sets, True, key=lambda growing: self.engine.contains(growing, state))
 
     def _trimmed(self, start: State, moves: Moves, within: S, target: S) -> Moves:
-        """Leave out steps that the rest of the way can do without, long stretches first."""
+        """Remove steps that the rest of the run does not need, long stretches first."""
         bounds = None if self.engine.is_empty(self.engine.complement(within)) else within
         size = len(moves) // 2
         while size:
@@ -114,7 +114,7 @@ class RunSearch(Generic[S]):
         return moves
 
     def _replayed(self, state: State, moves: Moves, within: S | None, target: S) -> Moves | None:
-        """Return the same steps from another state, if they lead within the set to the target; None is all states."""
+        """Replay the steps from another state, if they reach the target within the set; None is all states."""
         states, taken = [state], []
         for move in moves:
             again = self.repeated(states[-1], move)
@@ -128,23 +128,23 @@ class RunSearch(Generic[S]):
         return tuple(taken)
 
     def repeated(self, state: State, move: Move) -> Move | None:
-        """Return the same step taken from another state, where it is plain which of its ends is meant."""
+        """Return the same step taken from another state, if its successor is unique."""
         after = () if move.step is None else self.interpreter.after(state, move.step)
         return Move(move.step, after[0]) if len(after) == 1 else None
 
     def moves(self, state: State) -> Moves:
-        """Return what can happen next, the idle step left out."""
+        """Return the possible moves without idle steps that change nothing, cached."""
         state_key = key(state)
         if state_key not in self._moves:
             self._moves[state_key] = tuple(self.non_idle_moves(state))
         return self._moves[state_key]
 
     def non_idle_moves(self, state: State) -> Iterator[Move]:
-        """Yield every move that is possible, but for idling where nothing changes by it."""
+        """Yield every possible move, without idle steps that change nothing."""
         return self.moves_by(state, self.interpreter.enabled(state))
 
     def idle_moves(self, state: State) -> Iterator[Move]:
-        """Yield what idling leads to."""
+        """Yield the moves by the idle step."""
         yield Move(None, state)
 
     def moves_by(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
@@ -153,7 +153,7 @@ class RunSearch(Generic[S]):
                 yield Move(step, after)
 
     def first_into(self, states: S, moves: Iterable[Move]) -> Move:
-        """Return the first move into the set; the engine says that there is one."""
+        """Return the first move into the set; the engine claims that there is one."""
         for move in moves:
             if self.contains(states, move.state):
                 return move
@@ -161,7 +161,7 @@ class RunSearch(Generic[S]):
 
     # --- one move
     def move_into(self, states: S, state: State) -> Move:
-        """Return a move from the state into the set; the engine says that there is one."""
+        """Return a move from the state into the set; the engine claims that there is one."""
         if not self.engine.system.is_synchronous:
             return self.first_into(states, self.moves(state))
         target = self.engine.intersection(self.engine.successors(self.engine.singleton(state)), states)
@@ -171,7 +171,7 @@ class RunSearch(Generic[S]):
         raise EvidenceError("the engine knows a round that the interpreter cannot find")
 
     def moves_between(self, state: State, target: State) -> Iterator[Move]:
-        """Yield the moves that lead from one state to the other; of rounds one is enough."""
+        """Yield the moves from one state to the other; for synchronous systems at most one."""
         if not self.engine.system.is_synchronous:
             yield from (move for move in self.moves(state) if move.state == target)
         elif self.allows(state, target):
@@ -180,13 +180,13 @@ class RunSearch(Generic[S]):
                 yield Move(None, target, actions)
 
     def next_move_into(self, states: S, state: State) -> Move:
-        """Return a move into the set, be it that nothing happens."""
+        """Return a move into the set, possibly the idle step."""
         if self.engine.system.is_synchronous:
             return self.move_into(states, state)
         return self.first_into(states, (*self.moves(state), Move(None, state)))
 
     def allows(self, state: State, target: State) -> bool:
-        """Whether nothing but the system itself keeps the one state from following the other."""
+        """Tell whether the product, apart from the system, allows one state to follow the other."""
         return True
 
     def system_state(self, state: State) -> State:
@@ -194,20 +194,21 @@ class RunSearch(Generic[S]):
         return state
 
     def move_within(self, state: State, within: S) -> Move:
-        """Return a move that stays in the set, one that changes nothing if there is such."""
+        """Return a move that stays in the set, preferably one that changes nothing."""
         if not self.engine.system.is_synchronous:
             return self.first_into(within, (*self.idle_moves(state), *self.moves(state)))
         return next(self.moves_between(state, state), None) or self.move_into(within, state)
 
-    # --- endless ways
+    # --- lassos
     def fair_lasso(self, start: State, within: S) -> Run:
-        """Return a fair lasso within a set, the shorter the better, from each state of which one begins."""
+        """Return a short fair lasso within a set from each state of which a fair lasso begins."""
         return self._shortened_lasso(self._lasso(start, within), within)
 
     def _lasso(self, start: State, within: S) -> Run:
-        """Return a lasso that visits what every constraint asks for in turn.
+        """Return a lasso that meets each goal in turn.
 
-        Where no way leads back to the entry the search goes on from where it got to; it never comes back, so it ends.
+        If no run leads back to the entry, the search resumes from the state reached. It has left a strongly connected
+        component for good, so it terminates.
         """
         before: Moves = ()
         while True:
@@ -232,7 +233,7 @@ class RunSearch(Generic[S]):
         )
 
     def _moves_to_meet(self, goal: Goal, state: State, within: S) -> Moves:
-        """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
+        """Return moves that meet the goal: into a state that satisfies it, or by one of its steps."""
         engine = self.engine
         if not isinstance(goal, Justice):
             return self._existing_path(state, within, engine.intersection(within, engine.recurrent(goal)))
@@ -247,7 +248,7 @@ class RunSearch(Generic[S]):
     def _existing_path(self, state: State, within: S, target: S) -> Moves:
         moves = self.moves_to(state, within, target)
         if moves is None:
-            raise EvidenceError("a fair run is said to exist and a part of it cannot be found")
+            raise EvidenceError("a part of a fair run was not found although the engine claims one")
         return moves
 
     # --- shorter lassos
@@ -262,7 +263,7 @@ class RunSearch(Generic[S]):
         return Run(run.start, prefix + loop.moves[turn:] + loop.moves[:turn], len(prefix))
 
     def _without_detours(self, loop: Run) -> Run:
-        """Leave out what a fair loop can do without, the longest detours first."""
+        """Remove detours that a fair loop does not need, the longest first."""
         while True:
             fair = (run for run in self._cuts(loop) if not self._unmet_goals(self.goals, run))
             shorter = next(fair, None)
@@ -283,7 +284,7 @@ class RunSearch(Generic[S]):
 
 
 class EngineRunSearch(RunSearch[S]):
-    """Runs on one engine, fair when these roles keep going."""
+    """Search for runs on one engine; fair runs keep these roles going."""
 
     def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
         system = engine.system
@@ -296,7 +297,7 @@ class EngineRunSearch(RunSearch[S]):
         """Return a run from an initial state into a set of reachable states that is not empty."""
         run = self.run_from(self.initial, self.everything, target)
         if run is None:
-            raise EvidenceError("a state is called reachable and no run leads there")
+            raise EvidenceError("no run leads to a state that the engine claims to be reachable")
         return run
 
     def lasso(self, start: State, within: S) -> Run:
@@ -313,17 +314,17 @@ class EngineRunSearch(RunSearch[S]):
         return self.engine.where(stutter_condition(self.engine.system, self.goals))
 
     def stutter_loop(self, state: State) -> Moves:
-        """Return the moves that go on for ever in a state at rest."""
+        """Return the moves of a loop that stays in the state forever."""
         return stutter_loop(self.interpreter, self.goals, state)
 
 
 def stutter_condition(system: System, goals: Iterable[Goal]) -> Expr:
-    """Return where a fair run may stay for ever: nothing that must happen is enabled or changes anything."""
+    """Return where a fair run may stutter forever: no step that must happen is enabled or changes anything."""
     return conj(_rests(system, goal) for goal in goals)
 
 
 def _rests(system: System, goal: Goal) -> Expr:
-    assert not isinstance(goal, Regardless), "where there is an idle step the variables decide conditions of fairness"
+    assert not isinstance(goal, Regardless), "with an idle step the variables decide fairness conditions"
     if not isinstance(goal, Justice):
         return goal
     steps = (system.steps[index] for index in goal.steps)
@@ -336,7 +337,7 @@ def _rests(system: System, goal: Goal) -> Expr:
 
 
 def stutter_loop(interpreter: Interpreter, goals: Iterable[Goal], state: State) -> Moves:
-    """Return the moves that go on for ever in a state at rest: the ticks that must go on and change nothing."""
+    """Return the moves of a stuttering loop: the ticks that must go on and change nothing."""
     ticks: dict[int | None, Move] = {}
     for goal in goals:
         if isinstance(goal, Justice) and any(interpreter.is_enabled(state, step) for step in goal.steps):
@@ -346,5 +347,5 @@ def stutter_loop(interpreter: Interpreter, goals: Iterable[Goal], state: State) 
 
 
 def end(start: State, moves: Moves) -> State:
-    """Return where the moves lead."""
+    """Return the last state of the moves."""
     return moves[-1].state if moves else start

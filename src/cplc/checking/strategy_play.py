@@ -1,7 +1,7 @@
-"""What is met when a group plays a strategy, and whether its goal is reached on every just run of what is left.
+"""Validation of strategies: explore the outcomes of a strategy and check that every just one reaches the goal.
 
-No engine has a part in this: the system is executed state by state, with all steps of the others and those that the
-group insists on.
+The interpreter executes the system state by state, independently of the engines, with all steps of the others and the
+steps that the group insists on.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
 
 MAX_STATES = 20_000
-"""How many states are looked at."""
+"""Maximum number of states explored under a strategy."""
 MAX_INITIAL = 100_000
-"""How many combinations of initial values are looked at, to see that a strategy is played from every initial state."""
+"""Maximum number of combinations of initial values enumerated to check that all initial states are covered."""
 MAX_GUARD_EVALUATIONS = 600_000
-"""How often it is asked whether a step is possible."""
+"""Maximum number of guards evaluated per exploration."""
 
 Truth = Callable[[Formula, State], bool]
 
 
 def is_propositional(formula: Formula) -> bool:
-    """Whether the variables of one state decide it."""
+    """Tell whether the formula is propositional: the variables of one state decide it."""
     match formula:
         case Atom():
             return True
@@ -52,7 +52,7 @@ def is_propositional(formula: Formula) -> bool:
 
 
 def propositional_value(formula: Formula, state: State) -> bool:
-    """Return the value of a plain formula."""
+    """Return the value of a propositional formula."""
     match formula:
         case Atom(condition):
             return holds(condition, state)
@@ -75,7 +75,7 @@ def is_send_of(step: Step, group: Collection[str]) -> bool:
 
 
 class StrategyPlay:
-    """The states that are met from some on, until the goal is reached, and the moves between them."""
+    """The states reachable under a strategy from some starts until the goal, and the moves between them."""
 
     def __init__(
         self,
@@ -89,9 +89,9 @@ class StrategyPlay:
         self.formula = formula
         self.states = list({key(start): start for start in starts}.values())
         self.moves: list[list[tuple[int, int]]] = []
-        """For each state that was looked at, the steps and the positions of the states that they lead to."""
+        """For each explored state, its steps and the positions of their successors."""
         self.over: list[bool] = []
-        """Whether the goal is reached there."""
+        """For each explored state, whether the goal is reached."""
         self._truth = truth
         self._starts = len(self.states)
         self._explore(insisted)
@@ -134,9 +134,9 @@ class StrategyPlay:
     # --- the goal
 
     def problems(self, assuming: frozenset[str]) -> Iterator[str]:
-        """Yield why the goal is not enforced."""
+        """Yield why the strategy does not enforce the goal."""
         if not self.is_complete:
-            yield "more states are met under the strategy than can be looked at"
+            yield "more states are reachable under the strategy than can be explored"
             return
         match self.formula.goal:
             case Next(operand) | Globally(operand):
@@ -151,7 +151,7 @@ class StrategyPlay:
                     yield "a just run never reaches the goal under the strategy"
 
     def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
-        """Whether some just run never reaches the goal: no constraint drives it out of a component."""
+        """Tell whether some just run avoids the goal: no justice constraint forces it out of some component."""
         taken = {
             step for moves in self.moves for step, _ in moves if is_send_of(self.system.steps[step], self.formula.group)
         }
@@ -162,7 +162,7 @@ class StrategyPlay:
         )
 
     def _forces_exit(self, steps: frozenset[int], part: Collection[int]) -> bool:
-        """Whether one of the steps is possible all through a part, and each leads out of it."""
+        """Tell whether one of the steps is enabled throughout a component, and each leads out of it."""
         return all(
             any(step in steps for step, _ in self.moves[state])
             and all(step not in steps or target not in part for step, target in self.moves[state])
@@ -205,7 +205,7 @@ class StrategyPlay:
 
 
 def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[str]) -> Iterator[str]:
-    """Yield everything that is wrong with a strategy that is to show what a group can enforce."""
+    """Yield the problems of a strategy as a witness of what a group can enforce."""
     formula, strategy = evidence.formula, evidence.strategy
     if not isinstance(formula, Enforces) or not evidence.holds or evidence.run.moves:
         yield "a strategy is given for what needs none"
@@ -235,14 +235,14 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
 
 
 def can_list_initial_states(system: System) -> bool:
-    """Whether there are few enough combinations of initial values to look at each."""
+    """Tell whether the combinations of initial values are few enough to be enumerated."""
     return prod(len(variable.initial) for variable in system.variables) <= MAX_INITIAL
 
 
 def _missing_starts(system: System, evidence: Evidence) -> Iterator[str]:
-    """Yield why the strategy is not played from where it should be.
+    """Yield why the strategy does not start from the states that it should.
 
-    That no other states look the same as these is taken from the engine, like all that is said of all states.
+    The set of indistinguishable states comes from the engine and is not checked.
     """
     interpreter = interpreter_of(system)
     starts = set(map(key, evidence.starts))

@@ -1,8 +1,8 @@
-"""The strategy that shows what a group can enforce, as a short table: in which situation to insist on what.
+"""Strategy tables: a winning strategy as a short table of situations and the sends to insist on.
 
-A strategy of an engine is a set of states for each send. The table speaks only of situations that are met when the
-strategy is played: a decision tree tells them apart by as few variables as it can, and each way down it that ends in
-the same send is a case.
+A strategy of an engine is a set of states for each send. The table covers the situations reachable under the strategy.
+A decision tree, grown by information gain (Quinlan 1986), separates them by few variables. Each path of the tree to a
+send is a case of the table.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from cplc.system.model import State, System, VariableKind
 from cplc.system.trace import Advice, Evidence, Run, Scope, Test
 
 MAX_STARTS = 1_000
-"""From how many states a strategy is played; where it is for more, its success is not shown by playing it."""
+"""Maximum number of states from which a strategy is played; with more it is not validated."""
 MAX_SHOWN_SITUATIONS = 200
-"""Of how many situations a strategy is shown that is met in too many."""
+"""Maximum number of situations in the table if there are too many to explore."""
 SAMPLE_SIZE = 200
 
 _Choice = int | None
 
 
 def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
-    """Return how the group enforces its goal from a reachable state; the engine has decided that it can."""
+    """Return the strategy by which the group enforces its goal from a reachable state, as the engine claims."""
     system = engine.system
     plan, scope = _strategy(engine, formula, state, assuming)
     starts = _starts(engine, formula, state, scope)
@@ -48,7 +48,7 @@ def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assumi
     shown = Evidence(formula, True, Run(state, ()), starts=starts[:MAX_STARTS], scope=scope)
     if system.is_synchronous:
         return _enforced_in_rounds(engine, formula, plan, shown, assuming, are_all)
-    assert plan is not None, "what is not won is not shown"
+    assert plan is not None, "a state that is not won has no strategy"
     choose = _choosing(engine, plan)
 
     def truth(operand: Formula, here: State) -> bool:
@@ -70,7 +70,7 @@ def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assumi
 def _strategy(
     engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]
 ) -> tuple[Strategy[S] | None, Scope]:
-    """Return a strategy that wins from the state: from all initial states if it is one and some strategy does."""
+    """Return a strategy that wins from the state; for an initial state, from all initial states if possible."""
     scope: Scope = "state"
     initial = engine.beginning
     if engine.contains(initial, state):
@@ -86,7 +86,7 @@ def _strategy(
 
 
 def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) -> tuple[State, ...]:
-    """Return the states that a strategy has to win from, this one first; one more than are played if there are more."""
+    """Return the states that a strategy has to win from, this one first; at most one more than `MAX_STARTS`."""
     states = engine.beginning if scope == "all initial" else engine.singleton(state)
     if formula.uniform:
         states = engine.indistinguishable(formula.group, states)
@@ -105,9 +105,9 @@ def _enforced_in_rounds(
     assuming: frozenset[str],
     are_all: bool,
 ) -> Evidence:
-    """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
+    """Return the strategy in a synchronous system: a table for each member that has a choice.
 
-    Where conditions of fairness decide who wins there is no strategy to be shown.
+    Under fairness conditions there is no strategy to show.
     """
     system = engine.system
     if plan is None:
@@ -165,7 +165,7 @@ def _choosing(engine: Engine[S], plan: Strategy[S]) -> Callable[[State], list[in
 
 @dataclass(frozen=True)
 class _Situation:
-    """What is seen, what is chosen there, and what could be as well because it is not possible anyway."""
+    """An observation, the choice there, and the other choices that are harmless since they are not enabled."""
 
     state: State
     choice: _Choice
@@ -191,7 +191,7 @@ _RANK: dict[VariableKind, int] = {"copy": 0, "own": 1, "commitment": 2, "claim":
 
 
 def _readable(system: System, names: Iterable[str]) -> list[str]:
-    """Return the variables, those first that tell people most."""
+    """Sort the variables, the most readable kinds first."""
     return sorted(names, key=lambda name: _RANK.get(system.variable[name].kind, 5))
 
 
@@ -202,7 +202,7 @@ def _situations(
     group: Sequence[str],
     names: Sequence[str],
 ) -> list[_Situation]:
-    """Return what these members see when the strategy is played, and what they choose there, each once."""
+    """Return the observations of these members under the strategy with their choices, each once."""
     interpreter = Interpreter(system)
     situations: dict[tuple[Value, ...], _Situation] = {}
     chosen = [[step for step in choose(state) if is_send_of(system.steps[step], group)] for state in visited]
@@ -228,7 +228,7 @@ _Case = tuple[Test, ...]
 
 
 def _cases(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> list[tuple[_Case, _Choice]]:
-    """Return the ways down a tree that is right in every situation; it is grown from few of them where that will do."""
+    """Return the paths of a decision tree that is right in every situation, grown from a sample that is extended."""
     sample = situations[:SAMPLE_SIZE]
     while True:
         cases = list(_grown(sample, names, used, ()))
@@ -256,7 +256,7 @@ def _grown(
 
 
 def _best_test(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> tuple[str, Value]:
-    """Return the test that tells most of what to choose; it does tell some situations apart."""
+    """Return the test with the greatest information gain that separates some situations."""
     telling = [one for one in situations if one.choice is not None or not one.harmless.issuperset(used)]
     best: tuple[float, str, Value] | None = None
     for name in names:
@@ -281,7 +281,7 @@ def _meets(state: State, case: _Case) -> bool:
 
 
 def _shortened(case: _Case, step: int, situations: list[_Situation]) -> _Case:
-    """Leave out tests that make no difference in what is met, negative ones first."""
+    """Remove tests that make no difference in the situations, negative ones first."""
     against = [one.state for one in situations if not one.accepts(step)]
     for test in sorted(case, key=lambda test: test[2]):
         fewer = tuple(other for other in case if other != test)
@@ -291,7 +291,7 @@ def _shortened(case: _Case, step: int, situations: list[_Situation]) -> _Case:
 
 
 def _without_repeats(cases: list[_Case], step: int, situations: list[_Situation]) -> list[_Case]:
-    """Leave out cases whose situations are those of others."""
+    """Remove cases that other cases subsume."""
     needed = [one.state for one in situations if one.choice == step]
     for case in list(cases):
         remaining = [other for other in cases if other != case]

@@ -1,6 +1,6 @@
-"""A strategy played in rounds: what is met, and whether the goal is reached whatever all others do.
+"""Validation of strategies in synchronous systems: explore the outcomes and check that every one reaches the goal.
 
-Members do what they are advised to where it is allowed to them; elsewhere they may do anything, as all others may.
+Members follow the advice if it is allowed; without advice they may do anything, as all other players may.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from cplc.system.model import State, System
 from cplc.system.trace import Advice, Evidence
 
 MAX_STATES = 5_000
-"""How many states are looked at."""
+"""Maximum number of states explored under a strategy."""
 MAX_ROUNDS = 200_000
-"""How many rounds are played in all."""
+"""Maximum number of joint actions explored."""
 
 Advised = Callable[[State], Mapping[str, Collection[str]]]
-"""The actions that players are advised to do in a state, by the names of their choices."""
+"""The advised actions in a state, by the choice variables of the players."""
 
 
 class RoundPlay:
-    """The states that are met from some on, until the goal is reached, and the rounds between them."""
+    """The states reachable under a strategy from some starts until the goal, and the rounds between them."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class RoundPlay:
         self.formula = formula
         self.states = list({key(start): start for start in starts}.values())
         self.after: list[list[int] | None] = []
-        """For each state that was looked at those that follow; None where somebody has nothing to do."""
+        """For each explored state its successors; None if some player has no action."""
         self.over: list[bool] = []
         self.is_complete = True
         self._truth = truth
@@ -69,7 +69,7 @@ class RoundPlay:
             position += 1
 
     def _allowed(self, state: State, advised: Mapping[str, Collection[str]]) -> list[list[str]]:
-        """Return what each player may do, less what the advice keeps it from."""
+        """Return the actions of each player under the advice."""
         choices = []
         for player in self.system.players:
             allowed = [action.name for action in player.actions if holds(action.allowed, state)]
@@ -89,7 +89,7 @@ class RoundPlay:
     # --- the goal
 
     def problems(self) -> Iterator[str]:
-        """Yield why the goal is not enforced."""
+        """Yield why the strategy does not enforce the goal."""
         if not self.is_complete:
             yield "more rounds are possible under the strategy than can be played"
             return
@@ -112,7 +112,7 @@ class RoundPlay:
                     yield "a run never reaches the goal under the strategy"
 
     def _has_cycle(self) -> bool:
-        """Whether a run may go on for ever without the goal: some states are never left with nothing to wait for."""
+        """Tell whether some run avoids the goal forever: repeated removal of states without successors leaves some."""
         waiting = {number: set(after or ()) for number, after in enumerate(self.after) if not self.over[number]}
         before: dict[int, list[int]] = {}
         for number, after in waiting.items():
@@ -147,7 +147,7 @@ def advised_by(strategy: Sequence[Advice], system: System) -> Advised:
 def round_strategy_problems(
     system: System, evidence: Evidence, truth: Callable[[Formula, State], bool]
 ) -> Iterator[str]:
-    """Yield everything that is wrong with a strategy for rounds."""
+    """Yield the problems of a strategy in a synchronous system."""
     formula = evidence.formula
     assert isinstance(formula, Enforces)
     for advice in evidence.strategy:

@@ -1,7 +1,7 @@
-"""What a run, and what is known of its states, say of formulas: true, false, or left open.
+"""Three-valued semantics of path formulas on a finite run or lasso: true, false or unknown.
 
-Three truth values: a path formula has a value on a finite run only if it has that value on every run that begins so,
-and what no part of the evidence tells of a state is unknown. Straight from the definitions; no engine has a part in it.
+A path formula has a value on a finite run only if it has that value on every continuation. A state formula that neither
+the variables nor the evidence decide is unknown. The evaluation follows the definitions and uses no engine.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ Truth = bool | None
 """None is unknown."""
 
 _Values = list[Truth]
-"""Of a path formula, at each position of the run written out."""
+"""The values of a path formula at each position of the unrolled run."""
 
 
 class ThreeValuedRun:
-    """What is known at each position of a run: the conditions that hold there, what the parts show, what is taken.
+    """Truth values of formulas on a run, from its states, its steps and the evidence for its parts.
 
-    A formula that speaks of the past need not be worth the same each time round a loop. An operator of the past over
-    operands that are has been all round the loop once and is, too; so the loop is written out once more for each of
-    them that stands below another, and what is true on the last time round is true on all that follow.
+    A past formula may have different values in different rounds of a loop, so the loop is unrolled once for each level
+    of nesting. Claim. A formula whose past operators nest to depth d is periodic after d rounds. Proof. By induction:
+    once its operands are periodic, a past operator has seen the whole loop after one more round.
     """
 
     def __init__(self, system: System, run: Run, shown: Iterable[tuple[int, Formula, bool]]) -> None:
@@ -67,25 +67,22 @@ class ThreeValuedRun:
 
     @staticmethod
     def of(system: System, evidence: Evidence) -> ThreeValuedRun:
-        """Return what a piece of evidence tells."""
+        """Return the run of a piece of evidence with the values that its parts show."""
         shown = ((position, part.formula, part.holds) for position, part in evidence.parts)
         return ThreeValuedRun(system, evidence.run, shown)
 
     def shown_value(self, formula: Formula, position: int) -> Truth:
-        """Return what the parts show of a formula in the state there."""
+        """Return the value that the evidence shows for a formula at the position."""
         return self._shown[position].get(formula)
 
     def truth(self, formula: Formula, position: int = 0) -> Truth:
-        """Return the value of a formula on states, or on the path from that position of the run on.
-
-        In a loop that is the first time round.
-        """
+        """Return the value of a state or path formula at the position, in a loop in its first round."""
         if is_state_formula(formula):
             return self._at(formula, position)
         return self._values(formula, _depth(formula))[position]
 
     def first(self, formula: Formula, value: bool, start: int = 0) -> int | None:
-        """Return the first position of the run, from the start on, at which the formula has that value."""
+        """Return the first position of the run from the start at which the formula has the value."""
         last = len(self.states) if self.run.loop is None else len(self.run.moves)
         places = [*range(start, last), *(() if self.run.loop is None else range(self.run.loop, start))]
         return next((position for position in places if self.truth(formula, position) is value), None)
@@ -117,9 +114,9 @@ class ThreeValuedRun:
         step = self.run.moves[position].step
         return step is not None and self._system.steps[step].name in taken.steps
 
-    # --- the run, with its loop written out
+    # --- the run with its loop unrolled
     def _places(self, rounds: int) -> list[int]:
-        """Return the position on the run of each position written out."""
+        """Return the position on the run for each position of the unrolled run."""
         if self.run.loop is None:
             return list(range(len(self.states)))
         return [*range(len(self.run.moves)), *(list(range(self.run.loop, len(self.run.moves))) * rounds)]
@@ -183,25 +180,25 @@ class ThreeValuedRun:
                 raise AssertionError(f"{formula} is decided by a state")
 
     def _following(self, size: int) -> list[int | None]:
-        """Return the position that comes after each; None is what a finite run leaves open."""
+        """Return the next position of each; None after the end of a finite run."""
         again = None if self.run.loop is None else size - len(self.run.moves) + self.run.loop
         return [*range(1, size), again]
 
     def _until(self, left: _Values, right: _Values, bound: int | None, *, endless: bool) -> _Values:
-        """Return where ``left`` holds until ``right``; where all of an endless run is ``left``, it is ``endless``."""
+        """Return values of ``left U right``, which is ``endless`` where ``left`` holds forever without ``right``."""
         following = self._following(len(left))
         if bound is not None:
             return [self._within(position, left, right, following, bound) for position in range(len(left))]
         *_, again = following
         beyond: Truth = None if again is None else endless
         values = _backwards(left, right, beyond)
-        # Once round the loop is enough to know how it begins: `r | (l & x)` taken twice is the same as taken once.
+        # One round is enough for the fixpoint: `r | (l & x)` is idempotent in x.
         return values if again is None else _backwards(left, right, values[again])
 
     def _within(
         self, position: int, left: _Values, right: _Values, following: Sequence[int | None], bound: int
     ) -> Truth:
-        """Return the value of an until in this many steps; more than there are positions show nothing new."""
+        """Return the value of a bounded until; bounds beyond the number of positions make no difference."""
         passed: list[int] = []
         here: int | None = position
         while here is not None and len(passed) <= min(bound, len(left)):
@@ -214,7 +211,7 @@ class ThreeValuedRun:
 
 
 def _depth(formula: Formula) -> int:
-    """Return how many operators of the past stand one below the other in what is said of the path."""
+    """Return the nesting depth of past operators in the path formula."""
     if is_state_formula(formula):
         return 0
     return isinstance(formula, Past) + max(map(_depth, children(formula)), default=0)

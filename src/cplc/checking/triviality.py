@@ -1,12 +1,11 @@
-"""Trivial formulas: those that laws of logic alone make true, or false, in every protocol.
+"""Trivial formulas: tautologies and contradictions, true or false in every protocol.
 
-Examples are `AG true`, `p -> p`, `A[p U true]` and `AG (AF p -> AF p)`. Neither reachability nor fairness has a part in
-that, nor what an atom means: `AG (terminal <-> stock = 0)` may follow from the guards alone, but these are what the
-protocol says. The laws are those of propositional logic, over atoms and over whatever else is no such combination, and
-those of temporal and epistemic operators over constants. Not every valid formula is recognised: that is as hard as
-satisfiability of CTL*, and takes exponential time.
+Examples are `AG true`, `p -> p`, `A[p U true]` and `AG (AF p -> AF p)`. Reachability, fairness and the meaning of atoms
+play no part. The laws are those of propositional logic over atoms and non-Boolean operands, and those of temporal and
+epistemic operators over constants. Not every valid formula is recognised: validity of CTL* takes doubly exponential
+time.
 
-Whether any run begins is a question of its own where runs may end or have to be fair: there `E G true` is no law.
+`E G true` is no law where runs may end or must be fair, since no run might begin.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from cplc.system.model import System
 from cplc.system.satisfying_assignments import is_satisfiable
 
 MAX_OPERANDS = 12
-"""Propositional combinations of more different operands than this are only simplified, not decided."""
+"""Maximum number of distinct operands of a propositional combination that is decided; larger ones are simplified."""
 
 _Modal = Knows | KnownFrom | Commits | Fulfils | Regardless | Adjacent | Enforces
 
@@ -68,9 +67,9 @@ def _constant(formula: Formula) -> bool | None:
 class _Laws:
     def __init__(self, system: System) -> None:
         self._runs_begin = not system.is_synchronous and not system.conditions
-        """Whether a run, along any steps, is known to begin everywhere."""
+        """Whether a run, under any restriction to steps, begins in every state."""
         self._is_reflexive = not system.is_synchronous
-        """Whether an agent always takes the present state for possible."""
+        """Whether knowledge is reflexive: an agent always considers the present state possible."""
 
     def simplified(self, formula: Formula) -> Formula:
         """Return an equivalent formula, a constant if a law says so."""
@@ -146,7 +145,7 @@ class _Laws:
         return inner if _constant(inner) is not None else with_children(formula, (inner,))
 
     def _social(self, formula: SociallyCommits) -> Formula:
-        """Return false if nothing binds, or if what the promises come to is false: some run has to keep them."""
+        """Return false if nothing binds, or if the promises are contradictory: some run has to keep them."""
         never = not formula.bindings or _constant(self.simplified(formula.operand)) is False
         barred = formula.trigger is not None and _constant(self.simplified(formula.trigger)) is False
         return _FALSE if never or barred else formula

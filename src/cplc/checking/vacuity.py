@@ -1,4 +1,7 @@
-"""What a verdict may hide: implications that never apply, and commitments that have nothing to check."""
+"""Antecedent failure: implications whose left side never holds, and commitments without successor states.
+
+See Beer, Ben-David, Eisner and Rodeh, "Efficient detection of vacuity in temporal model checking", 2001.
+"""
 
 from __future__ import annotations
 
@@ -38,23 +41,23 @@ from cplc.system.printer import quoted
 
 
 class Reachable(Protocol):
-    """What is known of reachable states."""
+    """Queries for reachable states."""
 
     def occurs(self, formula: Formula) -> bool:
-        """Whether the formula holds in any."""
+        """Tell whether some reachable state satisfies the formula."""
         ...
 
     def example(self, formula: Formula) -> State | None:
-        """Return one in which it holds."""
+        """Return a reachable state that satisfies the formula, if there is one."""
         ...
 
 
 def vacuous_implications(reachable: Reachable, formula: Formula, considered: Considered = "all") -> Iterator[Remark]:
-    """Yield the implications in positive position whose left side never holds where the formula asks for it.
+    """Yield the implications of positive polarity whose left side never holds where the formula evaluates it.
 
-    What is said of a path is so somewhere on a run if and only if some run begins with it, as long as it does not
-    speak of what came before; of that nothing is said here. A fair run comes by those states alone that begin a fair
-    run: where these are not all, the left side has to hold in one of them.
+    A left side without past operators holds somewhere on a run iff it holds at the start of some run; left sides with
+    past operators are skipped. All states on a fair run begin a fair run, so under fairness the left side has to hold
+    in such a state.
     """
     for antecedent in dict.fromkeys(positive_antecedents(formula)):
         if is_state_formula(antecedent.formula):
@@ -75,16 +78,16 @@ def vacuous_implications(reachable: Reachable, formula: Formula, considered: Con
 
 
 Considered = Literal["all", "fair on runs", "fair"]
-"""Which reachable states count: all; on runs those that begin a fair run; or these alone."""
+"""The reachable states that count: all; on runs those that begin a fair run; or these alone."""
 
 
 @dataclass(frozen=True)
 class Antecedent:
-    """The left side of an implication, and the states that it is asked of."""
+    """The left side of an implication, and the states in which it is evaluated."""
 
     formula: Formula
     on_runs: bool = False
-    """They are those that runs come by; otherwise initial states, or those that an agent may take for the present."""
+    """Whether these are states on runs; otherwise initial states, or epistemic alternatives."""
     along: Taken | None = None
     """The steps that these runs may take."""
 
@@ -93,10 +96,7 @@ _INITIALLY = Antecedent(Atom(FALSE, "false"))
 
 
 def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent = _INITIALLY) -> Iterator[Antecedent]:
-    """Yield the left sides of the implications that the formula is the more true the truer they are.
-
-    What stands ``at`` some place is asked of the same states as that is.
-    """
+    """Yield the left sides of the implications of positive polarity; ``at`` has the states of the formula itself."""
     match formula:
         case Implies(left, right):
             if positive:
@@ -126,7 +126,7 @@ def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent
 
 
 def _on_this_path(formula: Formula) -> Iterator[Formula]:
-    """Yield what is said of the path itself."""
+    """Yield the path subformulas outside state formulas."""
     if not is_state_formula(formula):
         yield formula
         for child in children(formula):
@@ -134,7 +134,7 @@ def _on_this_path(formula: Formula) -> Iterator[Formula]:
 
 
 def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
-    """Yield the channels in the formula whose promises are, from some reachable state on, nowhere kept together."""
+    """Yield the channels in the formula whose accessibility relation is not serial: some state has no successor."""
     nothing = Atom(FALSE, "false")
     channels = {part.channel: None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
     for channel in channels:

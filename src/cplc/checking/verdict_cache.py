@@ -1,4 +1,4 @@
-"""Answers that serve for all formulas that differ only in which role instances they name."""
+"""Verdict cache up to symmetry: formulas that a permutation of role instances maps to each other share one verdict."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _DecisionKey = tuple[Formula, frozenset[str]]
 
 
 class UpToSymmetry:
-    """Whether formulas hold initially or somewhere, on runs where some roles keep going: each is decided once.
+    """Decisions on formulas under sets of roles that keep going, each made once up to symmetry.
 
-    So is, of formulas that an exchange of role instances maps to each other, one; and where that one was given up, the
-    others are.
+    If a decision exceeded a limit, symmetric ones do too.
     """
 
     def __init__(self, symmetry: Symmetry) -> None:
@@ -23,10 +22,10 @@ class UpToSymmetry:
         self._exactly: dict[_DecisionKey, bool | str] = {}
         self._known: dict[Hashable, bool | str] = {}
         self._unnamed: list[_DecisionKey] = []
-        """Those whose keys nobody wanted to know yet: as long as a formula is the only one, none is alike."""
+        """Questions without a computed symmetry key: a single question needs none."""
 
     def answer(self, formula: Formula, assuming: frozenset[str], decide: Callable[[], bool]) -> bool:
-        """Return what is known of the formula, or decide it."""
+        """Return the cached verdict, or decide the formula."""
         question = (formula, assuming)
         verdict = self._exactly.get(question)
         if verdict is None:
@@ -43,7 +42,7 @@ class UpToSymmetry:
         return verdict
 
     def _once(self, question: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
-        """Return what is known of a formula that is alike, or decide it."""
+        """Return the verdict of a symmetric formula, or decide it."""
         while self._unnamed:
             first = self._unnamed.pop()
             self._known[self._key(first)] = self._exactly[first]
@@ -58,7 +57,7 @@ class UpToSymmetry:
 
 
 def _decided(decide: Callable[[], bool]) -> bool | str:
-    """Return the answer, or why there is none."""
+    """Return the verdict, or the limit that was exceeded."""
     try:
         return decide()
     except ResourceExhausted as limit:

@@ -1,7 +1,7 @@
-"""Questions answered: which engine, on which part of the system, and everything that belongs to a verdict.
+"""Verification pipeline: verdict, replayed evidence, responsibility and remarks for each question.
 
-Nothing is shown as a fact that does not replay: evidence is checked on the system that the engine saw and, where that
-was a slice, its beginning on the whole system too.
+Evidence is replayed on the reduced system of the engine. If that is a component, its runs are replayed on the whole
+system too.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def verify(system: System, questions: Iterable[Question], engine: EngineName = "
 
 
 AnswerListener = Callable[[Question, Answer], None]
-"""Is told what is known of a question before all is."""
+"""Callback for a verdict before its evidence is computed."""
 
 
 class Verifier:
-    """Answers questions about one system; what engines have found out is kept from one question to the next."""
+    """Answers questions about one system; engines are shared by all questions."""
 
     def __init__(self, system: System, engine: EngineName = "auto") -> None:
         self.system = system
@@ -85,9 +85,9 @@ class Verifier:
     def answer(
         self, question: Question, *, vacuity: bool = False, on_answer: AnswerListener = lambda *_: None
     ) -> Result:
-        """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter.
+        """Return the result of the question; with ``vacuity`` also the atoms that do not matter.
 
-        Whether it holds is told ``on_answer`` before the run that shows it is made, which may take longer.
+        ``on_answer`` receives the verdict before the evidence is computed, which may take longer.
         """
         began = time.perf_counter()
         selector = self._selector_of(question.system or self.system)
@@ -103,7 +103,7 @@ class Verifier:
         return replace(result, seconds=time.perf_counter() - began)
 
     def decide(self, question: Question) -> Answer:
-        """Return the answer alone: no evidence, nobody to blame."""
+        """Return the verdict alone, without evidence and responsibility."""
         try:
             selector = self._selector_of(question.system or self.system)
             return _ResultBuilder(question, selector, self._realizability).answer()
@@ -111,7 +111,7 @@ class Verifier:
             return "unknown"
 
     def excluding(self, question: Question) -> tuple[Remark, ...]:
-        """Return the remarks on reachable states from which no fair run begins."""
+        """Return the remarks on reachable states without fair run."""
         selector = self._selector_of(question.system or self.system)
         return _ResultBuilder(question, selector, self._realizability).excluding()[0]
 
@@ -130,7 +130,7 @@ MIN_LENGTH_LIMIT = 30
 
 @dataclass(frozen=True)
 class _ReachableStates:
-    """The states that are met where a formula is decided."""
+    """The reachable states of the reduced system that decides a formula."""
 
     selector: EngineSelector
     deciding: Formula
@@ -144,7 +144,7 @@ class _ReachableStates:
 
 
 class _ResultBuilder:
-    """One question on its way to a result."""
+    """Computation of the result of one question."""
 
     def __init__(
         self,
@@ -212,17 +212,17 @@ class _ResultBuilder:
         )
 
     def _with_restart(self, evidence: Evidence, system: System) -> Evidence:
-        """Return the evidence with the restart that forgets a debt, if that replays."""
+        """Extend the evidence by the restart that forgets a debt, if the result replays."""
         longer = with_restart(system, evidence)
         return evidence if replay(system, longer, self.assuming) else longer
 
     def _without_fair_runs(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
-        """Return under which restrictions no fair run begins in any initial state."""
+        """Return the restrictions under which no fair run begins in any initial state."""
         alongs = self.initial_restrictions
         return tuple(along for along in alongs if not self.realizability.has_fair_run(assuming, along))
 
     def _without_fair_run(self, lacking: Taken | None) -> Result:
-        """Return that there is no run the question could be asked of, so that neither answer would mean anything."""
+        """Return the result of a question without fair runs: neither answer would mean anything."""
         return replace(
             self._bare_result("unknown", None),
             remarks=(no_fair_run_remark(lacking, self.assuming),),
@@ -230,7 +230,7 @@ class _ResultBuilder:
         )
 
     def excluding(self) -> tuple[tuple[Remark, ...], str | None]:
-        """Return what there is to say of reachable states without fair run, and why it was left open."""
+        """Return the remarks on reachable states without fair run, and the limit that left them open."""
         remarks: list[Remark] = []
         counted: set[int | None] = set()
         try:
@@ -252,9 +252,9 @@ class _ResultBuilder:
         return blamed
 
     def _failing_for_all(self, failing: Sequence[Part], evidence: Evidence) -> tuple[Part, Evidence] | None:
-        """Return evidence by a run on which all roles keep going, where that is not much longer.
+        """Return evidence by a run on which all roles keep going, if it is not much longer.
 
-        No co-operation helps: a run on which some role stops would suggest that it was its fault.
+        No co-operation helps here. A run on which some role stops would wrongly suggest that role as the cause.
         """
         roles = frozenset(justice.role for justice in self.selector.system.justice if justice.role is not None)
         everybody = self.assuming | roles
@@ -271,7 +271,7 @@ class _ResultBuilder:
         return None
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is worth knowing of a check, as far as the engine can decide it."""
+        """Return the notes of a check, as far as the engine can decide them."""
         notes: list[str] = []
         for formula, note in self.question.listings:
             with suppress(ResourceExhausted):
@@ -288,9 +288,9 @@ class _ResultBuilder:
         return "vacuous" if self._vacuous(parts) else "holds"
 
     def _failing(self, parts: Sequence[Part]) -> list[Part]:
-        """Return what fails: all of it where each has something to say of its own, otherwise the first.
+        """Return the failing parts: all if each has a finding of its own, otherwise the first.
 
-        A part that an engine gives up on leaves the answer open only where no other part fails.
+        A part that exceeds a limit leaves the answer open only if no other part fails.
         """
         failing: list[Part] = []
         limit: ResourceExhausted | None = None
@@ -309,7 +309,7 @@ class _ResultBuilder:
         return failing
 
     def _is_valid(self, assuming: frozenset[str]) -> bool:
-        """Whether the question would hold if these roles kept going; not for want of a fair run."""
+        """Tell whether the question holds, on at least one fair run, if these roles keep going."""
         if self._without_fair_runs(assuming):
             return False
         parts = self.selector.parts(self.question.formula)
@@ -322,7 +322,7 @@ class _ResultBuilder:
         first, evidence, problem = parts[0].formula, None, None
         is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
         if self.question.is_usual or (self.question.kind == "check" and is_universal):
-            # No run shows what always holds, and nobody asked for one; the slice that decides it is enough.
+            # No run is a witness of a universal formula; the components that decide it are enough.
             engine = self.selector.engine_deciding(self.selector.smallest_sufficient(first), self.assuming)
         else:
             engine = self.selector.engine_deciding(first, self.assuming)
@@ -354,7 +354,7 @@ class _ResultBuilder:
         )
 
     def _independent(self, parts: Sequence[Part]) -> Iterator[Remark]:
-        """Yield what there is to say of atoms that the property would hold without."""
+        """Yield the atoms that the property does not depend on."""
         if self.question.kind in {"property", "formula"}:
             texts = (
                 text
@@ -379,7 +379,7 @@ class _ResultBuilder:
         return shown or self._trivial(True)
 
     def _trivial(self, value: bool) -> tuple[Remark, ...]:
-        """Return that the formula has this value whatever the protocol does, if that is so."""
+        """Return the remark that the formula has this value in every protocol, if so."""
         if self.question.kind not in {"property", "formula"}:
             return ()
         if trivial_value(self.selector.system, self.question.formula) is not value:
@@ -388,18 +388,18 @@ class _ResultBuilder:
 
     @property
     def _considered(self) -> Considered:
-        """Which reachable states count for implications."""
+        """The reachable states that count for implications."""
         if None not in self.restrictions or self._excluded(None) is None:
             return "all"
         return "fair" if self.selector.system.is_synchronous else "fair on runs"
 
     def _along_nothing(self) -> tuple[Remark, ...]:
-        """Return along which steps no fair run begins anywhere, so that what is said of them is said of nothing."""
+        """Return the restrictions to steps under which no fair run begins anywhere."""
         excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
         return tuple(exclusion_remark(one, along) for along, one in excluded if one is not None and one.is_everywhere)
 
     def _excluded(self, along: Taken | None) -> ExcludedStates | None:
-        """Return the states that begin no fair run, as far as they are known; `excluding` says where they are not."""
+        """Return the states without fair run, if they are determined; `excluding` reports otherwise."""
         with suppress(ResourceExhausted):
             return self.realizability.excluded(self.assuming, along)
         return None
@@ -420,7 +420,7 @@ class _ResultBuilder:
         return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
 
     def _commitment_remarks(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
-        """Return what there is to say of the commitments in the formula."""
+        """Return the remarks on the commitments in the formula."""
         kinds = Commits | Fulfils | Conditional
         social = [part for part in parts if any(isinstance(f, kinds) for f in subformulas(part.formula))]
         if not social:
@@ -438,7 +438,7 @@ class _ResultBuilder:
         return _ReachableStates(self.selector, deciding, self.assuming)
 
     def _conflict_remarks(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
-        """Return which promises exclude each other, where a social commitment is false for them."""
+        """Return the conflicts among promises that make a social commitment false."""
         if not any(isinstance(one, SociallyCommits) for one in subformulas(part.formula)):
             return ()
         from cplc.checking.promise_conflicts import conflicts_everywhere, conflicts_shown
@@ -450,7 +450,7 @@ class _ResultBuilder:
         return ()
 
     def _holds_in(self, formula: Formula, state: State) -> bool:
-        """Whether the formula holds in a reachable state, or in one that agrees with it as far as this matters."""
+        """Tell whether the formula holds in a reachable state, given by the variables of some component."""
         engine = self.selector.engine_for(formula)
         names = [name for name in engine.system.variable if name in state]
         here = conj(equal(Read(name), Const(state[name])) for name in names)
@@ -461,7 +461,7 @@ class _ResultBuilder:
         return engine.example(And((Atom(here, "this state"), formula)), self.assuming) is not None
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
-        """Return why the formula has its value, replayed; on runs where these roles keep going."""
+        """Return replayed evidence for the value of the formula, on runs on which these roles keep going."""
         assuming = self.assuming if assuming is None else assuming
         engine = self.selector.engine_deciding(formula, assuming)
         evidence = self._replayed_evidence(engine, formula, assuming)
@@ -487,7 +487,7 @@ class _ResultBuilder:
         return evidence
 
     def _lift_to_wide(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
-        """Return the evidence with those who only look on; where it takes too long to bring it about, another."""
+        """Lift the evidence from the cone to all variables; if that fails, compute it on the unreduced system."""
         with suppress(LassoNotClosed):
             lifted = lift_to_wide(evidence, wide)
             if not replay(wide, lifted, assuming):
@@ -496,6 +496,6 @@ class _ResultBuilder:
 
 
 def _whole_run(evidence: Evidence) -> tuple[Move, ...]:
-    """Return the steps of the run and of the longest one that goes on from its end."""
+    """Return the steps of the run and of its longest continuation."""
     parts = (_whole_run(part) for position, part in evidence.parts if position == len(evidence.run.moves))
     return evidence.run.moves + max(parts, key=len, default=())

@@ -1,7 +1,7 @@
-"""Values of all states of layers, from the last layer to the first, for several questions at once.
+"""Backward induction over a layered MDP, from the last layer to the first, for several objectives at once.
 
-Every state's value is computed as in `cplc.decision.value_bounds`, by the same operations on numbers that are not
-negative, so the same bound of the rounding error holds. With fractions in the arrays it is exact.
+The values are computed as in `cplc.decision.value_bounds`, by the same operations on nonnegative numbers, so the same
+bound of the rounding error holds. With fractions in the arrays it is exact.
 """
 
 from __future__ import annotations
@@ -24,37 +24,40 @@ from cplc.records import dataclass
 ValueArray = NDArray[Any]
 """Floating-point numbers, or fractions as objects."""
 DecisionValues = tuple[Indices, int, tuple[int, int] | None, ValueArray]
-"""Where there is a choice, the step, whose it is, and what it is worth."""
+"""The states with a choice, its step, the member that takes it, and its values."""
 DecisionObserver = Callable[[Words, Sequence[DecisionValues], ValueArray], None]
-"""Told of each layer with decision_values: its words, what each choice is worth where, and what the best is worth."""
+"""Receives each layer with decisions: its words, the values of each choice, and the optimal values."""
 
 
 @dataclass(frozen=True)
 class LayeredObjective:
-    """One question about the ends."""
+    """An objective over the ends: the values of ends, and whether to minimise."""
 
     end_values: Callable[[Words], ValueArray]
-    """What ends are worth: nothing or one."""
+    """The value of each end: 0 or 1."""
     worst: bool
     observe_decisions: DecisionObserver | None = None
 
 
 @dataclass
 class BackwardInduction:
-    """The values of a layer are made from those of the one after it."""
+    """Computes the values of each layer from those of later layers."""
 
     layers: LayeredMdp
     chances: Sequence[EventProbability]
     objectives: Sequence[LayeredObjective]
     exact: bool
     gains: Mapping[int, int] = field(default_factory=dict)
-    """What a step is worth, where values are expected sums."""
+    """The reward of each step, if the values are expected total rewards."""
     decided: AbsorbingTest | None = None
     _later: dict[int, list[ValueArray]] = field(default_factory=dict)
-    """The values of layers to which something before them leads."""
+    """The values of the later layers that earlier ones still need.
+
+    Invariant: before layer ``d`` is computed, it holds the layers ``d + 1`` to ``d + max_rise``.
+    """
 
     def initial(self) -> list[ValueArray]:
-        """Return the values of the first layer, for each question."""
+        """Return the values of the first layer, for each objective."""
         last = len(self.layers.words) - 1
         for depth in range(last, -1, -1):
             self._later[depth] = self._layer_values(depth)
@@ -62,7 +65,7 @@ class BackwardInduction:
         return self._later[0]
 
     def _successor_values(self, depth: int, here: Words, transition: LayeredTransition) -> list[ValueArray]:
-        """Return the values where these states lead."""
+        """Return the values of the successors by one transition."""
         targets = moved(here, transition.by)
         layer, later = self.layers.words[depth + transition.rise], self._later[depth + transition.rise]
         if self.decided is None:
@@ -109,7 +112,7 @@ class BackwardInduction:
         return values
 
     def _update(self, values: ValueArray, places: Indices, new: ValueArray, worst: bool) -> None:
-        """Keep what is chosen of the value so far, if there is one, and the new one."""
+        """Update the values with the minimum (or maximum) of old and new."""
         if not self.exact:
             values[places] = (np.fmin if worst else np.fmax)(values[places], new)
             return
@@ -129,7 +132,7 @@ class BackwardInduction:
         return action_values + [self._event_values(transitions, depth, here) for transitions in enabled.controlled]
 
     def _event_values(self, transitions: Sequence[LayeredTransition], depth: int, here: Words) -> list[ValueArray]:
-        """Return the values of an event, of which the world chooses the way."""
+        """Return the values of an event whose transition the adversary chooses."""
         extremes: list[ValueArray] = []
         for transition in transitions:
             each = self._successor_values(depth, here, transition)
@@ -165,7 +168,7 @@ class BackwardInduction:
     def _extremal_means(
         self, chances: Sequence[EventProbability], each: Sequence[ValueArray], worst: bool
     ) -> ValueArray:
-        """Return the least (or greatest) mean, state by state alike where the events are in the same order."""
+        """Return the least (or greatest) means; states with the same order of event values share the probabilities."""
         table = np.stack(each)
         ranks = np.argsort(np.argsort(table, axis=0, kind="stable"), axis=0, kind="stable")
         result = np.empty_like(each[0])
@@ -180,7 +183,7 @@ class BackwardInduction:
 
 
 def initial_values(each: Sequence[ValueArray], objectives: Sequence[LayeredObjective]) -> list[Number]:
-    """Return for each question what the initial states are worth, of which the world chooses one."""
+    """Return the value of each objective; the adversary chooses the initial state."""
     extremes: list[Number] = []
     for values, one in zip(each, objectives, strict=True):
         value = (min if one.worst else max)(values)

@@ -1,8 +1,7 @@
-"""Small models of one shape, each with many sets of probabilities, solved side by side in arrays.
+"""Batched backward induction for small isomorphic models, each with many vectors of probabilities.
 
-What is asked of each: the least probability, or mean, if one event that is believed never happened, always, a little
-more often and a little less often. The operations are those of `cplc.decision.value_bounds`, and so is the bound of
-their error.
+Each model is solved for one event with probability 0, 1, slightly more and slightly less. The operations are those of
+`cplc.decision.value_bounds`, and so is the bound of their error.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from cplc.decision.value_bounds import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
 
 PERTURBATION = Fraction(1, 1 << 20)
-"""A little."""
+"""The step of the difference quotient."""
 
 _Row = NDArray[np.float64]
 _Probability = tuple[float, float]
-"""A probability, and what it lacks of one: both rounded once."""
+"""A probability and its complement, each rounded once."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerturbedFigure:
-    """A figure when one probability changes."""
+    """A result at probability 0 and 1 of one event, and its slope at the believed one."""
 
     never: Bounds
     always: Bounds
@@ -39,7 +38,7 @@ class PerturbedFigure:
 
 @dataclass(frozen=True)
 class BatchedMdp:
-    """Models of one shape: its states, their ends as numbers, what steps are worth, and the chances of each model."""
+    """Isomorphic models: one MDP, values of ends, rewards of steps, and the probabilities of each model."""
 
     ordered: OrderedMdp
     ends: Sequence[float]
@@ -51,7 +50,7 @@ class BatchedMdp:
         return self.ordered.is_acyclic and all(_is_exact(one) for row in self.each for one in row)
 
     def perturbed(self, numbers: Sequence[int]) -> NDArray[Any]:
-        """Return what each model comes to for each number, in four rows: never, always, a little more and less."""
+        """Return the value of each model for each index and perturbation: 0, 1, slightly more, slightly less."""
         points = [[_perturbed_pairs(row[number].low) for row in self.each] for number in numbers]
         base = np.array([[float(one.low) for one in row] for row in self.each])
         first = self.each[0]
@@ -106,9 +105,9 @@ class BatchedMdp:
 def perturbed_probabilities(
     alike: BatchedMdp, numbers: Sequence[int], rests: Sequence[Bounds]
 ) -> list[dict[int, PerturbedFigure]]:
-    """Return for each model what its probability becomes, times the rest, when one of these numbers changes."""
+    """Return the perturbed probabilities of each model, multiplied by the factor of the other components."""
     values = alike.perturbed(numbers)
-    # a share of several others is rounded three times more than a number that was written
+    # the scaled probability of a sibling is rounded three times more than a given one
     slack = 1 - float(with_rounding_errors(1.0, 1.0, 2 * alike.ordered.max_roundings + 8).low)
     low = values * np.array([float(rest.low) for rest in rests])[:, None, None] * (1 - slack)
     high = np.minimum(1.0, values * np.array([float(rest.high) for rest in rests])[:, None, None] * (1 + slack))
@@ -118,7 +117,7 @@ def perturbed_probabilities(
 def perturbed_values(
     alike: BatchedMdp, numbers: Sequence[int], rests: Sequence[float], unit: float
 ) -> list[dict[int, PerturbedFigure]]:
-    """Return for each model what is expected in all, with the rest, when one of these numbers changes; not certain."""
+    """Return the perturbed expected values of each model, plus the rest; without a bound of the rounding error."""
     values = (alike.perturbed(numbers) + np.array(rests)[:, None, None]) * unit
     return _perturbed_figures(alike, numbers, values, values)
 
@@ -126,7 +125,7 @@ def perturbed_values(
 def _perturbed_figures(
     alike: BatchedMdp, numbers: Sequence[int], low: NDArray[Any], high: NDArray[Any]
 ) -> list[dict[int, PerturbedFigure]]:
-    """Return the same as numbers; one that stands for no event that may be or not is left out."""
+    """Return the arrays as figures, without events of probability 0 or 1."""
     middle = (low + high) / 2
     steps = np.array([[float(2 * step_of(row[number].low)) or 1.0 for number in numbers] for row in alike.each])
     slopes = ((middle[:, :, 2] - middle[:, :, 3]) / steps).tolist()
@@ -158,7 +157,7 @@ def _complement(probability: Fraction) -> float:
 
 
 def _perturbed_pairs(probability: Fraction) -> tuple[_Probability, _Probability, _Probability, _Probability]:
-    """Return never, always, a little more and a little less, by the division of whole numbers, which rounds once."""
+    """Return the four perturbations, by integer division, which rounds once."""
     above, step = probability.as_integer_ratio()
     above, below = above * PERTURBATION.denominator, step * PERTURBATION.denominator
     step = min(step, above, below - above)

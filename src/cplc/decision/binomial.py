@@ -1,27 +1,27 @@
-"""What a number of successes among independent runs says of their probability, without any approximation."""
+"""Exact confidence intervals of a binomial proportion (Clopper and Pearson 1934)."""
 
 from __future__ import annotations
 
 from math import exp, floor, lgamma, log, log1p
 
-_HALVINGS = 60
+_BISECTIONS = 60
 _DIGITS = 9
-"""To which bounds are rounded outwards: more than what logarithms of factorials are wrong by."""
+"""Decimals to which bounds are rounded outwards, coarser than the error of `lgamma`."""
 
 
 def interval(successes: int, runs: int, confidence: float) -> tuple[float, float]:
-    """Return the bounds of Clopper and Pearson: with that confidence the probability lies between them."""
+    """Return the Clopper-Pearson interval."""
     above = lower(runs - successes, runs, confidence)
     return lower(successes, runs, confidence), round(1.0 - above, _DIGITS)
 
 
 def lower(successes: int, runs: int, confidence: float) -> float:
-    """Return the greatest probability with which so many successes or more are too unlikely."""
+    """Return the lower bound: the greatest probability that makes this many successes too unlikely."""
     if successes == 0:
         return 0.0
     level = (1.0 - confidence) / 2
     below, above = 0.0, successes / runs
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = (below + above) / 2
         if at_least(successes, runs, middle) > level:
             above = middle
@@ -32,7 +32,7 @@ def lower(successes: int, runs: int, confidence: float) -> float:
 
 
 def at_least(successes: int, runs: int, probability: float) -> float:
-    """Return the probability of so many successes or more, where that is no more than one in two or so."""
+    """Return the upper tail of the binomial distribution, accurate where it is at most about one half."""
     if probability <= 0.0:
         return 1.0 if successes == 0 else 0.0
     if probability >= 1.0:

@@ -1,6 +1,6 @@
-"""Which variables occur alike in a system, told by colours that are refined as long as that tells more of them apart.
+"""Colour refinement of the variables of a system (1-dimensional Weisfeiler-Leman).
 
-Variables that a renaming can exchange have the same colour. The converse is not certain, and whoever uses it checks.
+Variables that an automorphism exchanges have the same colour. The converse need not hold, so callers verify it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from cplc.system.model import System
 from cplc.system.participant import Participant
 
 _MAX_EXPRESSION_SIZE = 200_000
-"""Operators and operands of all that is looked at."""
+"""Maximum number of operators and operands of all expressions."""
 
 
 def colours(system: System, participant: Participant, conditions: Sequence[Expr]) -> dict[str, int]:
-    """Return a number for each variable; different ones where all that is said is too much to look at."""
+    """Return the stable colouring; all variables differ if the expressions are too large."""
     exprs = [
         *conditions,
         *(step.guard for step in system.steps),
@@ -41,7 +41,7 @@ def colours(system: System, participant: Participant, conditions: Sequence[Expr]
 
 
 class _Signatures:
-    """What is said of each variable, in terms of colours."""
+    """The occurrences of each variable, described by colours."""
 
     def __init__(self, colour: Mapping[str, int]) -> None:
         self.colour = colour
@@ -90,7 +90,7 @@ class _Signatures:
                 return self.number((type(expr).__name__, inner, _operator_data(expr)))
 
     def record(self, expr: Expr, where: object) -> None:
-        """Tell each variable in the expression where it occurs."""
+        """Record the position of each variable in the expression."""
         if isinstance(expr, Read):
             self.by_variable[expr.variable].append(self.number(where))
             return
@@ -100,13 +100,13 @@ class _Signatures:
 
 
 def _operator_data(expr: Expr) -> object:
-    """Return what of the expression is no operand."""
+    """Return the data of an expression besides its operands."""
     value = getattr(expr, "value", None)
     return type(value).__name__, value, getattr(expr, "op", None)
 
 
 def linked_sets(system: System, participant: Participant, colour: Mapping[str, int]) -> Iterator[set[str]]:
-    """Yield sets of variables that are spoken of together, but for what is asked of several that occur alike."""
+    """Yield sets of variables that occur together, except under a quantifier over equally coloured operands."""
     signatures = _Signatures(colour)
     for step in system.steps:
         names = set(step.writes)

@@ -1,7 +1,7 @@
-"""What the words in layers mean: the bits of what is shared, and above them how many of a family are in which state.
+"""Counter abstraction of symmetric agents: shared bits, and above them a counter for each local state of a family.
 
-A member of a family in whose local state nothing is open any more, whatever the others do, is *done*. Those that are
-done and look alike to all that is asked of the family are counted together; where nothing is asked of them, not at all.
+A member is *done* if its local state enables nothing in any context. Done members that satisfy the same predicates
+share a counter; they have none if they satisfy no predicate.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from cplc.statespace.packing import Packing
 from cplc.system.model import State
 
 _MAX_LOCAL_EXPANSIONS = 400_000
-"""At what shared, local and watched states may be together, before we give up to know them beforehand."""
+"""Maximum number of combinations of shared states, local states and predicates to expand in advance."""
 _SAMPLE_STATES = 4_096
 
 
 class StateTooLarge(Exception):
-    """A state does not fit in a word, or what is local is too much to be known beforehand."""
+    """A state does not fit into a word, or there are too many local states."""
 
 
 @dataclass
 class _FamilyStates:
-    """The local states of a family's members, as bits of its view, each with the digit that counts it, if any does."""
+    """The local states of a family, as bits of its view, each with its counter, if any."""
 
     view: MemberView
     digits: dict[int, Digit | None] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     ranks: dict[int, int] = field(default_factory=dict)
-    """How many steps lead to each at most; no more is known where there are circles."""
+    """The length of the longest path to each local state; empty if there are cycles."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalTransition:
-    """A step of a member from one local state to another, and of what is shared from one state to another."""
+    """A transition between local states of a member, with its change of the shared state."""
 
     family: int
-    """Or -1, if it is of no member."""
+    """Or -1 for a step of no member."""
     inside: int
     after: int
     shared: int
@@ -62,7 +62,7 @@ class LocalTransition:
 
 
 class CountedStateSpace:
-    """A system with a participant as words; its families are counted."""
+    """The states of a system as 64-bit words with counters for symmetric agents."""
 
     def __init__(self, symmetry: SymmetricAgents, conditions: Sequence[Expr] = ()) -> None:
         self.symmetry = symmetry
@@ -73,9 +73,9 @@ class CountedStateSpace:
         self._width = Packing(restricted_system(self.system, symmetry.shared, ())).width
         self._shared = (1 << self._width) - 1
         self.outgoing: set[LocalTransition] = set()
-        """All that there may be, if something is counted."""
+        """All possible local transitions, if there are families."""
         self.top = 1 << self._width
-        """All words are below."""
+        """An exclusive upper bound of all words."""
         self._locals = [_FamilyStates(view_of(symmetry, at)) for at in range(len(symmetry.families))]
         if self._locals:
             self._find_locals()
@@ -85,7 +85,10 @@ class CountedStateSpace:
     # --- local states
 
     def _find_locals(self) -> None:
-        """Find all shared and local states that there may be, and then what is to be counted."""
+        """Compute an overapproximation of the shared and local states, and assign counters.
+
+        Invariant of the loop: all combinations in ``expanded`` have their successors in ``shared`` and `local_states`.
+        """
         begin = self._initial_shared()
         shared = {begin & self._shared: None}
         everything = [self._common, *(one.view for one in self._locals)]
@@ -183,7 +186,7 @@ class CountedStateSpace:
                 yield state
 
     def copies(self, step: int, owner: tuple[int, int] | None, state: State) -> list[int]:
-        """Return the step of each member that is in the local state."""
+        """Return the corresponding step of each member in this local state."""
         if owner is None:
             return [step]
         number, inside = owner
@@ -196,7 +199,7 @@ class CountedStateSpace:
         ]
 
     def copies_of_belief(self, belief: int) -> list[int]:
-        """Return what all members of a family believe if this is what the first believes."""
+        """Return the corresponding belief of each member of a family."""
         for family in self.symmetry.families:
             if belief in family.beliefs[0]:
                 at = family.beliefs[0].index(belief)
@@ -204,7 +207,7 @@ class CountedStateSpace:
         return [belief]
 
     def counted(self) -> Iterator[tuple[int, int, Digit]]:
-        """Yield each family's local states that are counted."""
+        """Yield the local states that have a counter."""
         for at, one in enumerate(self._locals):
             yield from ((at, inside, digit) for inside, digit in one.digits.items() if digit is not None)
 
@@ -213,7 +216,7 @@ class CountedStateSpace:
         return masked
 
     def number_in(self, owner: tuple[int, int], states: Words) -> Words:
-        """Return how many members are in the local state, in which something is open."""
+        """Return the number of members in a live local state."""
         digit = self._locals[owner[0]].digits[owner[1]]
         assert digit is not None
         return digit.of(states)
@@ -233,7 +236,7 @@ class CountedStateSpace:
         return sum(bits)
 
     def _threshold_predicate(self, name: str, inside: tuple[int, int] | None) -> ThresholdPredicate:
-        """Return what is watched by that name, as seen from a family's member in its local state."""
+        """Return the predicate of that name, as a member in its local state evaluates it."""
         some = self.symmetry.watched[name]
         mine = self._locals[some.family]
         test = mine.view.packing.condition(some.condition)
@@ -241,10 +244,10 @@ class CountedStateSpace:
         itself = some.others and inside is not None and inside[0] == some.family and test(inside[1])
         return ThresholdPredicate(tuple(digits), int(itself))
 
-    # --- lanes
+    # --- projections
 
     def projections(self, words: Words) -> list[BitProjection[EnabledActions]]:
-        """Return the lanes; those of what is shared are put together as suits these words."""
+        """Return the projections; those of the shared state are merged to suit these words."""
         common = self._common
         groups: Sequence[ChoiceTable] = common.groups
         if len(words) > len(self.chances):
@@ -315,12 +318,12 @@ class CountedStateSpace:
     # --- conditions
 
     def truth(self, condition: Expr) -> Callable[[Words], NDArray[np.bool_]]:
-        """Return the condition, one of those that the families were looked at for, as a function of words."""
+        """Return a condition as a function of words; the symmetry must preserve it."""
         if condition not in self._conditions:
             predicates = len(self.symmetry.watched)
             self._conditions[condition] = self.symmetry.seen(condition)
             if len(self.symmetry.watched) > predicates:
-                raise ResourceExhausted("alike ones would have to be told apart")
+                raise ResourceExhausted("a condition distinguishes symmetric agents")
         translated = self._conditions[condition]
         parts = [self._condition_projection(one) for one in conjuncts(translated)]
 
@@ -347,7 +350,7 @@ class CountedStateSpace:
         mask = packing.mask(names) & self._shared
         return BitProjection(mask, find, None, tuple(self._threshold_predicate(name, None) for name in watched))
 
-    # --- what the participant sees
+    # --- observations of the participant
 
     @cached_property
     def _observed_variables(self) -> frozenset[str]:
@@ -355,7 +358,7 @@ class CountedStateSpace:
         return frozenset(name for agent in agents for name in agent.local)
 
     def visible(self, owner: tuple[int, int] | None) -> int:
-        """Return what the participant sees of a member in its local state."""
+        """Return the bits of a local state that the participant observes."""
         if owner is None:
             return 0
         names = self.symmetry.families[owner[0]].members[0]
@@ -364,14 +367,14 @@ class CountedStateSpace:
         )
 
     def choices(self) -> list[tuple[int, int]]:
-        """Return the steps of the participant, each with what may be seen of whose it is."""
+        """Return the steps of the participant, each with the observable part of the member's local state."""
         steps = {(step, 0): None for step in self._common.steps}
         for at, one in enumerate(self._locals):
             steps.update(((step, self.visible((at, inside))), None) for inside in one.live for step in one.view.steps)
         return [(step, visible) for step, visible in steps if self.system.steps[step].actor in self.participant.agents]
 
     def observation(self) -> Callable[[Words], Words]:
-        """Return what the participant sees, as a number; it may see more of members that are done."""
+        """Return the observation of the participant as a number; that of done members is coarser than the real one."""
         mask = self._common.packing.mask(name for name in self.symmetry.shared if name in self._observed_variables)
         places: dict[tuple[int, int], dict[Digit, None]] = {}
         for at, one in enumerate(self._locals):
@@ -390,7 +393,7 @@ class CountedStateSpace:
         return see
 
     def distinguishing_variables(self, views: Words) -> list[tuple[str, Callable[[int], Value]]]:
-        """Return the shared variables that are seen and differ, each with how its value is told from a word."""
+        """Return the observed shared variables that differ, each with a function from words to values."""
         packing = self._common.packing
         readers: list[tuple[str, Callable[[int], Value]]] = []
         for agent in self.system.agents:
@@ -404,7 +407,7 @@ class CountedStateSpace:
 
 
 def longest_path_ranks(after: Mapping[int, set[int]]) -> dict[int, int]:
-    """Return how many edges lead to each node at most; nothing if there are circles."""
+    """Return the length of the longest path to each node (Kahn's algorithm); empty if the graph is cyclic."""
     before = dict.fromkeys(after, 0)
     for targets in after.values():
         for target in targets:

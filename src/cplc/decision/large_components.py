@@ -1,4 +1,4 @@
-"""Parts of a system with very many states: layers of words, in which alike agents are counted."""
+"""Components with very many states, as layered MDPs in which symmetric agents are counted."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from cplc.system.model import State
 
 UNIT_ROUNDOFF = 2.0**-53
 MemberState = tuple[int, int] | None
-"""A family and the local state of a member, or what is shared."""
+"""A family and the local state of a member; None for the shared state."""
 
 
 @dataclass(frozen=True)
 class ConditionBounds:
-    """What is found out of one condition at the end."""
+    """Bounds and examples for one condition on the ends."""
 
     worst: Bounds
     best: Bounds
     goal_end: int | None
-    """The word of an end that is wanted."""
+    """The word of an end that satisfies the condition."""
     other_end: int | None
     advice: OptimalStrategy | None
 
 
 @dataclass
 class _ExampleEnds:
-    """Ends that are wanted, or not; the last ones seen are nearest to the beginning."""
+    """Example ends; the last recorded ones are nearest to the initial states."""
 
     goal_end: int | None = None
     other_end: int | None = None
@@ -66,7 +66,7 @@ class LayeredComponent:
     _states: dict[int, State] = field(default_factory=dict)
 
     is_acyclic = True
-    """Otherwise there would be no end of layers."""
+    """A cyclic model has infinitely many layers and is rejected."""
 
     @property
     def states(self) -> int:
@@ -78,7 +78,7 @@ class LayeredComponent:
 
     @cached_property
     def diagnostics(self) -> ModelDiagnostics:
-        """What was seen of a first member was so of all."""
+        """The diagnostics; those of a first member hold for all members."""
         sights, copies = self.layers.sights, self.space.copies_of_belief
         return ModelDiagnostics(
             {
@@ -100,7 +100,7 @@ class LayeredComponent:
         return bool(self.space.symmetry.families)
 
     def solved(self, condition: Expr, exact: bool) -> ConditionBounds:
-        """Return how probable it is that the part ends where the condition holds."""
+        """Return bounds of the probability that the component ends where the condition holds."""
         key = condition, exact
         if key not in self._solved:
             self._solved[key] = self._solve(condition, exact)
@@ -129,7 +129,7 @@ class LayeredComponent:
         )
 
     def expected(self, of: Mapping[int, int], worst: bool, exact: bool) -> tuple[Number, float]:
-        """Return the least (or greatest) mean of what is made, and by how much it may be wrong."""
+        """Return the least (or greatest) expected total reward, and a bound of its error."""
         objective = LayeredObjective(lambda words: np.zeros(len(words)), worst)
         each = BackwardInduction(self.layers, self.space.chances, [objective], exact, gains=of).initial()
         (value,) = initial_values(each, [objective])
@@ -137,7 +137,7 @@ class LayeredComponent:
         return value, 0.0 if exact else 4 * (self.layers.max_roundings + 4) * UNIT_ROUNDOFF * size
 
     def state(self, word: int) -> State:
-        """Return a state that can be reached, and that the word stands for."""
+        """Return a reachable state that the word represents."""
         if word not in self._states:
             self._states[word] = self._state(word)
         return self._states[word]
@@ -166,7 +166,7 @@ class LayeredComponent:
 def layered_component(
     component: Component, conditions: Sequence[Expr], limit: int, exact: bool, counting: bool
 ) -> LayeredComponent | None:
-    """Return the part in layers if that can be done; fractions do not gain by it where nothing is counted."""
+    """Return the component as a layered MDP; None if it has none, or exact arithmetic would not gain by it."""
     counted = symmetric_agents_of(component.system, component.participant, conditions) if counting else None
     for symmetry in (counted, None if exact else SymmetricAgents(component.system, component.participant)):
         if symmetry is None:
@@ -184,12 +184,12 @@ def layered_component(
 
 @dataclass(frozen=True)
 class _OverlapRecorder:
-    """Beliefs of one agent that apply together."""
+    """Records pairs of beliefs about one agent that apply in the same state."""
 
     space: CountedStateSpace
 
     def note(self, sights: LayerDiagnostics, layer: Words, enabled_groups: EnabledGroups) -> None:
-        """Note pairs that have not been seen yet, of one member of a family or of two."""
+        """Record new pairs, of one member of a family or of two."""
         where: dict[tuple[int, MemberState], NDArray[np.bool_]] = {}
         for places, moves in enabled_groups:
             for belief in moves.believed:
@@ -210,7 +210,7 @@ class _OverlapRecorder:
     def _pairs(
         self, one: int, owner_of_one: MemberState, other: int, of_other: MemberState
     ) -> Iterator[tuple[tuple[int, int], bool]]:
-        """Yield two beliefs of one agent, and whether there have to be two members in the local state."""
+        """Yield two beliefs about one agent, and whether the pair needs two members in the local state."""
         beliefs = self.space.participant.beliefs
         if one != other and (
             owner_of_one == of_other or owner_of_one is None or of_other is None or owner_of_one[0] != of_other[0]

@@ -1,8 +1,8 @@
-"""Decision models of millions of states: explored forwards in layers of sorted words, and solved backwards.
+"""Layered MDPs of millions of states: explored forwards as sorted arrays of words, and solved backwards.
 
-Each step leads to a later layer, mostly the next one. If no run goes on for ever the layers come to an end, and that is
-how it is known: then each layer's values come from those of later ones. A state that is reached by ways of different
-lengths stands in several layers, with the same value in each; if that is so of many this is not the way to solve it.
+Each step leads to a later layer, mostly the next one. Exploration terminates if and only if the model is acyclic; then
+the values of a layer depend only on later layers. A state with paths of different lengths occurs in several layers,
+with the same value in each. If this holds for many states, the model is rejected.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 _MAX_COPIES_PER_STATE = 1.5
-"""How many times a state may stand in layers, on average, before we give this up."""
+"""Average number of layers per state, beyond which the model is rejected."""
 _FIRST_CHECK_STATES = 1 << 14
 
 
 class NotLayered(Exception):
-    """Runs go round in circles, or to the same states by ways of very different lengths."""
+    """The model is cyclic, or its states have paths of very different lengths."""
 
 
 _NO_STATES: Words = np.zeros(0, np.uint64)
@@ -34,33 +34,33 @@ _NO_STATES: Words = np.zeros(0, np.uint64)
 class LayeredTransition:
     step: int
     by: int
-    """What is added to the word."""
+    """The difference of the words."""
     rise: int = 1
-    """How many layers further it leads."""
+    """The difference of the layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayeredAction:
-    """What the world may choose: one event, or those of a belief, each with its ways."""
+    """An action of the adversary: a single event, or those of a belief, each with its transitions."""
 
     kind: ActionKind
     events: tuple[tuple[int, tuple[LayeredTransition, ...]], ...]
-    """Each with the number of its chance."""
+    """Each with the index of its probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnabledActions:
-    """What is open in all states of a lane that look alike to it."""
+    """The actions enabled in all states with one pattern of a projection."""
 
     options: tuple[LayeredAction, ...] = ()
     controlled: tuple[tuple[LayeredTransition, ...], ...] = ()
-    """Each of what the participant may choose."""
+    """The choices of the participant."""
     ends: bool = False
     believed: tuple[int, ...] = ()
     partial: tuple[int, ...] = ()
     forbidden: bool = False
     owner: tuple[int, int] | None = None
-    """The family and the local state of the member that they are about."""
+    """The family and the local state of the member that acts."""
 
     def transitions(self) -> Iterator[LayeredTransition]:
         for action in self.options:
@@ -72,15 +72,15 @@ class EnabledActions:
 
 EnabledGroups = list[tuple[Indices, EnabledActions]]
 AbsorbingTest = Callable[[Words], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
-"""Returns of words which are won for certain, and which are lost."""
+"""Returns masks of the words whose value is certainly 1, and certainly 0."""
 
 
 @dataclass
 class LayerDiagnostics:
-    """What was seen on the way that whoever wrote the beliefs should know."""
+    """Diagnostics of the beliefs, collected during exploration."""
 
     partial: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """In how many states, and the first of them."""
+    """For each belief, the number of states and the first of them."""
     overlapping: dict[tuple[int, int], int] = field(default_factory=dict)
     applied: set[int] = field(default_factory=set)
     stuck: int | None = None
@@ -88,7 +88,7 @@ class LayerDiagnostics:
 
 @dataclass
 class LayeredMdp:
-    """The layers, once `explore_layers`."""
+    """The layers, as `explore_layers` returns them."""
 
     projections: Sequence[BitProjection[EnabledActions]]
     words: list[Words]
@@ -97,26 +97,26 @@ class LayeredMdp:
     states: int = 0
     has_decisions: bool = False
     max_outcomes: int = 1
-    """The most events of an option."""
+    """Maximum number of events of an action."""
     max_rise: int = 1
-    """How many layers a step leads further at most."""
+    """Maximum difference of layers of a transition."""
     offsets: set[tuple[int, int]] = field(default_factory=set)
-    """What is added to words by steps, and how many layers further it leads."""
+    """The differences of words and of layers of all transitions."""
 
     @property
     def max_roundings(self) -> int:
-        """How many roundings lie between the ends and an initial state at most."""
+        """Maximum number of roundings between an end and an initial state."""
         return (len(self.words) - 1) * (self.max_outcomes + 4)
 
     def enabled_in(self, depth: int) -> tuple[EnabledGroups, Indices]:
-        """Return what is open in the states of a layer, and the ends among them."""
+        """Return the enabled actions of the states of a layer, and the ends among them."""
         return enabled_actions(self.projections, self.words[depth])
 
 
 def enabled_actions(
     projections: Sequence[BitProjection[EnabledActions]], layer: Words
 ) -> tuple[EnabledGroups, Indices]:
-    """Return what is open in each of the states, and which of them are ends."""
+    """Return the enabled actions of the states, and the indices of the ends."""
     groups = [one for projection in projections for one in projection.partition(layer)]
     over = np.zeros(len(layer), bool)
     for places, enabled in groups:
@@ -138,9 +138,10 @@ def explore_layers(
     note: Callable[[LayerDiagnostics, Words, EnabledGroups], None] = lambda *_: None,
     decided: AbsorbingTest | None = None,
 ) -> LayeredMdp:
-    """Return the layers; the lanes may be put together when enough states have been seen.
+    """Return the layers; the projections are merged once enough states are explored.
 
-    Words of which it is decided what they are worth stand in no layer.
+    Words whose value is ``decided`` belong to no layer. Invariant: ``waiting`` holds the distinct words of all later
+    layers that explored layers lead to.
     """
     result = LayeredMdp(projections_for(initial), [distinct([initial])], LayerDiagnostics())
     waiting: dict[int, Words] = {}
@@ -189,7 +190,7 @@ def explore_layers(
 
 
 def _recount(result: LayeredMdp, every: Words) -> None:
-    """Count each state once, though it may stand in several layers."""
+    """Count each state once, although it may occur in several layers."""
     result.ends = 0
     times = dict.fromkeys(result.sights.partial, 0)
     for begin in range(0, len(every), _FIRST_CHECK_STATES):
@@ -214,7 +215,7 @@ def _record_diagnostics(sights: LayerDiagnostics, layer: Words, groups: EnabledG
 
 
 def path_to(layers: LayeredMdp, word: int) -> list[tuple[int, LayeredTransition | None, tuple[int, int] | None]]:
-    """Return the words on some way from an initial state, each with the step that led to it and whose it was."""
+    """Return a path from an initial state to the word, each state with its incoming transition and its member."""
     depth = next(at for at, layer in enumerate(layers.words) if len(_present(layer, [word])))
     path: list[tuple[int, LayeredTransition | None, tuple[int, int] | None]] = []
     while depth:
@@ -239,5 +240,5 @@ def _step_before(
 
 
 def _present(layer: Words, words: Sequence[int]) -> Words:
-    """Return which of the words stand in the layer."""
+    """Return the words that occur in the layer."""
     return np.intersect1d(layer, np.array(words, np.uint64))

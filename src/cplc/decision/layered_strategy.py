@@ -1,7 +1,7 @@
-"""Optimal strategies of layered models: `cplc.decision.optimal_strategy` does the same for a list of states.
+"""Optimal strategies of layered models; `cplc.decision.optimal_strategy` does the same for explicit models.
 
-Where alike agents are counted what it sees is counted as well. Then it is still found out whether what is best can be
-told by it, and not said what that is: there is no telling which of them.
+With counted agents, observations are counted as well. Then the result states only whether an optimal strategy depends
+on observations alone, and no choices: the counters do not identify a member.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from cplc.records import dataclass
 
 _BITS_PER_WORD = 64
 _MAX_SITUATIONS = 1_000
-"""Situations that are said; more nobody reads."""
+"""Maximum number of situations to report."""
 
 ObservationTable = tuple[Words, Words, Words]
-"""What is seen, and bits in rows: the choices that are best wherever this is seen, and all that there are."""
+"""Observations, and rows of bits: the choices that are optimal in all states with it, and all choices."""
 
 
 @dataclass
 class StrategyCollector:
     space: CountedStateSpace
     below: np.uint64 | None = None
-    """What is at stake beside states has its place in words above this."""
+    """States are the words modulo this number; the accumulated reward is above."""
     _tables: list[ObservationTable] = field(default_factory=list)
 
     @cached_property
     def _places(self) -> dict[tuple[int, int], tuple[int, np.uint64]]:
-        """The column and the bit of each choice: a step, and what is seen of whose it is."""
+        """The column and the bit of each choice: a step, and the observed part of its member."""
         return {
             key: (at // _BITS_PER_WORD, np.uint64(1 << at % _BITS_PER_WORD))
             for at, key in enumerate(self.space.choices())
         }
 
     def see(self, layer: Words, turns: Sequence[DecisionValues], best: ValueArray) -> None:
-        """Take in what each choice is worth in states of a layer, where there is more than one."""
+        """Record the values of choices in the states of a layer that have several."""
         width = len(self._places) // _BITS_PER_WORD + 1
         number = np.zeros(len(layer), np.int64)
         for places, _, _, _ in turns:
@@ -72,7 +72,7 @@ class StrategyCollector:
         return see if below is None else lambda words: see(words % below)
 
     def advice(self) -> OptimalStrategy | None:
-        """Return what is best in each situation in which it matters; None where nothing ever does."""
+        """Return the optimal choices per observation where they matter; None if no choice matters."""
         if not self._tables:
             return None
         views, good, every = _merged_observations(self._tables)
@@ -93,7 +93,7 @@ class StrategyCollector:
 
 
 def _merged_observations(tables: Sequence[ObservationTable]) -> ObservationTable:
-    """Put together what is the same to the participant."""
+    """Merge the rows of equal observations: intersect the optimal choices, unite all choices."""
     views = np.concatenate([one for one, _, _ in tables])
     order = np.argsort(views, kind="stable")
     views = views[order]

@@ -1,4 +1,4 @@
-"""Systems of what is shared and of one member of a family, as it sees the others: what is open is found in these."""
+"""Views of one member: a system of the shared state and a representative member, with predicates on the others."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from cplc.system.participant import Belief, Participant
 
 @dataclass(frozen=True)
 class MemberView:
-    """A system of what is shared, the first member of a family (or none) and what is watched."""
+    """A system of the shared variables, the first member of a family (or none) and predicates."""
 
     system: System
     participant: Participant
     packing: Packing
     groups: tuple[ChoiceTable, ...]
     steps: tuple[int, ...]
-    """Of the whole system."""
+    """Indices of its steps in the whole system."""
     beliefs: tuple[int, ...]
     local: int
-    """The bits of the member."""
+    """The mask of the member's variables."""
     watched: tuple[str, ...]
 
     def watching(self, bits: int) -> int:
-        """Return the bits in which it is said that these of the watches are over."""
+        """Return the bits of the predicates that hold."""
         return sum(self.packing.bits(name, True) for at, name in enumerate(self.watched) if bits >> at & 1)
 
     def watches_of(self, mask: int) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ class MemberView:
 
 
 def view_of(symmetry: SymmetricAgents, number: int | None) -> MemberView:
-    """Return what the first member of the family is about; without one, what is about no member."""
+    """Return the view of the first member of a family; without a family, the view of the shared state alone."""
     own = None if number is None else (number, 0)
     family = None if number is None else symmetry.families[number]
     if family is None:
@@ -108,7 +108,7 @@ def restricted_state(state: State, system: System) -> State:
 
 
 def restricted_system(system: System, names: Sequence[str], watched: Sequence[str]) -> System:
-    """Return the system with these variables alone, in their order, and one for each of what is watched."""
+    """Return the system restricted to these variables, with a Boolean for each predicate."""
     restricted_system = set(names)
     first = [system.variable[name] for name in names]
     assert len(restricted_system) == len(first)

@@ -1,7 +1,7 @@
-"""How likely alike agents together make more than nothing: what was made so far stands in the words.
+"""Probability of a positive total reward of symmetric agents, with the accumulated reward in the words.
 
-Most sums need not be followed for long. From each local state at least and at most so much may still be made, and the
-sums of these over all members tell of most words what will come of them.
+Each local state bounds the remaining reward of a member. The sums of these bounds over all members decide most words
+early.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cplc.decision.vectorised_states import WORD_BITS, BitProjection, Digit, Wor
 from cplc.records import dataclass
 
 RewardRange = tuple[int, int]
-"""The least and the most that may still be made."""
+"""The least and the greatest remaining reward."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CountedReward:
 
 
 def counted_positive_reward(part: Component, of: Mapping[int, int], limit: int, exact: bool) -> CountedReward | None:
-    """Return how likely more than nothing is made; None if there is nothing to count, or it would not do."""
+    """Return the probability of a positive total reward; None if there are no symmetric agents, or too large ones."""
     symmetry = symmetric_agents_of(part.system, part.participant, ())
     if symmetry is None:
         return None
@@ -62,16 +62,16 @@ class _RewardCounter:
         moving = (one for one in common if one[0] != one[1] or one[2])
         self.shared = _reward_ranges(moving)
         if any(e.inside == e.after and e.shared == e.shared_after for e in space.outgoing):
-            raise StateTooLarge  # a step may be taken for ever
+            raise StateTooLarge  # a step may be taken forever
         for edge in space.outgoing:
             if edge.family >= 0 and edge.inside == edge.after and of.get(edge.step, 0):
-                raise StateTooLarge  # and be worth something while nothing local changes
+                raise StateTooLarge  # a member would be rewarded without a change of its local state
         members = [len(family.members) for family in space.symmetry.families]
         least = sum(count * min(low for low, _ in spans.values()) for count, spans in self._each(members))
         most = sum(count * max(high for _, high in spans.values()) for count, spans in self._each(members))
         price = max(map(abs, of.values()), default=0)
         self.below = most + price
-        """What is added to sums, so that none is negative."""
+        """The offset that makes all accumulated rewards nonnegative."""
         if (self.below - least + price + 1) * space.top > 1 << WORD_BITS:
             raise StateTooLarge
 
@@ -154,7 +154,7 @@ class _RewardCounter:
 
 
 def _reward_ranges(outgoing: Iterable[tuple[int, int, int]]) -> dict[int, RewardRange]:
-    """Return the least and the most that may be made from each node on, if one may stop everywhere."""
+    """Return the least and the greatest remaining reward of each node, if a run may stop everywhere."""
     after: dict[int, dict[tuple[int, int], None]] = {}
     for node, target, amount in outgoing:
         after.setdefault(node, {})[target, amount] = None
@@ -163,7 +163,7 @@ def _reward_ranges(outgoing: Iterable[tuple[int, int, int]]) -> dict[int, Reward
         {node: {target for target, _ in targets if target != node} for node, targets in after.items()}
     )
     if len(ranks) < len(after):
-        raise StateTooLarge  # what is made may grow for ever
+        raise StateTooLarge  # rewards may be unbounded
     ranges: dict[int, RewardRange] = {}
     for node in sorted(after, key=lambda node: -ranks[node]):
         spans = [(ranges[to][0] + amount, ranges[to][1] + amount) for to, amount in after[node] if to != node]

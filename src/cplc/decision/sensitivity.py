@@ -1,7 +1,7 @@
-"""How much a figure hangs on each probability that is believed, and where its verdict flips.
+"""Sensitivity analysis: how a result depends on each believed probability, and where its verdict flips.
 
-When one probability changes, the others of its belief keep their proportions. Copies of a part are changed one at a
-time: each has beliefs of its own.
+When one probability changes, the others of its belief keep their proportions. Isomorphic components are varied one at
+a time, because each has beliefs of its own.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from cplc.system.participant import Aspect, Threshold
 _PROBABILITY_ONE = Bounds(Fraction(1), Fraction(1))
 _BISECTIONS = 40
 _MAX_EFFORT = 400_000
-"""States times probabilities: with more than that nobody waits for them."""
+"""Maximum number of states times probabilities."""
 
 
 def sensitivities(
     cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup], thresholds: Sequence[Threshold]
 ) -> Iterator[Sensitivity]:
-    """Yield one for each probability that is no bound and not all there is to its belief."""
+    """Yield the sensitivity to each point probability strictly between 0 and 1."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
     built = [group.built for group in groups if isinstance(group.built, ComponentMdp)]
     if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
@@ -63,7 +63,7 @@ def _effort(built: Sequence[ComponentMdp]) -> int:
 
 
 def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[int, Mapping[int, PerturbedFigure]]:
-    """Return what becomes of figures, by positions of pieces, when one probability changes: of each shape at once."""
+    """Return the perturbed figures by the positions of groups, with isomorphic models solved in one batch."""
     alike: dict[tuple[int, bytes], list[tuple[int, ComponentMdp]]] = {}
     for at, group in enumerate(groups):
         if isinstance(group.built, ComponentMdp):
@@ -91,7 +91,7 @@ def _perturbed_indices(same: BatchedMdp) -> list[int]:
 
 
 def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Sensitivity]:
-    """Yield the same of the expected value, where no run goes round in circles; the verdict never hangs on that."""
+    """Yield the sensitivities of the expected value of an acyclic model; no verdict depends on them."""
     whole = step_rewards(rewards_by_step(cache.participant))
     built = [group.built for group in groups if isinstance(group.built, ComponentMdp) and group.built.is_acyclic]
     if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
@@ -137,7 +137,7 @@ def _mean(built: ComponentMdp, ordered: OrderedMdp, of: Mapping[int, int]) -> Nu
 def _perturbed_means(
     built: ComponentMdp, of: Mapping[int, int], rest: float, unit: Fraction
 ) -> dict[int, PerturbedFigure]:
-    """Return what is expected where probabilities are bounds."""
+    """Return the perturbed expected values of a model with intervals of probabilities."""
     chances = built.explored.model.chances
 
     def figure(number: int, probability: Fraction) -> Bounds:
@@ -158,7 +158,7 @@ def _product(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
 
 
 def _varied_indices(chances: Sequence[EventProbability]) -> list[int]:
-    """Return those strictly between 0 and 1 of beliefs that know no bounds."""
+    """Return the indices of probabilities strictly between 0 and 1, of beliefs without intervals."""
     open_ones = {one.belief for one in chances if one.low is not one.high and one.low != one.high}
     return [at for at, one in enumerate(chances) if one.belief >= 0 and one.belief not in open_ones and 0 < one.low < 1]
 
@@ -183,7 +183,7 @@ def _perturbed_figure(believed: Fraction, figure: Callable[[Fraction], Bounds]) 
 
 
 def with_probability(chances: Sequence[EventProbability], number: int, probability: Fraction) -> list[EventProbability]:
-    """Return the chances with another probability of one event; those beside it keep their proportions."""
+    """Return the probabilities with one of them replaced; the others of its belief keep their proportions."""
     chosen = chances[number]
     scale = (1 - probability) / (1 - chosen.low)
 
@@ -234,7 +234,10 @@ def _flip_point(
     figure: Callable[[Fraction], Bounds],
     threshold: Threshold,
 ) -> float:
-    """Return a probability between the believed one and the end, where the verdict is another, at which it is so."""
+    """Return, by bisection, a probability nearest to the believed one at which the verdict differs.
+
+    Invariant: the verdict is unchanged at ``same`` and differs at ``other``.
+    """
     same, other = believed, end
     for _ in range(_BISECTIONS):
         between = (same + other) / 2

@@ -1,9 +1,10 @@
-"""An estimate for what is too large to be looked at whole: runs by chance, under a scheduler that has a name.
+"""Statistical model checking: estimates from random runs of a model that is too large to explore.
 
-A scheduler settles what is open. ``uniform`` takes every choice with the same chance. ``worst-seen`` and ``best-seen``
-try some fixed ways of choosing and keep the one that came out worst or best; what it is worth is then found by new
-runs, so that having been chosen does not flatter it. A fixed way of choosing is a number: hashed with a state, it tells
-what is chosen there. Where a run comes back to a state chance decides, so no run is kept in a circle on purpose.
+A scheduler resolves the nondeterminism. ``uniform`` takes all choices with equal probability. ``worst-seen`` and
+``best-seen`` search among sampled memoryless schedulers by successive halving, and estimate the winner from fresh
+runs, without selection bias. A scheduler is a seed: hashed with a state, it yields the choice there (lightweight
+scheduler sampling, Legay, Sedwards and Traonouez 2014). At a state visited before in a run the choice is random, so no
+scheduler keeps a run in a cycle forever.
 """
 
 from __future__ import annotations
@@ -29,33 +30,33 @@ Scheduler = Literal["uniform", "worst-seen", "best-seen"]
 SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 
 CANDIDATE_SCHEDULERS = 64
-"""Ways of choosing that are tried: a power of two."""
+"""Number of schedulers to sample: a power of two."""
 _MAX_CACHED_STATES = 200_000
 _MAX_INITIAL_ATTEMPTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an estimate is made; the same gives the same."""
+    """Parameters of an estimate, which determine it."""
 
     runs: int
     seed: int = 0
     scheduler: Scheduler = "uniform"
     confidence: float = 0.99
     longest: int = 10_000
-    """Steps after which a run is given up."""
+    """Maximum number of steps of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class AspectEstimate:
-    """How often one aspect came out as wanted."""
+    """The estimate of one aspect."""
 
     aspect: Aspect
     wanted: int
     unfinished: int
-    """Runs that had no end in sight: they count as either."""
+    """Number of runs without an end within the maximum length: the bounds allow both outcomes."""
     bounds: Bounds
-    """Of the probability under this scheduler, with the confidence asked for; of each aspect by itself."""
+    """Confidence interval of the probability under this scheduler, for each aspect separately."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,15 @@ class Estimate:
     participant: str
     sampling: Sampling
     decides: bool
-    """Whether the participant had something to choose."""
+    """True if the participant had a choice in some run."""
     figures: tuple[AspectEstimate, ...]
     values: Distribution | None
-    """What the runs were worth that show the benefit; None if nothing is worth anything, or no run has ended."""
+    """The total rewards of the runs that estimate the benefit; None without rewards or finished runs."""
     steps: int
 
 
 def estimate(system: System, participant: Participant, sampling: Sampling) -> Estimate:
-    """Return what the runs say; nothing of it is certain."""
+    """Return the estimate."""
     simulator = _Simulator(system, participant, sampling.longest)
     aspects: list[tuple[Aspect, Callable[[_Run], bool]]] = [("conformance", simulator.test(participant.conforming))]
     if participant.goals:
@@ -107,7 +108,7 @@ def _distribution(counts: Counter[Fraction]) -> Distribution | None:
 
 
 def _runs(simulator: _Simulator, sampling: Sampling, is_goal: Callable[[_Run], bool], chance: Random) -> Iterator[_Run]:
-    """Yield the runs under the scheduler; for what is sought there are others before, that do not count."""
+    """Yield the runs under the scheduler, after the runs that select it."""
     if sampling.scheduler == "uniform":
         yield from (simulator.run(_UniformScheduler(chance)) for _ in range(sampling.runs))
         return
@@ -133,36 +134,36 @@ def _is_success(run: _Run, is_goal: Callable[[_Run], bool]) -> bool:
     return run.ended and is_goal(run)
 
 
-# --- who chooses
+# --- schedulers
 
 
 class _UniformScheduler:
-    """Every choice is as likely as the others."""
+    """Takes all choices with equal probability."""
 
     def __init__(self, chance: Random) -> None:
         self.random = chance.random
 
     def at(self, state: int) -> None:
-        """The run has come to this state."""
+        """Receive the next state of the run."""
 
     def before(self, attempt: int) -> None:
-        """The run is about to begin, for the first time or after so many attempts."""
+        """Receive the start of an attempt to sample an initial state."""
 
     def choose(self, count: int, decision: int) -> int:
-        """Return one of so many choices of the world."""
+        """Return a choice of the adversary."""
         return int(self.random() * count)
 
     def decide(self, count: int) -> int:
-        """Return one of so many choices of the participant."""
+        """Return a choice of the participant."""
         return int(self.random() * count)
 
     def order(self, count: int) -> list[int] | None:
-        """Return in which order events get what their bounds leave open; None: all of them alike."""
+        """Return the order in which events receive the free mass of their intervals; None for the centre."""
         return None
 
 
 class _HashedScheduler(_UniformScheduler):
-    """The same choice in the same state, but chance where the run comes back to it."""
+    """A memoryless scheduler given by a hash; random at states that the run revisits."""
 
     def __init__(self, key: str, chance: Random, decides: bool) -> None:
         super().__init__(chance)
@@ -211,7 +212,7 @@ class _Run:
 
 
 class _Simulator:
-    """Runs of a system with a participant, one state after the other."""
+    """Samples runs of a system with a participant."""
 
     def __init__(self, system: System, participant: Participant, longest: int) -> None:
         self.packing = Packing(system)
@@ -261,7 +262,7 @@ class _Simulator:
             )
             if self._is_initial(state):
                 return state
-        raise ResourceExhausted("by chance no state was found where the protocol may begin")
+        raise ResourceExhausted("random sampling found no initial state")
 
     def _transition(self, option: _Action, chooser: _UniformScheduler) -> StepChange:
         belief, events = option
@@ -300,7 +301,7 @@ class _Simulator:
 
 
 class _EnabledTracker:
-    """What is open where a run has come to: only what depends on what has changed is looked up again."""
+    """The enabled choices of the current state; only tables that depend on changed bits are looked up again."""
 
     def __init__(self, groups: Iterable[ChoiceTable]) -> None:
         self._tables = [(group.mask, MemoTable(group.find)) for group in groups]
@@ -333,7 +334,7 @@ class _EnabledTracker:
 
 _Outcomes = Sequence[tuple[int, tuple[StepChange, ...]]]
 _Action = tuple[int, _Outcomes]
-"""A belief, or what else it is, and events with the ways in which each may happen."""
+"""A belief (or the kind of the action), and its events with their outcomes."""
 _UNCONTROLLED, _CONTROLLED = -1, -2
 
 
@@ -348,14 +349,14 @@ def _actions(offers: Sequence[EnabledChoices]) -> Iterator[_Action]:
 
 
 def _central_probabilities(events: Sequence[Event]) -> list[Fraction]:
-    """Return probabilities within the bounds, each as far from its lower one as the others."""
+    """Return the probabilities that divide all intervals in the same ratio."""
     low, high = sum(event.low for event in events), sum(event.high for event in events)
     part = Fraction(1 - low, high - low) if high > low else Fraction(0)
     return [event.low + part * (event.high - event.low) for event in events]
 
 
 def vertex_probabilities(events: Sequence[Event], order: Sequence[int]) -> list[Fraction]:
-    """Return extreme probabilities within the bounds: who comes first gets all that there is to have."""
+    """Return a vertex of the interval polytope: the free mass goes to the events in this order."""
     shares = [event.low for event in events]
     remaining = 1 - sum(shares, Fraction(0))
     for at in order:

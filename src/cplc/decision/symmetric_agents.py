@@ -1,9 +1,9 @@
-"""Agents that are alike: groups of variables that a system and a participant treat in the same way.
+"""Symmetric agents: families of groups of variables that a system and a participant treat alike.
 
-Such groups need not be told apart: it is enough to count how many of them are in each local state. What is *shared*
-belongs to no group. A step, a belief or a decision may be about what is shared and one group; of the others it may
-only ask whether any of them (or any other one) is in some local state. Which variables belong together is guessed from
-how they occur; that the groups really are copies of each other is then seen from what the system says of each.
+A counter abstraction suffices for them: how many members are in each local state. *Shared* variables belong to no
+family. A step, a belief or a decision may mention the shared variables and a single member; of the others it may only
+test whether some member (or some other member) satisfies a condition. Colour refinement proposes the members; equal
+canonical forms then prove that they are isomorphic.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from cplc.system.participant import Event, Participant
 
 
 class NotSymmetric(Exception):
-    """The system says more of these groups than can be told by counting them."""
+    """The system distinguishes these groups beyond a counter abstraction."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Groups that are copies of each other, each with its variables, steps, beliefs and decisions in the same order."""
+    """Isomorphic members, each with its variables, steps, beliefs and decisions in corresponding order."""
 
     members: tuple[tuple[str, ...], ...]
     steps: tuple[tuple[int, ...], ...]
@@ -37,7 +37,7 @@ class Family:
 
 @dataclass(frozen=True)
 class MemberPredicate:
-    """Whether some member of a family is in a local state where this holds; where ``others``, one besides oneself."""
+    """The predicate that some member satisfies a condition; with ``others``, some member other than oneself."""
 
     family: int
     condition: Expr
@@ -51,7 +51,7 @@ class SymmetricAgents:
     participant: Participant
     families: tuple[Family, ...] = ()
     watched: dict[str, MemberPredicate] = field(default_factory=dict)
-    """What stands for it in conditions that have been `seen`."""
+    """The predicates of the conditions translated by `seen`, by the names that replace them."""
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class SymmetricAgents:
         return self.families[self.home[name][0]].members[0][self.places[name]]
 
     def seen(self, expr: Expr, own: tuple[int, int] | None = None) -> Expr:
-        """Return the condition as the first member would have it, with names for what is asked of all."""
+        """Return the condition translated to the first member, with names for predicates over all members."""
         homes = {self.home[name] for name in reads(expr) if name in self.home}
         if homes <= {own}:
             return e.substitute(expr, {name: Read(self.first(name)) for name in reads(expr)})
@@ -98,7 +98,7 @@ class SymmetricAgents:
                 raise NotSymmetric
 
     def _quantified(self, operands: Sequence[Expr], own: tuple[int, int] | None, universal: bool) -> Iterator[Expr]:
-        """Yield the operands, and in the place of those about all members what stands for them."""
+        """Yield the operands, with those over all members replaced by a predicate."""
         groups: dict[tuple[int, Expr], set[int]] = {}
         for operand in operands:
             names = reads(operand)
@@ -131,7 +131,7 @@ class SymmetricAgents:
         return Read(name)
 
     def form(self, family: int, member: int) -> object:
-        """Return all that the system says of the member; the same for all members if they are copies."""
+        """Return the canonical form of a member; isomorphic members have equal forms."""
         mine = self.families[family]
         own = family, member
         steps = {index: at for at, index in enumerate(mine.steps[member])}
@@ -184,7 +184,7 @@ class _Names(dict[str, int]):
 
 
 def symmetric_agents_of(system: System, participant: Participant, conditions: Sequence[Expr]) -> SymmetricAgents | None:
-    """Return the families that need not be told apart, if there are any; what is asked does not tell them apart."""
+    """Return the families of symmetric agents that the conditions do not distinguish; None if there are none."""
     colour = colours(system, participant, conditions)
     several = _classes(colour)
     groups = _groups(system, participant, {name for names in several for name in names}, colour)
@@ -208,7 +208,7 @@ def symmetric_agents_of(system: System, participant: Participant, conditions: Se
 
 
 def _classes(colour: Mapping[str, int]) -> list[list[str]]:
-    """Return the variables that occur alike, where there are several of them."""
+    """Return the colour classes with several variables."""
     names_by_colour: dict[int, list[str]] = {}
     for name, one in colour.items():
         names_by_colour.setdefault(one, []).append(name)
@@ -218,7 +218,7 @@ def _classes(colour: Mapping[str, int]) -> list[list[str]]:
 def _groups(
     system: System, participant: Participant, within: set[str], colour: Mapping[str, int]
 ) -> list[tuple[str, ...]]:
-    """Return the variables that belong together, those of each group in the order of their colours."""
+    """Return the connected groups of variables, each in the order of colours."""
     leader = {name: name for name in system.variable if name in within}
 
     def find(name: str) -> str:
@@ -240,7 +240,7 @@ def _groups(
 def _with_members(
     system: System, participant: Participant, families: Sequence[Sequence[tuple[str, ...]]]
 ) -> SymmetricAgents:
-    """Give each member what is about it."""
+    """Assign the steps, beliefs and decisions to their members."""
     plain = tuple(Family(tuple(members), (), (), ()) for members in families)
     bare = SymmetricAgents(system, participant, plain)
     if any(len(system.variable[name].initial) > 1 for name in bare.home):
@@ -288,7 +288,7 @@ def _indices_by_owner(owners: Sequence[MemberIndex], each: Sequence[tuple[int, i
 def _owner(
     bare: SymmetricAgents, exprs: Iterable[Expr], writes: Iterable[str], more: Iterable[MemberIndex] = ()
 ) -> MemberIndex:
-    """Return the member that these are about; what is written tells, else what is read and not asked of all."""
+    """Return the single member that these mention: by writes, else by reads outside of quantified operands."""
     homes = {bare.home[name] for name in writes if name in bare.home} | {one for one in more if one is not None}
     if not homes:
         for expr in exprs:
@@ -302,7 +302,7 @@ def _owner(
 
 
 def _individual_members(bare: SymmetricAgents, expr: Expr) -> Iterator[tuple[int, int]]:
-    """Yield the members that are read of outside of what is asked of all."""
+    """Yield the members whose variables occur outside of quantified operands."""
     match expr:
         case And(operands) | Or(operands):
             counts: dict[object, set[tuple[int, int]]] = {}

@@ -1,4 +1,4 @@
-"""States as 64-bit words in arrays, and what few of their bits decide, found once for each pattern of these bits."""
+"""Vectorised states: arrays of 64-bit words, and functions of few of their bits, computed once per pattern."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Words = NDArray[np.uint64]
 Indices = NDArray[np.intp]
 WORD_BITS = 64
 _MAX_TABLE_BITS = 16
-"""Bits that a table is made for."""
+"""Number of bits up to which patterns are numbered by a table."""
 _WORD_MASK = (1 << WORD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """A number in a word, in a place of its own: how many there are of something."""
+    """A counter in a word, as a digit of a mixed-radix number."""
 
     unit: int
     radix: int
@@ -35,7 +35,7 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPredicate:
-    """Whether there are more than so many in these places."""
+    """The predicate that the sum of some digits exceeds a threshold."""
 
     digits: tuple[Digit, ...]
     threshold: int = 0
@@ -49,17 +49,17 @@ class ThresholdPredicate:
 
 @dataclass(frozen=True)
 class BitProjection(Generic[T]):
-    """What some bits and watches of a state decide, of the states where the digit is not zero if there is one."""
+    """A function of some bits and predicates of a state, for states in which the digit (if any) is not zero."""
 
     mask: int
     find: Callable[[int, int], T]
-    """From the bits of the mask, in their places, and a bit for each watch."""
+    """From the bits of the mask, in place, and a bit for each predicate."""
     digit: Digit | None = None
     predicates: tuple[ThresholdPredicate, ...] = ()
 
     @cached_property
     def _bit_runs(self) -> list[tuple[int, int, int]]:
-        """Runs of bits of the mask: from where, as a mask of so many bits, to where."""
+        """Runs of consecutive bits of the mask: source position, mask of the length, target position."""
         runs = []
         at = to = 0
         while self.mask >> at:
@@ -84,7 +84,7 @@ class BitProjection(Generic[T]):
         return self._cache[key]
 
     def partition(self, states: Words) -> Iterator[tuple[Indices, T]]:
-        """Yield what is decided with the places of the states that decide it, ascending."""
+        """Yield each value of the function with the indices of its states, ascending."""
         chosen: Indices | None = None
         if self.digit is not None:
             chosen = np.flatnonzero(self.digit.of(states))
@@ -104,12 +104,12 @@ class BitProjection(Generic[T]):
             yield (group if chosen is None else chosen[group]), self.at(int(first[0]) & self.mask, predicate_bits)
 
     def _codes(self, states: Words) -> NDArray[np.uint16] | NDArray[np.uint64]:
-        """Return a number for each state that tells what is decided; small ones are sorted faster."""
+        """Return a number for each state that determines the value; 16-bit numbers are sorted faster."""
         runs = self._bit_runs
         bits = runs[-1][2] + runs[-1][1].bit_length() if runs else 0
         if bits + len(self.predicates) > _MAX_TABLE_BITS:
             codes = states & np.uint64(self.mask)
-            for predicate in self.predicates:  # too many to be numbered one by one: tell them apart step by step
+            for predicate in self.predicates:  # too many bits: number the classes incrementally
                 codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64) * np.uint64(2)
                 codes += predicate.holds(states)
             return codes
@@ -123,13 +123,13 @@ class BitProjection(Generic[T]):
 
 
 def moved(states: Words, by: int) -> Words:
-    """Return the states with so much added, which may be negative."""
+    """Return the states plus a difference, which may be negative."""
     sums: Words = states + np.uint64(by & _WORD_MASK)
     return sums
 
 
 def distinct(arrays: Sequence[Words]) -> Words:
-    """Return all that is in any of these, ascending."""
+    """Return the union of the arrays, ascending."""
     if not arrays:
         return np.zeros(0, np.uint64)
     together = np.concatenate(arrays)

@@ -1,1 +1,1 @@
-"""Pictures of protocols and runs: SVG that needs no other program, and the text that other programs draw."""
+"""Diagrams of protocols and runs as SVG, Mermaid, PlantUML and Graphviz."""

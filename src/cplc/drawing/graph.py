@@ -1,4 +1,4 @@
-"""A picture of nodes and arrows, whatever it is about and however it is drawn."""
+"""Labelled graphs for drawing, independent of their subject and output format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cplc.records import dataclass
 Shape = Literal["box", "round", "plain"]
 
 MAX_NODES: Final = 60
-"""More nodes than these are not drawn one by one."""
+"""Maximum number of nodes that are drawn individually."""
 _MAX_LABEL_LINES: Final = 5
 
 
@@ -21,7 +21,7 @@ class Node:
     lines: tuple[str, ...]
     shape: Shape = "box"
     is_initial: bool = False
-    """It is where things begin."""
+    """Emphasised as an initial node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class Edge:
     lines: tuple[str, ...] = ()
     is_dashed: bool = False
     is_mutual: bool = False
-    """It has no direction."""
+    """Undirected."""
 
 
 @dataclass(frozen=True)
 class Graph:
     title: str
     legend: str
-    """What nodes and arrows mean."""
+    """Meaning of nodes and edges."""
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     left_out: tuple[str, ...] = ()
-    """What is not drawn, or not as it is."""
+    """Omissions and simplifications."""
 
 
 def merge_parallel_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Return one arrow for all between the same nodes, with all that they say."""
+    """Merge parallel edges, with the union of their labels."""
     merged: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
     for edge in edges:
         lines = merged.setdefault((edge.source, edge.target, edge.is_dashed, edge.is_mutual), {})
@@ -66,10 +66,7 @@ def _truncated(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def fold_families(graph: Graph, family: Callable[[str], str], most: int = MAX_NODES) -> Graph:
-    """Return the graph with all members of a family drawn as one, if it has more nodes than can be looked at.
-
-    If there are still too many, those that come first are drawn.
-    """
+    """Merge the members of each family if the graph has too many nodes; then truncate it to the first nodes."""
     if len(graph.nodes) <= most:
         return replace(graph, edges=merge_parallel_edges(graph.edges))
     members: dict[str, list[Node]] = {}
@@ -90,12 +87,12 @@ def fold_families(graph: Graph, family: Callable[[str], str], most: int = MAX_NO
     )
     left_out = graph.left_out
     if len(nodes) < len(graph.nodes):
-        left_out = (*left_out, f"the members of a family are drawn as one: {len(graph.nodes)} are {len(nodes)}")
+        left_out = (*left_out, f"members of a family are merged: {len(graph.nodes)} nodes into {len(nodes)}")
     return truncate(replace(graph, nodes=nodes, edges=edges, left_out=left_out), most)
 
 
 def truncate(graph: Graph, most: int = MAX_NODES) -> Graph:
-    """Return the nodes that come first, and one that stands for the rest."""
+    """Return the first nodes, and one node for the rest."""
     if len(graph.nodes) <= most:
         return graph
     nodes = graph.nodes[: most - 1]
@@ -112,5 +109,5 @@ def truncate(graph: Graph, most: int = MAX_NODES) -> Graph:
         for edge in graph.edges
         if edge.source in drawn_keys or edge.target in drawn_keys
     )
-    remark = f"only {len(nodes)} of {len(graph.nodes)} are drawn, those that come first"
+    remark = f"all but the first {len(nodes)} of {len(graph.nodes)} nodes"
     return replace(graph, nodes=(*nodes, rest), edges=edges, left_out=(*graph.left_out, remark))

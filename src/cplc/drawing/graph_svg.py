@@ -1,4 +1,4 @@
-"""A graph as SVG."""
+"""SVG output of graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_LABEL_LENGTH: Final = 46
 
 
 def graph_svg(graph: Graph) -> str:
-    """Return the drawing."""
+    """Return the graph as SVG."""
     sizes = {node.key: _size(node.lines, 30, 14) for node in graph.nodes}
     links = [Link(edge.source, edge.target, _size(edge.lines, 8, 2), edge.is_mutual) for edge in graph.edges]
     plan = layout(sizes, links, _TOP)
@@ -41,7 +41,7 @@ def _size(lines: tuple[str, ...], beside: float, above: float) -> Size:
 
 
 def _description(graph: Graph) -> str:
-    """Return the graph in words, for those who cannot see it."""
+    """Return a textual description of the graph, for accessibility."""
     names = {node.key: " ".join(node.lines) or node.key for node in graph.nodes}
     return "; ".join(
         f"{names[edge.source]} {'and' if edge.is_mutual else 'to'} {names[edge.target]}"
@@ -51,7 +51,7 @@ def _description(graph: Graph) -> str:
 
 
 def _node(node: Node, plan: Layout, size: Size) -> str:
-    x, y = plan.places[node.key]
+    x, y = plan.positions[node.key]
     left, top = x - size.width / 2, y - size.height / 2
     kind = "box first" if node.is_initial else "box"
     frame = ""
@@ -88,7 +88,7 @@ def _edge_shapes(edge: Edge, route: Route) -> Iterator[str]:
 
 
 def _curve(points: tuple[tuple[float, float], ...]) -> str:
-    """Return a line through the points that is upright at each of them."""
+    """Return a smooth curve through the points with vertical tangents."""
     n = svg.number
     (x, y), *rest = points
     written = f"M{n(x)},{n(y)}"

@@ -1,4 +1,4 @@
-"""A graph as text that Mermaid, PlantUML and Graphviz draw. Names are never ids: every text is quoted."""
+"""Mermaid, PlantUML and Graphviz output of graphs. Node ids are generated; all texts are quoted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MERMAID: Final = {"box": ("[", "]"), "round": ("(", ")"), "plain": ("[", "]")}
 
 
 def mermaid_heading(kind: str, title: str, *remarks: str) -> Iterator[str]:
-    """Yield what a Mermaid file begins with; the title is quoted as YAML reads it."""
+    """Yield the front matter and first lines of a Mermaid file; the title is quoted for YAML."""
     escaped = remark(title).replace("\\", "\\\\").replace('"', '\\"')
     yield "---"
     yield f'title: "{escaped}"'

@@ -1,7 +1,7 @@
-"""Where nodes and arrows go: in layers from top to bottom, with few crossings (Sugiyama, Tagawa and Toda 1981).
+"""Layered graph drawing from top to bottom (Sugiyama, Tagawa and Toda 1981).
 
-Layers are doubled: nodes stand in the even ones, what an arrow says in an odd one, as wide as it is, so that no text
-covers another. Everything is decided by the order of nodes and edges: the same graph is always laid out the same.
+Even layers contain nodes, odd layers edge labels as vertices of their own size, so texts never overlap. The layout is
+deterministic: it depends on the order of nodes and edges only.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An arrow to be drawn, and how large what it says is."""
+    """An edge with the size of its label."""
 
     source: str
     target: str
     label: Size
     is_flat: bool = False
-    """It has no direction, and no say in what stands above what."""
+    """Undirected; ignored by the layer assignment."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way of an arrow from its source to its target, and the middle of what it says."""
+    """The route of an edge from source to target, and the centre of its label."""
 
     strokes: tuple[tuple[tuple[float, float], ...], ...]
-    """The points of each part of the line; between the parts stands what it says."""
+    """Points of each part of the line; the label is between the parts."""
     label: tuple[float, float]
 
 
@@ -52,15 +52,15 @@ class Route:
 class Layout:
     width: float
     height: float
-    places: Mapping[str, tuple[float, float]]
-    """The middle of each node."""
+    positions: Mapping[str, tuple[float, float]]
+    """Centre of each node."""
     routes: tuple[Route, ...]
-    """One for each link; a loop has one point, beside its node."""
+    """One route for each link; a self-loop has one point beside its node."""
 
 
 @dataclass
 class _Vertex:
-    """Something that stands in a layer: a node, what an arrow says, or a point of its way."""
+    """A vertex of the layered graph: a node, an edge label, or a bend of an edge."""
 
     width: float
     height: float
@@ -71,7 +71,7 @@ class _Vertex:
 
 
 def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -> Layout:
-    """Return where everything goes."""
+    """Return the layout of the graph."""
     names = list(sizes)
     number = {name: at for at, name in enumerate(names)}
     straight = [(number[link.source], number[link.target]) for link in links]
@@ -97,7 +97,7 @@ def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -
         for member in members:
             bands[member] = tops[layer], tops[layer + 1] - _gap(layer)
     middle = [(above + below) / 2 for above, below in bands]
-    places = {name: (items[at].x, middle[at]) for at, name in enumerate(names)}
+    positions = {name: (items[at].x, middle[at]) for at, name in enumerate(names)}
     ends = _ports(
         items, [polyline for polyline in polylines.values() if len(polyline) > 1], [sizes[name].width for name in names]
     )
@@ -106,16 +106,16 @@ def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -
             items, middle, polylines[at], sizes[link.source], sizes[link.target], ends, bands, is_back=at in backward
         )
         if at in polylines
-        else _flat_route(places[link.source], places[link.target], sizes[link.source], sizes[link.target])
+        else _flat_route(positions[link.source], positions[link.target], sizes[link.source], sizes[link.target])
         for at, link in enumerate(links)
     )
-    return Layout(width, tops[-1] + _MARGIN, places, routes)
+    return Layout(width, tops[-1] + _MARGIN, positions, routes)
 
 
 def _ports(
     items: Sequence[_Vertex], polylines: Sequence[Sequence[int]], widths: Sequence[float]
 ) -> dict[tuple[int, int], float]:
-    """Return where on the border of a node the way to each neighbour begins or ends, from left to right."""
+    """Return the port of each edge on the border of its nodes, ordered from left to right by neighbour."""
     beside: dict[tuple[int, bool], set[int]] = {}
     for polyline in polylines:
         beside.setdefault((polyline[0], False), set()).add(polyline[1])
@@ -129,7 +129,7 @@ def _ports(
 
 
 def _flat_route(one: tuple[float, float], other: tuple[float, float], size: Size, other_size: Size) -> Route:
-    """Return a straight line between two nodes, from side to side where one stands beside the other."""
+    """Return a straight line between two nodes, between their sides if they do not overlap."""
     (left, left_size), (right, right_size) = sorted([(one, size), (other, other_size)], key=lambda end: end[0])
     start, end = left[0] + left_size.width / 2, right[0] - right_size.width / 2
     if start > end:
@@ -138,7 +138,7 @@ def _flat_route(one: tuple[float, float], other: tuple[float, float], size: Size
 
 
 def _loop_room(names: Sequence[str], links: Sequence[Link]) -> dict[str, float]:
-    """Return how much room beside a node its loops need."""
+    """Return the width that the self-loops of each node need."""
     room = dict.fromkeys(names, 0.0)
     for link in links:
         if link.source == link.target:
@@ -147,7 +147,7 @@ def _loop_room(names: Sequence[str], links: Sequence[Link]) -> dict[str, float]:
 
 
 def _feedback_edges(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the arrows that lead back to where a search from the first nodes came from."""
+    """Return the back edges of a depth-first search from the first nodes; without them the graph is acyclic."""
     out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     for at, (source, target) in enumerate(pairs):
         if source != target:
@@ -175,7 +175,7 @@ def _feedback_edges(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _longest_path_layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each node how many arrows lead to it at most, one after the other."""
+    """Return the length of a longest path to each node of an acyclic graph."""
     waiting = [0] * count
     out: list[list[int]] = [[] for _ in range(count)]
     for source, target in pairs:
@@ -195,7 +195,7 @@ def _longest_path_layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[i
 def _polyline(
     items: list[_Vertex], layers: list[list[int]], depth: Sequence[int], pair: tuple[int, int], label: Size
 ) -> list[int]:
-    """Add the points of an arrow to the layers between its ends; what it says stands in the middle one."""
+    """Add a vertex for an edge to each layer between its ends; the middle one has the size of the label."""
     source, target = pair
     if source == target:
         return [source]
@@ -218,7 +218,7 @@ def _polyline(
 
 
 def _reduce_crossings(items: list[_Vertex], layers: list[list[int]]) -> None:
-    """Put the members of each layer in an order with few crossings: each near the middle of its neighbours."""
+    """Order each layer by the barycentre heuristic; keep the order with the fewest crossings."""
     best = [list(layer) for layer in layers]
     fewest = _crossings(items, layers)
     for sweep in range(_ORDERING_SWEEPS):
@@ -242,20 +242,20 @@ def _reduce_crossings(items: list[_Vertex], layers: list[list[int]]) -> None:
         layers[layer][:] = ordered
 
 
-def _barycentre(places: list[int]) -> float | None:
-    return sum(places) / len(places) if places else None
+def _barycentre(positions: list[int]) -> float | None:
+    return sum(positions) / len(positions) if positions else None
 
 
 def _crossings(items: Sequence[_Vertex], layers: Sequence[Sequence[int]]) -> int:
     count = 0
     for above, below in pairwise(layers):
         place = {member: at for at, member in enumerate(below)}
-        positions: list[int] = []
+        target_positions: list[int] = []
         for member in above:
             ends = sorted(place[other] for other in items[member].down)
-            count += sum(len(positions) - bisect_right(positions, end) for end in ends)
+            count += sum(len(target_positions) - bisect_right(target_positions, end) for end in ends)
             for end in ends:
-                insort(positions, end)
+                insort(target_positions, end)
     return count
 
 
@@ -263,7 +263,7 @@ def _crossings(items: Sequence[_Vertex], layers: Sequence[Sequence[int]]) -> int
 
 
 def _assign_coordinates(items: list[_Vertex], layers: Sequence[Sequence[int]]) -> None:
-    """Give every member a place: side by side, and as near as that allows to the middle of its neighbours."""
+    """Assign horizontal coordinates close to the mean of neighbours, by alternating sweeps."""
     for layer in layers:
         x = 0.0
         for before, member in zip([None, *layer], layer, strict=False):
@@ -290,7 +290,7 @@ def _distance(items: Sequence[_Vertex], before: int | None, member: int) -> floa
 
 
 def _place_layer(items: list[_Vertex], layer: Sequence[int], targets: Sequence[tuple[float, float]]) -> None:
-    """Move to the places that are nearest to the wishes and keep order and distance (pool adjacent violators)."""
+    """Place a layer close to its targets under order and distance constraints (pool adjacent violators)."""
     offsets: list[float] = []
     offset = 0.0
     for before, member in zip([None, *layer], layer, strict=False):
@@ -311,7 +311,7 @@ def _place_layer(items: list[_Vertex], layer: Sequence[int], targets: Sequence[t
 
 
 def _layer_tops(items: Sequence[_Vertex], layers: Sequence[Sequence[int]], top: float) -> list[float]:
-    """Return where each layer begins, and where the last one ends."""
+    """Return the top of each layer, and the bottom of the last one."""
     tops = [top]
     for layer, members in enumerate(layers):
         height = max((items[member].height for member in members), default=0.0)
@@ -343,7 +343,7 @@ def _route(
     label = None
     for at in polyline[1:-1]:
         item, (top, bottom) = items[at], bands[at]
-        if item.height:  # the line makes room for what it says
+        if item.height:  # the line is interrupted by its label
             label = item.x, middle[at]
             strokes[-1].append((item.x, middle[at] - item.height / 2))
             strokes.append([(item.x, middle[at] + item.height / 2)])

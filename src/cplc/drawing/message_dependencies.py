@@ -1,7 +1,7 @@
-"""What each message waits for, and which messages exclude each other: read off the guards of its sending.
+"""Dependencies and mutual exclusion of messages, derived from the guards of send steps.
 
-A guard is a conjunction. A copy of another message that must be there is needed; one of several that must be there is
-one of several needed; one that must not be there, at the sender who would have it, is an alternative.
+A guard is a conjunction. A positive copy of another message is a prerequisite, a disjunction of copies an alternative
+prerequisite. A negated copy of another message by the same sender excludes that message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cplc.system.model import Step, System
 
 @dataclass(frozen=True, slots=True)
 class MessageDependency:
-    """A message, with the groups of messages of each of which it needs one, and those that exclude it."""
+    """A message with groups of prerequisites, of each of which it needs one, and the messages that exclude it."""
 
     name: str
     sender: str
@@ -24,7 +24,7 @@ class MessageDependency:
     after: tuple[tuple[str, ...], ...]
     exclusive: tuple[str, ...]
     effects: tuple[str, ...]
-    """What it does to commitments and claims."""
+    """Operations on commitments and claims."""
 
     @property
     def prerequisites_text(self) -> str:
@@ -43,8 +43,8 @@ class MessageDependency:
         )
 
 
-def needs(system: System) -> tuple[MessageDependency, ...]:
-    """Return what each message needs, in the order of the protocol."""
+def message_dependencies(system: System) -> tuple[MessageDependency, ...]:
+    """Return the dependencies of each message, in the order of the protocol."""
     steps: dict[str, list[Step]] = {message.name: [] for message in system.messages}
     for step in system.steps:
         if step.event in steps and step.kind != "restart":
@@ -90,7 +90,7 @@ def _prerequisites(system: System, step: Step) -> Iterator[tuple[str, ...]]:
 
 
 def _required_messages(system: System, part: Expr) -> Iterator[str]:
-    """Yield the messages of which a part of a guard wants some copy to be there."""
+    """Yield the messages of which a conjunct of a guard requires a copy."""
     match part:
         case Read(name) if system.variable[name].kind == "copy":
             yield system.variable[name].about
@@ -114,9 +114,9 @@ def _exclusive_messages(system: System, step: Step) -> Iterator[str]:
 
 
 def topological_order(needs: Sequence[MessageDependency]) -> tuple[MessageDependency, ...]:
-    """Return the messages so that each comes after those that it needs; what waits for itself comes as it is written.
+    """Return the messages in topological order, with alternatives adjacent if possible.
 
-    Alternatives come one after the other where that is possible.
+    A dependency cycle is broken at its first message in the order of the protocol.
     """
     names = {need.name for need in needs}
     remaining = dict.fromkeys(needs)
@@ -138,7 +138,7 @@ def topological_order(needs: Sequence[MessageDependency]) -> tuple[MessageDepend
 
 
 def alternatives(ordered: Sequence[MessageDependency]) -> tuple[tuple[MessageDependency, ...], ...]:
-    """Return the messages in groups: neighbours that all exclude each other are one."""
+    """Return groups of adjacent, mutually exclusive messages."""
     groups: list[list[MessageDependency]] = []
     for need in ordered:
         if groups and all(need.name in one.exclusive and one.name in need.exclusive for one in groups[-1]):

@@ -1,4 +1,4 @@
-"""How commitments end in many runs: a bar for each, of which every way to end has its share."""
+"""Bar chart of final commitment states over many runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cplc.simulation.run_statistics import CommitmentOutcomes, Statistics
 
 _LEFT, _BAR, _ROW, _TOP = 250, 460, 30, 74
 _MAX_BARS: Final = 30
-"""Rows; with more commitments those of a family share one, and of more families the first are drawn."""
+"""Maximum number of bars; beyond it families are merged, then the chart is truncated."""
 _MAX_LABEL_LENGTH: Final = 34
 
 
@@ -26,12 +26,12 @@ def courses_chart(statistics: Statistics, name: str) -> str:
         body.append(svg.text(16, height, f"and {len(courses) - _MAX_BARS} more", "faint"))
         height += 16
     if not drawn:
-        body.append(svg.text(16, _TOP, "no commitment was made", "faint"))
+        body.append(svg.text(16, _TOP, "no commitment was created", "faint"))
         height += 16
     description = "; ".join(f"{course.name}: {_shares(course)}" for course in drawn)
     runs = f"{statistics.runs:,} run{'' if statistics.runs == 1 else 's'}"
     title = f"{svg.truncated(name, 60)}: how commitments end in {runs}"
-    return svg.document(title, description or "no commitment was made", _LEFT + _BAR + 90, height, body)
+    return svg.document(title, description or "no commitment was created", _LEFT + _BAR + 90, height, body)
 
 
 def _shares(course: CommitmentOutcomes) -> str:

@@ -1,4 +1,4 @@
-"""What reachable states look like when only some variables are seen, and the steps between what they look like."""
+"""Projection of the reachable states to some variables: the quotient graph of projected states."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from cplc.reductions.components import IndependentComponents
 from cplc.system.model import State, System
 
 MAX_STATES: Final = 40_000
-"""States that are looked at."""
+"""Maximum number of explored states."""
 
 
 @dataclass(frozen=True)
 class ProjectedGraph:
-    """The looks in the order in which they are found, and how steps lead from one to another."""
+    """Projected states in order of discovery, and the transitions between them."""
 
     system: System
-    """The part of the whole that decides on these variables."""
-    looks: tuple[State, ...]
+    """The component of the system that determines these variables."""
+    projections: tuple[State, ...]
     first: int
-    """So many of them are looks of initial states; they come first."""
+    """Number of projected initial states, which come first."""
     steps: tuple[tuple[int, int, int], ...]
-    """From which look, by which step of the part, to which look; also those that keep it, if they write to it."""
+    """Source, step of the component, target; self-loops only of steps that write the variables."""
     is_complete: bool
 
 
 def projected_graph(
-    system: System, variables: Iterable[str], limit: int = MAX_STATES, looks: int = MAX_STATES
+    system: System, variables: Iterable[str], limit: int = MAX_STATES, projections: int = MAX_STATES
 ) -> ProjectedGraph:
-    """Return what reachable states look like; it may end before all are found, and says so."""
+    """Return the projected reachable states, possibly incomplete beyond the limits."""
     names = sorted(variables, key=list(system.variable).index)
     slices = IndependentComponents(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
@@ -54,7 +54,7 @@ def projected_graph(
         here = number[state & mask]
         for step, target in stepper.ways(state):
             if target not in reached:
-                if len(reached) >= limit or len(number) > looks:
+                if len(reached) >= limit or len(number) > projections:
                     is_complete = False
                     continue
                 reached[target] = None
@@ -62,12 +62,12 @@ def projected_graph(
             successor = number.setdefault(target & mask, len(number))
             if here != successor or writing[step]:
                 edges[here, step, successor] = None
-    projections = tuple({name: packing.value(name, look) for name in names} for look in number)
-    return ProjectedGraph(part, projections, first, tuple(edges), is_complete)
+    projected_states = tuple({name: packing.value(name, projection) for name in names} for projection in number)
+    return ProjectedGraph(part, projected_states, first, tuple(edges), is_complete)
 
 
 def _starts(system: System, stepper: SuccessorGenerator, limit: int) -> list[int]:
-    """Return initial states, one more than the limit at most."""
+    """Return initial states, at most one more than the limit."""
     states = [0]
     for variable in system.variables:
         bits = dict.fromkeys(stepper.packing.bits(variable.name, value) for value in variable.initial)

@@ -1,4 +1,4 @@
-"""Texts as the languages of other tools take them: nothing in a name is ever read as a command there."""
+"""Quoting of texts for DOT, Mermaid and PlantUML, so that no name is interpreted as markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def dot_text(*lines: str) -> str:
 
 
 def mermaid_text(*lines: str) -> str:
-    """Return what may stand in a label or a message of Mermaid; what means something there is written by its number."""
+    """Return a text of Mermaid; special characters are written as character references."""
     return "<br/>".join(
         re.sub(r"[^\w .,:()=+?→⇒…\[\]@!-]", lambda match: f"#{ord(match[0])};", _controlled(line)) or "#8203;"
         for line in lines
@@ -22,7 +22,7 @@ def mermaid_text(*lines: str) -> str:
 
 
 def plantuml_text(*lines: str) -> str:
-    """Return a text of PlantUML; what its markup reads is written by its number."""
+    """Return a text of PlantUML; special characters are written as code points."""
     return "\\n".join(
         re.sub(r"[^\w .,:()=+?→⇒…@!]|__+|!(?=include|pragma)", _numbered, _controlled(line)) for line in lines
     )
@@ -33,10 +33,10 @@ def _numbered(match: re.Match[str]) -> str:
 
 
 def remark(words: str) -> str:
-    """Return words for a comment: one line."""
+    """Return the text as a comment of one line."""
     return _controlled(words)
 
 
 def _controlled(words: str) -> str:
-    """Return the words in one line, with control characters shown by visible ones."""
+    """Return the text in one line, with visible control characters."""
     return printable(re.sub(r"[\t\n\r]+", " ", words))

@@ -1,4 +1,4 @@
-"""Who says what to whom, one after the other: of a run, or of a protocol as a whole."""
+"""Sequence charts of a run or of a protocol (message sequence charts)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from cplc.drawing.message_dependencies import MessageDependency, alternatives, needs, topological_order
+from cplc.drawing.message_dependencies import (
+    MessageDependency,
+    alternatives,
+    message_dependencies,
+    topological_order,
+)
 from cplc.records import dataclass
 from cplc.report.step_text import changes, step_text
 from cplc.system.model import System
 from cplc.system.trace import Run
 
 MAX_ROWS: Final = 240
-"""Of a longer run the beginning and the end are drawn."""
+"""Maximum number of rows; of a longer run the beginning and the end are drawn."""
 MAX_LIFELINES: Final = 12
-"""With more agents than these, those of a family share a line."""
+"""Maximum number of lifelines; beyond it the members of a family share one."""
 
 EventKind = Literal["message", "send", "receive", "lost", "wide"]
-"""At once from one to the other; sent; what was sent arrives; it never does; something that concerns all."""
+"""Synchronous message; send; receive; message that never arrives; event of all agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,12 @@ class Event:
     label: str
     notes: tuple[str, ...] = ()
     sent_row: int | None = None
-    """Of what comes or is lost: the row in which it was sent."""
+    """Row of the send event of a received or lost message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows that belong together, the last included: one of them happens, or all happen again and again."""
+    """Rows, including the last, of which at most one occurs (alternatives) or that repeat (loop)."""
 
     kind: Literal["alternatives", "loop"]
     first: int
@@ -48,13 +53,13 @@ class Chart:
     legend: str
     lifelines: tuple[str, ...]
     events: tuple[Event, ...]
-    """One for each row."""
+    """Events, one for each row."""
     frames: tuple[Frame, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
 def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]) -> Chart:
-    """Return what happens in a run; what arrives at once after it was sent is one row."""
+    """Return the chart of a run; a message that is received immediately after sending is one row."""
     events: list[Event] = []
     row_of_step: list[int] = []
     in_flight: dict[str, int] = {}
@@ -82,21 +87,20 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
         row_of_step.append(len(events) - 1)
         before = move.state
     events += [
-        replace(events[row], kind="lost", notes=("it does not arrive",), sent_row=row)
-        for row in sorted(in_flight.values())
+        replace(events[row], kind="lost", notes=("never received",), sent_row=row) for row in sorted(in_flight.values())
     ]
     frames: tuple[Frame, ...] = ()
     if run.loop is not None and run.loop < len(row_of_step):
         frames = (Frame("loop", row_of_step[run.loop], row_of_step[-1], "forever"),)
     participants = {name for event in events for name in (event.source, event.target) if name}
     lifelines = [agent.name for agent in system.agents if agent.name in participants]
-    legend = "Time goes down. Notes say what a step changes."
+    legend = "Time runs downwards. Notes show the changes of each step."
     chart = _truncated(Chart(title, legend, tuple(lifelines), tuple(events), frames))
     return _fold_lifelines(chart, family)
 
 
 def _truncated(sequence: Chart) -> Chart:
-    """Return the beginning and the end of what is too long."""
+    """Return the beginning and the end of a chart that is too long."""
     rows = len(sequence.events)
     if rows <= MAX_ROWS:
         return sequence
@@ -120,21 +124,19 @@ def _fold_lifelines(sequence: Chart, family: Callable[[str], str]) -> Chart:
         return sequence
     lifelines = tuple(dict.fromkeys(map(family, sequence.lifelines)))
     events = tuple(replace(one, source=family(one.source), target=family(one.target)) for one in sequence.events)
-    remark = f"which member of a family it is: {len(sequence.lifelines)} agents have {len(lifelines)} lines"
+    remark = f"identities within families: {len(sequence.lifelines)} agents share {len(lifelines)} lifelines"
     return replace(sequence, lifelines=lifelines, events=events, left_out=(*sequence.left_out, remark))
 
 
 def protocol_chart(system: System, title: str, family: Callable[[str], str]) -> Chart:
-    """Return every message once, each after those that it needs; of alternatives at most one is sent."""
-    dependencies = needs(system)
+    """Return a chart with each message once, in topological order, and alternatives in frames."""
+    dependencies = message_dependencies(system)
     left_out: tuple[str, ...] = ()
     if len(dependencies) > MAX_ROWS // 3 or len(system.agents) > MAX_LIFELINES:
-        fold_families = _folded(dependencies, family)
-        if len(fold_families) < len(dependencies):
-            left_out = (
-                f"the members of a family are drawn as one: {len(dependencies)} messages are {len(fold_families)}",
-            )
-        dependencies = fold_families
+        merged = _folded(dependencies, family)
+        if len(merged) < len(dependencies):
+            left_out = (f"members of a family are merged: {len(dependencies)} messages into {len(merged)}",)
+        dependencies = merged
     ordered = topological_order(dependencies)
     groups = alternatives(ordered)
     rows: list[MessageDependency] = []
@@ -146,7 +148,7 @@ def protocol_chart(system: System, title: str, family: Callable[[str], str]) -> 
     participants = {name for need in rows for name in (need.sender, need.receiver)}
     lifelines = tuple(dict.fromkeys(name for name in _agents(system, family, left_out) if name in participants))
     events = tuple(Event("message", one.sender, one.receiver, one.name, tuple(_notes(one))) for one in rows)
-    legend = "Every message once, below those that it needs; in a frame, at most one of the messages is sent."
+    legend = "Each message occurs once, below its prerequisites; at most one message of a frame is sent."
     return _truncated(Chart(title, legend, lifelines, events, tuple(frames), left_out))
 
 

@@ -1,4 +1,4 @@
-"""A sequence chart as SVG: a line of life for each agent, time goes down."""
+"""SVG output of sequence charts: a lifeline for each agent, time runs downwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_NOTE_LENGTH: Final = 70
 
 
 def chart_svg(chart: Chart) -> str:
-    """Return the drawing."""
+    """Return the chart as SVG."""
     places = _lifeline_positions(chart)
     right = max(places.values(), default=_MIN_LIFELINE_GAP) + 60
     rows = [_TOP + _ROW * at for at in range(len(chart.events))]
@@ -27,7 +27,7 @@ def chart_svg(chart: Chart) -> str:
     for at, event in enumerate(chart.events):
         body += _event(event, places, rows, at, right)
         effects = ", ".join(event.notes)
-        if event.kind == "wide":  # across the lines of life there is no room for words
+        if event.kind == "wide":  # no space for a label across the lifelines
             effects = f"{event.label}: {effects}" if effects else event.label
         notes = svg.truncated(effects, _MAX_NOTE_LENGTH)
         if notes:
@@ -53,7 +53,7 @@ def _description(chart: Chart) -> str:
 
 
 def _lifeline_positions(chart: Chart) -> dict[str, float]:
-    """Return where each line of life is: far enough apart for the names, and for what neighbours say to each other."""
+    """Return the position of each lifeline, with space for names and message labels."""
     number = {name: at for at, name in enumerate(chart.lifelines)}
     gaps = [_MIN_LIFELINE_GAP] * max(0, len(chart.lifelines) - 1)
     for at, (one, other) in enumerate(zip(chart.lifelines, chart.lifelines[1:], strict=False)):
@@ -98,7 +98,7 @@ def _event(event: Event, places: dict[str, float], rows: list[float], at: int, r
         yield f'<circle class="head" cx="{svg.number(x1)}" cy="{svg.number(y)}" r="3.5"/>'
         return
     start = rows[event.sent_row] if event.sent_row is not None else y
-    if x1 == x2:  # members of one family that share a line
+    if x1 == x2:  # members of one family that share a lifeline
         n = svg.number
         yield svg.path(
             f"M{n(x1)},{n(y - 6)}C{n(x1 + 44)},{n(y - 8)} {n(x1 + 44)},{n(y + 8)} {n(x1)},{n(y + 6)}", "edge"
@@ -116,5 +116,5 @@ def _event(event: Event, places: dict[str, float], rows: list[float], at: int, r
     yield svg.head(x2, y, x2 - x1, y - start)
     if start == y:
         yield svg.text((x1 + x2) / 2, y - 6, label, "halo middle")
-    else:  # near the sender: where messages cross, their middles meet
+    else:  # near the sender: the middles of crossing messages coincide
         yield svg.text(x1 + (x2 - x1) * 0.3, start + (y - start) * 0.3 - 6, label, "halo middle")

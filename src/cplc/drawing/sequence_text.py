@@ -1,4 +1,4 @@
-"""A sequence chart as text that Mermaid, PlantUML and Graphviz draw."""
+"""Mermaid, PlantUML and Graphviz output of sequence charts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _mermaid_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
     everybody = ",".join(dict.fromkeys([next(iter(ids.values()), ""), *list(ids.values())[-1:]]))
     label = mermaid_text(event.label)
     match event.kind:
-        case "wide" if not ids:  # a note needs somebody to stand over
+        case "wide" if not ids:  # a note requires a participant
             yield f"%% {remark(', '.join((event.label, *event.notes)))}"
             return
         case "wide":
@@ -103,7 +103,7 @@ def chart_dot(chart: Chart) -> str:
 
 
 def _dot(chart: Chart) -> Iterator[str]:
-    """Yield a graph with a point on each line of life for each row; points of a row are on one height."""
+    """Yield a graph with a point on each lifeline for each row; points of a row have equal rank."""
     ids = _ids(chart)
     for line in (chart.legend, *chart.left_out):
         yield f"// {remark(line)}"
@@ -114,7 +114,7 @@ def _dot(chart: Chart) -> Iterator[str]:
         yield f"  {{ rank=same; {' '.join(ids.values())} }}"
     for name, key in ids.items():
         yield f"  {key} [label={dot_text(name)}, shape=box]"
-    for row in range(len(chart.events)):  # before the lines of life: who is named first has the shape that holds then
+    for row in range(len(chart.events)):  # before the lifelines: a node gets its shape where it is mentioned first
         row_points = [f"{key}_{row}" for key in ids.values()]
         if row_points:
             yield f"  {{ rank=same; node [shape=point, width=0.02]; {' '.join(row_points)} }}"

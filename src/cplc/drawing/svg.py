@@ -1,4 +1,4 @@
-"""The pieces that every drawing is made of. The same drawing is always the same bytes: no clock, no set, no chance."""
+"""SVG elements. The output is deterministic: equal drawings are equal bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from cplc.control_characters import printable_lines
 
 CHARACTER_WIDTH: Final = 6.7
-"""How wide a character is taken to be, in points of the drawing; a wide one counts twice."""
+"""Assumed width of a character in points; a wide one counts twice."""
 LINE_HEIGHT: Final = 16
 
 _STYLE: Final = """
@@ -50,12 +50,12 @@ KINDS: Final = {
 
 
 def colour(status: str) -> str:
-    """Return the colour of a commitment or claim by its lifecycle state; of what is over otherwise it is ``over``."""
+    """Return the colour class of a commitment or claim by its lifecycle state."""
     return KINDS.get(status.partition(",")[0], "over")
 
 
 def document(title: str, description: str, width: float, height: float, body: Iterable[str]) -> str:
-    """Return a drawing with its title, and with what it shows in words for those who do not see it."""
+    """Return an SVG document with a title and an accessible description."""
     lines = "\n".join(body)
     wide, high = number(max(width, 32 + text_width(title) * 1.2)), number(height)
     return (
@@ -72,7 +72,7 @@ def text(x: float, y: float, words: str, kind: str = "") -> str:
 
 
 def lines_of_text(x: float, y: float, lines: Sequence[str], kind: str = "") -> str:
-    """Return several lines; ``y`` is the base of the first."""
+    """Return several lines; ``y`` is the baseline of the first."""
     return "".join(text(x, y + LINE_HEIGHT * at, line, kind) for at, line in enumerate(lines))
 
 
@@ -93,7 +93,7 @@ def path(points: str, kind: str) -> str:
 
 
 def head(x: float, y: float, dx: float, dy: float) -> str:
-    """Return the point of an arrow that arrives there from this direction."""
+    """Return an arrowhead at the point in this direction."""
     length = (dx * dx + dy * dy) ** 0.5 or 1.0
     ux, uy = dx / length, dy / length
     corners = ((x, y), (x - 9 * ux + 4 * uy, y - 9 * uy - 4 * ux), (x - 9 * ux - 4 * uy, y - 9 * uy + 4 * ux))
@@ -101,7 +101,7 @@ def head(x: float, y: float, dx: float, dy: float) -> str:
 
 
 def with_tooltip(words: str, body: str) -> str:
-    """Return a group that tells this when it is pointed at."""
+    """Return a group with a tooltip."""
     return f"<g><title>{escaped(words)}</title>{body}</g>"
 
 
@@ -114,13 +114,13 @@ def truncated(words: str, most: int) -> str:
 
 
 def number(value: float) -> str:
-    """Return a coordinate: a tenth of a point is as fine as it gets."""
+    """Return a coordinate with one decimal."""
     written = f"{value:.1f}".removesuffix(".0")
     return "0" if written == "-0" else written
 
 
 def escaped(words: str) -> str:
-    """Return what XML takes: control characters become visible ones."""
+    """Return the text escaped for XML, with visible control characters."""
     return escape(printable_lines(words))
 
 

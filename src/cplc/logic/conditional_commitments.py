@@ -17,11 +17,11 @@ from cplc.logic.formulas import OFFERED, And, Atom, Conditional, Formula, Implie
 
 
 def conditional_meaning(formula: Conditional) -> Formula:
-    """Return what the modality says, as knowledge of observers of the channel.
+    """Return the definition of a modality by knowledge of observers of the channel.
 
-    ``FuW`` and ``FuS`` hold where everything promised is kept, so that the state itself is accessible. ``CaS``,
-    ``ReS``, ``DeS`` and ``AsS`` hold where a strong commitment would be there if those that were closed so were still
-    offered, and is not.
+    ``FuW`` and ``FuS`` hold where all promises are kept, so that the state itself is accessible. ``CaS``, ``ReS``,
+    ``DeS`` and ``AsS`` hold where no strong commitment holds, but one would hold if the commitments closed by that
+    operation were still offered.
     """
     channel, p, q = formula.channel, formula.antecedent, formula.consequent
     match formula.operation:
@@ -55,26 +55,26 @@ def _all_kept(channel: Offering) -> Formula:
 
 
 def _weak(channel: Offering, p: Formula, q: Formula, *, with_ended: bool = False) -> Formula:
-    """Return where something is promised or offered, and ``p -> q`` holds wherever all of it is kept or offered."""
+    """Return the weak commitment: something is promised or offered, and all accessible states satisfy ``p -> q``."""
     offered = [_offered(offer, with_ended) for offer in channel.offers]
     stands = Atom(disj((channel.promises.bound, *offered)), f"{channel.name} promises or offers something")
     return And((stands, *_in_accessible_states(channel, Implies(p, q), with_ended)))
 
 
 def _strong(channel: Offering, p: Formula, q: Formula, *, with_ended: bool = False) -> Formula:
-    """Return a weak commitment whose antecedent holds in some accessible state."""
+    """Return the strong commitment: a weak one whose antecedent holds in some accessible state."""
     never = And(_in_accessible_states(channel, Not(p), with_ended))
     return And((_weak(channel, p, q, with_ended=with_ended), Not(never)))
 
 
 def _in_accessible_states(channel: Offering, content: Formula, with_ended: bool) -> tuple[Formula, ...]:
-    """Return formulas that hold together iff the content holds in every accessible state.
+    """Return formulas whose conjunction states that the content holds in every accessible state.
 
-    One for each set of commitments that may be offered here. Claim: let E be the set that is offered at s. Then t is
-    accessible from s iff an observer of ``promised(c)`` for each c outside E cannot tell them apart, all that is
-    promised at t is kept there, and each c in E is offered or kept at t.
-    Proof: for c outside E, promised at s and kept at t, or promised at neither, is the same value of ``promised(c)``
-    at both, and kept wherever it is promised at t. A commitment in E is not promised at s: nothing of it is observed.
+    There is one for each set of commitments that may be offered. Claim: let E be the set offered at s. Then t is
+    accessible from s iff an observer of ``promised(c)`` for each c outside E cannot distinguish them, all promises of t
+    are kept there, and each c in E is offered or kept at t. Proof: for c outside E, "promised at s and kept at t, or
+    promised at neither" means that ``promised(c)`` has the same value at both, and that c is kept at t if promised
+    there. A commitment in E is not promised at s, so it is not observed.
     """
     promises = channel.promises
     here = [_offered(offer, with_ended) for offer in channel.offers]

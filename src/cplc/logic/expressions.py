@@ -16,7 +16,7 @@ ArithOp = Literal["+", "-", "*", "/", "%"]
 
 
 class _CachedHash:
-    """Remembers its hash, for which it would have to go through all that is below it."""
+    """Caches its hash, which depends on the whole expression tree."""
 
     __slots__ = ("_hash",)
     _hash: int
@@ -37,7 +37,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The present value of a variable."""
+    """The current value of a variable."""
 
     variable: str
 
@@ -73,7 +73,7 @@ class Equal(_CachedHash):
 
 @dataclass(frozen=True, slots=True)
 class Less(_CachedHash):
-    """Numbers only."""
+    """Strict order of numbers."""
 
     left: Expr
     right: Expr
@@ -83,7 +83,7 @@ class Less(_CachedHash):
 
 @dataclass(frozen=True, slots=True)
 class Arith(_CachedHash):
-    """Numbers only. The remainder has the sign of the divisor; division cuts off towards 0. By 0 both give 0."""
+    """Arithmetic of numbers: division truncates, the remainder has the sign of the divisor, and both are 0 for 0."""
 
     op: ArithOp
     left: Expr
@@ -110,7 +110,7 @@ FALSE = Const(False)
 
 
 def is_true(expr: Expr) -> bool:
-    """Whether it is the constant ``true`` (which in Python equals 1, a number)."""
+    """Return whether it is the constant ``true`` (which equals the number 1 in Python)."""
     return isinstance(expr, Const) and expr.value is True
 
 
@@ -235,7 +235,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def length(expr: Expr, limit: int) -> int:
-    """Return the number of operators and operands, written out; anything above the limit, if it is more than that."""
+    """Return the number of operators and operands, or some number above the limit if it is exceeded."""
     count, stack = 0, [expr]
     while stack and count <= limit:
         count += 1
@@ -244,7 +244,7 @@ def length(expr: Expr, limit: int) -> int:
 
 
 def reads(expr: Expr) -> frozenset[str]:
-    """Return the variables that occur."""
+    """Return the variables that occur in the expression."""
     variables: set[str] = set()
     stack = [expr]
     while stack:
@@ -257,7 +257,7 @@ def reads(expr: Expr) -> frozenset[str]:
 
 
 def substitute(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
-    """Put expressions in the place of variables, and simplify."""
+    """Replace variables by expressions, and simplify."""
     match expr:
         case Read(name):
             return meanings.get(name, expr)
@@ -280,10 +280,10 @@ def substitute(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
 
 
 def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
-    """Return what is left of an expression once these variables have these values.
+    """Return the expression simplified for these values of variables.
 
-    Unlike `substitute` it looks neither for duplicates nor at what is settled anyway: it is for wide conditions that
-    are asked about state after state.
+    Unlike `substitute` it does not remove duplicates or constant operands: it is fast on large conditions that are
+    evaluated in many states.
     """
     match expr:
         case Equal(Read(name), Const(constant)):
@@ -308,7 +308,7 @@ def partially_evaluate(expr: Expr, values: Mapping[str, Value]) -> Expr:
 def _evaluated_operands(
     kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Const, settling: Const
 ) -> Expr:
-    """Return what is left of a conjunction or disjunction."""
+    """Return the simplified conjunction or disjunction."""
     open_operands: list[Expr] = []
     for operand in operands:
         rest = partially_evaluate(operand, values)

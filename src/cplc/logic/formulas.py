@@ -16,12 +16,12 @@ from cplc.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A condition on the present state; ``text`` is what the user wrote for it, or could write."""
+    """A condition on the current state; ``text`` is its source text, or a formula that the user could write."""
 
     condition: Expr
     text: str
     in_words: bool = False
-    """The language has no formula for it: the text is plain words."""
+    """True if the language has no formula for it and the text is prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """``Y``: the path did not begin here, and the operand was so one step before."""
+    """``Y``: the path did not start here, and the operand held one step before."""
 
     operand: Formula
 
@@ -112,77 +112,77 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The step that the path takes next is one of these, by the names of the system's steps; never the idle step."""
+    """The next step of the path is one of these, by the names of the steps; never the idle step."""
 
     steps: frozenset[str]
     text: str
-    """What the user wrote for it."""
+    """Source text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """A path formula that people know by a shorter text: which change the next step makes, by step and state."""
+    """A path formula with a shorter source text: the change that the next step makes, by step and state."""
 
     operand: Formula
     text: str
 
 
 MOVES: Final = "!does(idle)"
-"""The text of a `Taken` of every step that there is: the path does not idle."""
+"""Source text of a `Taken` of all steps: the path does not idle."""
 
 
 Path = Next | Finally | Globally | Until | WeakUntil | Release
-"""The operators that a path quantifier of CTL stands over."""
+"""Future operators: those that a path quantifier of CTL applies to."""
 
 Past = Previous | Once | Historically | Since
-"""What a path came by, from the state on in which it began: every path quantifier begins a new past."""
+"""Past operators. The past starts where the innermost path quantifier is evaluated."""
 
 OnPath = Path | Past | Taken | Shorthand
-"""What is said of a path."""
+"""Path operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnPaths:
     """``A path``: on every fair path; ``E path``: on some fair path.
 
-    With ``along`` only paths count whose every step is one of those or idle (ARCTL); other steps do not count as
-    enabled for justice there.
+    ``along`` restricts the quantifier to paths of these steps and idling (ARCTL); for justice, other steps count as
+    disabled.
     """
 
     quantifier: Literal["A", "E"]
     path: Formula
     along: Taken | None = None
     may_idle: bool = True
-    """Whether the user's words allow idle steps. Where not, ``path`` itself excludes them: see `as_written`."""
+    """True if the source allows idle steps. Otherwise ``path`` itself excludes them, see `as_written`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enforces:
-    """``<<group>> goal``: these agents together can bring the goal about, whatever the others do.
+    """``<<group>> goal``: the agents together have a strategy for the goal against all others.
 
-    With ``uniform`` each of them decides by its own local state alone.
+    With ``uniform`` each agent decides by its own local state alone.
     """
 
     group: tuple[str, ...]
     goal: Next | Finally | Globally | Until
-    """Over state formulas, without a bound."""
+    """One temporal operator over state formulas, without a bound."""
     uniform: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What one agent promises another, as two ends that have to agree: the debtor's and the creditor's.
+    """The promises of one agent to another, by two ends: the debtor's and the creditor's.
 
-    The commitment of CTLC+ looks from a state to those in which the debtor's end is as it is here and the creditor's
-    end has caught up. See `cplc.system.commitment_channels` for what the ends are.
+    The commitment of CTLC+ relates a state to those with the same debtor's end in which the creditor's end has caught
+    up. See `cplc.system.commitment_channels`.
     """
 
     name: str
-    """The two agents, or the one commitment, as formulas write it."""
+    """The two agents, or the commitment, in the syntax of formulas."""
     promised: tuple[Expr, ...]
     """The debtor's end: variables and conditions."""
     bound: Expr
-    """Something is promised at all."""
+    """Something is promised."""
     caught_up: Expr
     """The creditor's end agrees with the debtor's."""
 
@@ -194,7 +194,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """``C(channel, operand)``: short for what `meaning` returns."""
+    """``C(channel, operand)``: abbreviates the formula that `meaning` returns."""
 
     channel: Channel
     operand: Formula
@@ -202,7 +202,7 @@ class Commits:
 
 @dataclass(frozen=True, slots=True)
 class Fulfils:
-    """``Fu(channel, operand)``: short for what `meaning` returns."""
+    """``Fu(channel, operand)``: abbreviates the formula that `meaning` returns."""
 
     channel: Channel
     operand: Formula
@@ -210,20 +210,20 @@ class Fulfils:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One commitment of a channel that somebody may still take up, or that was closed before anybody had."""
+    """One commitment of a channel that is conditional, or that was closed while it was."""
 
     name: str
     offered: Expr
-    """It is conditional, or suspended or handed on while it was."""
+    """It is conditional, or suspended or delegated while it was."""
     promised: Expr
     kept: Expr
     ended: Expr
-    """It was closed as the operation says: cancelled, released, delegated, assigned."""
+    """It was closed by the operation: cancelled, released, delegated or assigned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """What one agent promises and offers another: its channel, and the commitments of it that may be offered."""
+    """The promises and offers of one agent to another: its channel, and the commitments that may be offered."""
 
     promises: Channel
     offers: tuple[Offer, ...]
@@ -242,57 +242,57 @@ def expressions(offer: Offer) -> tuple[Expr, ...]:
 
 
 OFFERED = " without "
-"""Between the name of a channel and those that are offered, in the name of an observer of the others."""
+"""Separates the name of a channel from its offers, in the name of an observer of the other commitments."""
 
 Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
-"""Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
+"""Modalities of conditional commitment (CTLcc): weak, strong, their fulfilment, and ends of strong ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """``WCC(channel, antecedent, consequent)`` and the like: short for what `meaning` returns."""
+    """``WCC(channel, antecedent, consequent)`` and similar: abbreviates the formula that `meaning` returns."""
 
     channel: Offering
     operation: Operation
     antecedent: Formula
     consequent: Formula
     other: Offering | None = None
-    """What a delegation or assignment hands the commitment over to."""
+    """The channel that a delegation or assignment moves the commitment to."""
     other_party: str | None = None
-    """The name of the third agent or of the other commitment."""
+    """The third agent, or the other commitment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One thing that binds a debtor to a creditor: the states where it does, and the paths from there that keep it."""
+    """One cause that binds a debtor to a creditor: the states where it binds, and the paths that keep it."""
 
     name: str
-    """What the user calls it: a commitment, a claim, an answer to one."""
+    """Name in the source: a commitment, a claim, an answer to a claim."""
     where: Formula
     """A state formula."""
     keeping: Formula
-    """A path formula, said of a path that begins where it binds."""
+    """A path formula, evaluated where it binds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SociallyCommits:
-    """``SC(pair, operand)``, and with a trigger ``SCc(pair, trigger, operand)``: short for what `meaning` returns."""
+    """``SC(pair, operand)``, or ``SCc(pair, trigger, operand)``: abbreviates the formula of `meaning`."""
 
     pair: str
-    """The debtor and the creditor, as formulas write them."""
+    """The debtor and the creditor in the syntax of formulas."""
     bindings: tuple[Binding, ...]
-    """All that can bind the debtor to the creditor."""
+    """All causes that can bind the debtor to the creditor."""
     operand: Formula
     """A path formula."""
     trigger: Formula | None = None
-    """The paths count on which this becomes true."""
+    """Only paths on which this becomes true count."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFrom:
-    """Knowledge of a virtual observer: the operand holds wherever what it observes is as it is here.
+    """Knowledge of a virtual observer: the operand holds in all states that agree with this one on what is observed.
 
-    That is in every reachable state in which these expressions, variables and conditions, have the same values.
+    These are the reachable states in which the observed variables and conditions have the same values.
     """
 
     observed: tuple[Expr, ...]
@@ -303,7 +303,7 @@ class KnownFrom:
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """``K``/``EK`` (each), ``DK`` (together), ``CK`` (common); by local state, on reachable states."""
+    """``K``/``EK`` (each), ``DK`` (together), ``CK`` (common): knowledge by local state, on reachable states."""
 
     mode: Literal["each", "together", "common"]
     agents: tuple[str, ...]
@@ -314,8 +314,8 @@ class Knows:
 class Adjacent:
     """In a synchronous system: some round leads from here to the operand or, if ``back``, from the operand to here.
 
-    Across the round ``same`` pairs of variables agree, the first of each before it, the second after it; and
-    ``choice``, if there is one, is what a player does in it.
+    ``same`` pairs a variable before the round with one after it that has the same value. ``choice`` is an action that a
+    player performs in the round, if given.
     """
 
     operand: Formula
@@ -327,7 +327,7 @@ class Adjacent:
 
 @dataclass(frozen=True, slots=True)
 class Regardless:
-    """The operand holds if no condition of fairness is there: so it is with what such a condition itself speaks of."""
+    """The operand, evaluated without fairness conditions; for formulas inside a fairness condition."""
 
     operand: Formula
 
@@ -341,7 +341,7 @@ Formula = (
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """Return the formulas directly below."""
+    """Return the immediate subformulas."""
     match formula:
         case Atom() | Taken():
             return ()
@@ -411,7 +411,7 @@ def state_subformulas(formula: Formula) -> Iterator[Formula]:
 
 
 def is_state_formula(formula: Formula) -> bool:
-    """Whether a state decides it: nothing is said of a path but below a path quantifier."""
+    """Return whether it is a state formula: path operators occur below path quantifiers alone."""
     match formula:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
@@ -425,16 +425,16 @@ def is_state_formula(formula: Formula) -> bool:
 
 
 def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formula:
-    """Return a commitment or fulfilment in terms of knowledge, and a social commitment in terms of runs.
+    """Return the definition of a commitment or fulfilment by knowledge, and of a social commitment by runs.
 
-    Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
+    Definition: ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Claim:
     "every reachable t with ``s ~ t`` satisfies φ" is "the observer of the debtor's end knows ``caught_up -> φ``", and
-    "some s' that satisfies ``C φ`` has ``s' ~ s``" is "s has caught up and satisfies ``C φ``".
-    Proof: the first is the definition of knowledge. For the second, ``C φ`` has the same value at all states that the
-    observer cannot tell apart, and a state that has caught up is related to itself.
+    "some s' that satisfies ``C φ`` has ``s' ~ s``" is "s has caught up and satisfies ``C φ``". Proof: the first is the
+    definition of knowledge. For the second, ``C φ`` has the same value at all states that the observer cannot
+    distinguish, and a state that has caught up is related to itself.
 
-    A social commitment needs no proof: something binds, some fair run keeps all that does, and every one that does
-    satisfies φ.
+    A social commitment is defined directly: some cause binds, some fair run keeps all causes that bind, and every such
+    run satisfies φ.
     """
     if isinstance(formula, Conditional):
         from cplc.logic.conditional_commitments import conditional_meaning
@@ -455,7 +455,7 @@ def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formu
 
 
 def expanded(formula: Formula) -> Formula:
-    """Return the formula with every social commitment in it written out as what it is short for."""
+    """Return the formula with every social commitment replaced by its definition."""
     operands = children(formula)
     parts = tuple(map(expanded, operands))
     rebuilt = formula if parts == operands else with_children(formula, parts)
@@ -463,25 +463,25 @@ def expanded(formula: Formula) -> Formula:
 
 
 def bound(formula: SociallyCommits) -> Formula:
-    """Return that something binds the debtor."""
+    """Return the condition that some cause binds the debtor."""
     places = tuple(binding.where for binding in formula.bindings)
     return places[0] if len(places) == 1 else Or(places)
 
 
 def some_path_keeps(formula: SociallyCommits) -> Formula:
-    """Return that some fair run keeps all that binds the debtor here."""
+    """Return the formula: some fair run keeps all causes that bind here."""
     path = _counted(formula)
     return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
 
 
 def all_keeping_paths_satisfy(formula: SociallyCommits) -> Formula:
-    """Return that every fair run which keeps all that binds the debtor here satisfies the operand."""
+    """Return the formula: every fair run that keeps all causes that bind here satisfies the operand."""
     path = Implies(_counted(formula), formula.operand)
     return Implies(SOME_FAIR_RUN, path) if is_state_formula(path) else OnPaths("A", path)
 
 
 def _counted(formula: SociallyCommits) -> Formula:
-    """Return what is so of the paths that count: they keep what binds where they begin, and the trigger comes true."""
+    """Return the path formula of the runs that count: they keep all causes that bind, and the trigger occurs."""
     keeping = [binding_kept(binding) for binding in formula.bindings]
     if formula.trigger is not None:
         keeping.append(Finally(formula.trigger))
@@ -489,16 +489,16 @@ def _counted(formula: SociallyCommits) -> Formula:
 
 
 def binding_kept(binding: Binding) -> Formula:
-    """Return what is so of the paths that keep one thing, if it binds where they begin."""
+    """Return the path formula: the cause is kept if it binds where the path starts."""
     return Implies(binding.where, binding.keeping)
 
 
 SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
-"""A fair run begins here."""
+"""A fair run starts here."""
 
 
 def negation(formula: Formula) -> Formula:
-    """Return that a formula does not hold; of idling, that the path moves, as it is written."""
+    """Return the negation; the negation of idling is written as it is in the source."""
     match formula:
         case Not(Taken(_, text) as moving) if text == MOVES:
             return moving
@@ -507,7 +507,7 @@ def negation(formula: Formula) -> Formula:
 
 
 def as_written(formula: OnPaths) -> Formula:
-    """Return what the user said of the paths, without the part that excludes idle steps."""
+    """Return the path formula of the source, without the conjunct that excludes idle steps."""
     match formula.path:
         case And((said, Globally(Taken(_, text), None))) if not formula.may_idle and text == MOVES:
             return said
@@ -518,7 +518,7 @@ def as_written(formula: OnPaths) -> Formula:
 
 
 def ctl_path(formula: OnPaths) -> Path | None:
-    """Return the one temporal operator over state formulas that the quantifier stands over, if it is CTL's."""
+    """Return the path operator below the quantifier if the formula is in CTL."""
     match formula:
         case OnPaths(_, Next() | Finally() | Globally() | Until() | WeakUntil() | Release() as path, None):
             return path if all(map(is_state_formula, children(path))) else None
@@ -527,7 +527,7 @@ def ctl_path(formula: OnPaths) -> Path | None:
 
 
 def negated_paths(path: Path) -> tuple[Path, ...]:
-    """Return paths one of which is there exactly where the path is not."""
+    """Return path formulas such that some path satisfies one of them iff some path violates the given one."""
     match path:
         case Next(operand):
             return (Next(Not(operand)),)

@@ -36,13 +36,13 @@ from cplc.logic.formulas import (
 )
 
 HAS_PREDECESSOR = Previous(Atom(TRUE, "true"))
-"""The path did not begin here."""
+"""The position is not the first of the path."""
 
 
 def to_nnf(path: Formula) -> Formula:
-    """Return an equivalent without implications, weak until, and negations of what a state does not decide.
+    """Return the negation normal form: without implications, weak until, and negated path operators.
 
-    Left negated are `Taken` and, for the first position of a path, `HAS_PREDECESSOR`.
+    Negations remain in front of `Taken` and, for the first position of a path, of `HAS_PREDECESSOR`.
     """
     return _positive(path)
 
@@ -92,7 +92,7 @@ def _positive(path: Formula) -> Formula:
 def _negative(path: Formula) -> Formula:
     """Return the normal form of the negation.
 
-    ``!(p U<=k q)``: either q does not come within k, or p fails first; ``!(p S q)`` in the same way backwards.
+    ``!(p U<=k q)``: q is false up to k, or p is false before q; ``!(p S q)`` likewise backwards.
     """
     if is_state_formula(path):
         return path.operand if isinstance(path, Not) else Not(path)
@@ -168,7 +168,7 @@ def disjuncts(path: Formula) -> tuple[Formula, ...]:
 
 
 def is_prefix_independent(path: Formula) -> bool:
-    """Whether it has one value all along a path, for its form alone."""
+    """Return whether the form of a formula guarantees one value at all positions of a path."""
     match path:
         case Globally(Finally(_, None), None) | Finally(Globally(_, None), None):
             return True
@@ -179,19 +179,19 @@ def is_prefix_independent(path: Formula) -> bool:
 
 
 def has_past_operators(path: Formula) -> bool:
-    """Whether it says something of where the path came from."""
+    """Return whether a past operator occurs outside of state formulas."""
     return not is_state_formula(path) and (isinstance(path, Past) or any(map(has_past_operators, children(path))))
 
 
 def _extract_conjuncts(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
-    """Apply an operator that goes with conjunctions of something and what lasts: ``F(p & l)`` is ``F p & l``."""
+    """Apply an operator that commutes with prefix-independent conjuncts: ``F(p & l)`` is ``F p & l``."""
     lasting = [part for part in conjuncts(path) if is_prefix_independent(part)]
     local = [part for part in conjuncts(path) if not is_prefix_independent(part)]
     return conjunction((*((over(conjunction(local)),) if local else ()), *lasting)) if lasting else over(path)
 
 
 def _extract_disjuncts(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
-    """Apply an operator that goes with disjunctions of something and what lasts: ``G(p | l)`` is ``G p | l``."""
+    """Apply an operator that commutes with prefix-independent disjuncts: ``G(p | l)`` is ``G p | l``."""
     lasting = [part for part in disjuncts(path) if is_prefix_independent(part)]
     local = [part for part in disjuncts(path) if not is_prefix_independent(part)]
     return disjunction((*((over(disjunction(local)),) if local else ()), *lasting)) if lasting else over(path)

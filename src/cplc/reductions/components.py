@@ -78,7 +78,7 @@ from cplc.system.model import Justice, Message, Step, System
 
 
 class IndependentComponents:
-    """The slices of one system; each is made once."""
+    """Independent components of one system; each slice is built once."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -149,12 +149,12 @@ class IndependentComponents:
         return {step.name: step.footprint for step in self.system.steps}
 
     def _group_variables(self, group: Iterable[str]) -> frozenset[str]:
-        """Return what these agents see, and what their steps read or write."""
+        """Return the variables that these agents observe and that their steps read or write."""
         local_states = (frozenset(self.system.agent[name].local) for name in group)
         return frozenset().union(*local_states, *(step.footprint for step in self.system.steps if step.actor in group))
 
     def slice_conjuncts(self, formula: Formula) -> tuple[Formula, ...]:
-        """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
+        """Return conjuncts equivalent to the formula in the initial states, one for each slice."""
         together: dict[frozenset[str], list[Formula]] = {}
         for part in conjuncts_of(formula):
             together.setdefault(self.components_of(part), []).append(part)
@@ -165,7 +165,7 @@ class IndependentComponents:
         return frozenset().union(*{self._component_of[name] for name in variables})
 
     def slice(self, variables: frozenset[str]) -> System:
-        """Return the part of the system that these components are; all of it is the system itself."""
+        """Return the slice of these components; for all components the system itself."""
         if len(variables) == len(self.system.variables):
             return self.system
         made = self._parts.get(variables)
@@ -188,7 +188,7 @@ def message_variables(system: System) -> tuple[tuple[Message, frozenset[str]], .
 
 
 def components(system: System) -> tuple[frozenset[str], ...]:
-    """Return the sets of variables that never influence each other, as many as possible."""
+    """Return the connected components of the variables."""
     return IndependentComponents(system).components
 
 
@@ -198,13 +198,13 @@ def relevant_variables(system: System, formula: Formula) -> frozenset[str]:
 
 
 def slice_of(system: System, variables: Iterable[str]) -> System:
-    """Return the part of the system that the components of these variables are."""
+    """Return the slice of the components of these variables."""
     slices = IndependentComponents(system)
     return slices.slice(slices.component_closure(variables))
 
 
 def count_reachable(system: System, count: Callable[[System], int]) -> int:
-    """Return the number of reachable states, the product of those of the components as ``count`` counts them."""
+    """Return the number of reachable states: the product of the counts of the components."""
     slices = IndependentComponents(system)
     return prod(count(slices.slice(component)) for component in slices.components)
 
@@ -212,7 +212,7 @@ def count_reachable(system: System, count: Callable[[System], int]) -> int:
 def _restricted_system(
     system: System, variables: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
 ) -> System:
-    """Keep what lies within a union of components. Steps that touch no variable are everywhere."""
+    """Return the slice of a union of components. Steps that touch no variable belong to every slice."""
     new_index: dict[int, int] = {}
     for index, step in enumerate(system.steps):
         if step.footprint <= variables:
@@ -232,7 +232,7 @@ def _restricted_system(
 def restrict_declarations(
     system: System, retained: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
 ) -> System:
-    """Return what is declared, but for what needs other variables than these; steps and fairness stay as they are.
+    """Return the system with the declarations over these variables; steps and fairness are unchanged.
 
     ``messages`` are those of the system, each with the variables that its conditions read.
     """
@@ -272,7 +272,7 @@ def _within(variables: frozenset[str], *conditions: Expr) -> bool:
 
 
 def _conjunction(parts: list[Formula]) -> Formula:
-    """Return the conjunction; what is to hold in every state is said once."""
+    """Return the conjunction, with all invariants in one ``AG``."""
     always: list[Formula] = []
     remaining: list[Formula] = []
     for part in parts:
@@ -287,10 +287,10 @@ def _conjunction(parts: list[Formula]) -> Formula:
 
 
 def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
-    """Return formulas that hold together iff this one does; each may need a smaller slice.
+    """Return formulas whose conjunction is equivalent; each may need a smaller slice.
 
-    So it is wherever the formula stands, at a state or on a path: ``A``, ``G``, ``X`` and ``H`` hold of several
-    formulas together iff of each, along the same steps and within the same bound.
+    The equivalence holds at every state and path: ``A``, ``G``, ``X`` and ``H`` distribute over conjunction, along the
+    same steps and within the same bound.
     """
     match formula:
         case And(operands):

@@ -46,7 +46,7 @@ from cplc.system.model import Step, System
 
 
 class ConeOfInfluence:
-    """Who only looks on in one system; what all questions have in common is found out once."""
+    """Cones of influence in one system; the part common to all formulas is computed once."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -54,7 +54,7 @@ class ConeOfInfluence:
         self._needed: dict[Formula, frozenset[str]] = {}
 
     def cone(self, formula: Formula) -> frozenset[str]:
-        """Return the variables without those that only look on while the formula is asked."""
+        """Return the cone of influence of the formula."""
         cone = self._needed.get(formula)
         if cone is None:
             named = None if self.system.is_synchronous else self._directly_needed(formula)
@@ -93,7 +93,7 @@ class ConeOfInfluence:
 
     @cached_property
     def _always_needed(self) -> frozenset[str]:
-        """What guards and conditions of fairness read, and all that it is made from."""
+        """The variables that guards and fairness conditions depend on."""
         read = (*(step.guard for step in self.system.steps), *self.system.fairness)
         return self._with_sources(frozenset().union(*map(reads, read)))
 
@@ -106,7 +106,7 @@ class ConeOfInfluence:
         return sources
 
     def _closed(self, named: Iterable[str]) -> frozenset[str]:
-        """Return these, what every question needs, and all that they are made from."""
+        """Return the least cone that contains these variables."""
         return self._always_needed | self._with_sources(self._everything.intersection(named))
 
     def _with_sources(self, names: frozenset[str]) -> frozenset[str]:
@@ -119,7 +119,7 @@ class ConeOfInfluence:
 
 
 def project_to_cone(system: System, cone: frozenset[str]) -> System:
-    """Return the system with these variables alone. It has the same steps, but for what these write besides."""
+    """Return the projection of the system to these variables: the same steps, without other assignments."""
     return replace(
         restrict_declarations(system, cone, message_variables(system)),
         steps=tuple(_without(step, cone) for step in system.steps),

@@ -18,17 +18,17 @@ from cplc.statespace.packing import Packing
 from cplc.system.model import Step, System
 
 _MAX_COMBINATIONS_PER_QUERY = 256
-"""Combinations of values that are gone through for one question."""
+"""Maximum number of combinations of values that one query enumerates."""
 _MAX_COMBINATIONS = 500_000
-"""Combinations of values that are gone through for all questions together; afterwards all answers are yes."""
+"""Maximum for all queries together; afterwards all steps count as dependent."""
 
 Steps = int
-"""A set of steps, a bit for each."""
+"""A set of steps as a bit mask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A condition that is taken as it is."""
+    """An atomic condition."""
 
     condition: Expr
 
@@ -44,11 +44,11 @@ class Any:
 
 
 NnfCondition = Leaf | All | Any
-"""A condition whose negations stand below all conjunctions and disjunctions."""
+"""A condition in negation normal form."""
 
 
 def to_nnf(condition: Expr, value: bool = True) -> NnfCondition:
-    """Return the condition, or its negation, as a tree."""
+    """Return the condition, or its negation, in negation normal form."""
     match condition:
         case Not(operand):
             return to_nnf(operand, not value)
@@ -65,7 +65,7 @@ def to_nnf(condition: Expr, value: bool = True) -> NnfCondition:
 
 
 def conjuncts(tree: NnfCondition) -> Iterator[NnfCondition]:
-    """Yield what holds together where the condition holds."""
+    """Yield the conjuncts of the condition."""
     if isinstance(tree, All):
         for operand in tree.operands:
             yield from conjuncts(operand)
@@ -74,7 +74,7 @@ def conjuncts(tree: NnfCondition) -> Iterator[NnfCondition]:
 
 
 def condition(tree: NnfCondition) -> Expr:
-    """Return the tree as a condition."""
+    """Return the tree as an expression."""
     match tree:
         case Leaf(expr):
             return expr
@@ -85,7 +85,7 @@ def condition(tree: NnfCondition) -> Expr:
 
 
 class DependencyRelation:
-    """The steps of one system, pair by pair, as far as somebody asks."""
+    """The dependency relation of the steps of one system, computed on demand."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -108,13 +108,13 @@ class DependencyRelation:
 
     @property
     def effort(self) -> int:
-        """How many combinations of values have been gone through."""
+        """Number of combinations of values enumerated so far."""
         return self._initial_budget - self._remaining_budget
 
     # --- what brings something about
 
     def enabling_steps(self, goal: Expr) -> Steps:
-        """Return the steps that can lead from where the condition does not hold to where it does."""
+        """Return the steps that can make the condition true (a necessary enabling set)."""
         steps = self._makers.get(goal)
         if steps is None:
             steps = 0
@@ -127,9 +127,10 @@ class DependencyRelation:
     # --- what gets in each other's way
 
     def dependent(self, number: int) -> Steps:
-        """Return the steps that do not commute with this one in every state where both are enabled, itself included.
+        """Return the steps that depend on this one, itself included.
 
-        Two steps commute if neither disables the other and they lead to the same states in either order.
+        Two steps are independent if in every state that enables both, neither disables the other and both orders lead
+        to the same states.
         """
         dependent = self._dependent.get(number)
         if dependent is None:
@@ -155,7 +156,7 @@ class DependencyRelation:
         )
 
     def _may_disable(self, one: _Effect, other: _Effect) -> bool:
-        """Whether the one can take away what the other needs, both being enabled before."""
+        """Return whether the first step can disable the second where both are enabled."""
         return any(
             self._may_change(one, part, other.conjuncts, value=False)
             for part in other.conjuncts
@@ -163,7 +164,10 @@ class DependencyRelation:
         )
 
     def _may_change(self, effect: _Effect, goal: Expr, given: Iterable[Expr], *, value: bool) -> bool:
-        """Whether the step can give the condition this value where it had the other one and what is given holds."""
+        """Return whether the step can give the goal this value.
+
+        The goal has the other value before the step, and the given conditions hold there.
+        """
         names = effect.needed_for(reads(goal))
         before = self.packing.condition(goal)
 
@@ -175,7 +179,7 @@ class DependencyRelation:
         return self._possible(names, (*effect.conjuncts, *given), changes)
 
     def _differ(self, name: str, one: _Effect, other: _Effect) -> bool:
-        """Whether the order of the two matters to the value of a variable that one of them writes."""
+        """Return whether the order of the steps affects a variable that one of them writes."""
         if name in one.writes and name in other.writes:
             if one.constant(name) is not None and one.constant(name) == other.constant(name):
                 return False
@@ -201,7 +205,10 @@ class DependencyRelation:
         return self._possible(names, (*one.conjuncts, *other.conjuncts), differ)
 
     def _possible(self, names: frozenset[str], given: Iterable[Expr], test: Callable[[int], bool]) -> bool:
-        """Whether some values of the variables pass the test, under the conditions that speak of no others."""
+        """Return whether some values of the variables pass the test.
+
+        Only those of the given conditions count that read no other variables.
+        """
         domains = [self.system.variable[name].domain for name in names]
         count = prod(map(len, domains))
         if count > min(_MAX_COMBINATIONS_PER_QUERY, self._remaining_budget):
@@ -218,7 +225,7 @@ class DependencyRelation:
 
 
 class _Effect:
-    """What one step asks for and does, a few variables at a time."""
+    """Guard and assignments of one step, evaluated on a few variables at a time."""
 
     def __init__(self, packing: Packing, system: System, step: Step) -> None:
         self._packing = packing
@@ -230,7 +237,7 @@ class _Effect:
 
     @cached_property
     def _allowed(self) -> dict[str, frozenset[Value]]:
-        """The values that the guard leaves to each variable that some conjunct speaks of alone."""
+        """Values that conjuncts of the guard over one variable allow for that variable."""
         allowed: dict[str, frozenset[Value]] = {}
         for part in self.conjuncts:
             if len(names := reads(part)) == 1:
@@ -242,7 +249,7 @@ class _Effect:
         return allowed
 
     def exclude(self, other: _Effect) -> bool:
-        """Whether the two are never enabled together, as far as single variables tell."""
+        """Return whether the guards contradict each other on a single variable."""
         smaller, larger = sorted((self._allowed, other._allowed), key=len)
         return any(values.isdisjoint(larger[name]) for name, values in smaller.items() if name in larger)
 
@@ -251,21 +258,21 @@ class _Effect:
         return {name: self._packing.evaluator(written) for name, written in self._updates.items()}
 
     def constant(self, name: str) -> Const | None:
-        """Return what the step always writes to a variable, if it does."""
+        """Return the constant that the step assigns to the variable, if any."""
         written = self._updates.get(name)
         return written if isinstance(written, Const) else None
 
     def read_by(self, name: str) -> frozenset[str]:
-        """Return what the new value of a variable is made from."""
+        """Return the variables that the new value of a variable depends on."""
         return reads(self._updates[name]) if name in self._updates else frozenset()
 
     def needed_for(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the variables whose values before the step decide those of these after it, and these themselves."""
+        """Return these variables, and those whose values before the step determine them after it."""
         targets = frozenset(names)
         return targets.union(*map(self.read_by, targets))
 
     def after(self, pattern: int, names: Iterable[str]) -> list[int]:
-        """Return what these variables may be after the step, all others left as they are."""
+        """Return the possible values after the step for these variables; others are unchanged."""
         patterns = [pattern]
         for name in names:
             if name not in self.writes:
@@ -292,7 +299,7 @@ def _union(steps: Mapping[str, Steps], names: Iterable[str]) -> Steps:
 
 
 def _members(steps: Steps) -> Iterator[int]:
-    """Yield the numbers of the steps in a set."""
+    """Yield the steps in a bit mask."""
     while steps:
         lowest = steps & -steps
         yield lowest.bit_length() - 1

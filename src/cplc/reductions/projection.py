@@ -55,19 +55,21 @@ from cplc.system.model import Step, System
 
 
 class NotSeparable(ValueError):
-    """Somebody who was kept depends on more than one member at once; the text says where."""
+    """Some step or variable depends on several members at once; the text names it."""
 
 
 @dataclass(frozen=True)
 class Projection:
+    """The projected system, with its may-steps and certain steps."""
+
     system: System
-    """With the steps that may be taken, and the justice towards steps that are all among them."""
+    """Its steps are the may-steps. Justice is kept if it is about may-steps alone."""
     certain: tuple[Expr, ...]
-    """For each step where it can be taken, whatever the others do."""
+    """For each step, the condition under which it is enabled for all values of the hidden variables."""
 
 
 def project(system: System, kin: SymmetryGroup, left_out: Collection[int]) -> Projection:
-    """Return what is left when some members are left out. Raise `NotSeparable` if it cannot be told apart."""
+    """Return the projection without some members. Raise `NotSeparable` if it does not exist."""
     hidden = variables_of(system, kin, left_out)
     for pair in system.shared:
         if len(hidden.intersection((pair.at_first, pair.at_second))) == 1:
@@ -92,9 +94,9 @@ def project(system: System, kin: SymmetryGroup, left_out: Collection[int]) -> Pr
 
 
 def specialise_to_idle(system: System, kin: SymmetryGroup, idle: Collection[int]) -> System | None:
-    """Return the system as it is for the others while some members stay as they are in the beginning.
+    """Return the system for the other members while some members remain in their initial state.
 
-    None if these may begin in several ways, or change without taking a step.
+    None if these have several initial states, or if steps of others change them.
     """
     hidden = variables_of(system, kin, idle)
     if any(len(set(system.variable[name].initial)) > 1 for name in hidden):
@@ -123,14 +125,14 @@ def _initial_values(system: System, names: Iterable[str]) -> dict[str, Expr]:
 
 
 def variables_of(system: System, kin: SymmetryGroup, members: Collection[int]) -> frozenset[str]:
-    """Return the variables that belong to one of the members."""
+    """Return the variables of these members."""
     return frozenset(name for name in system.variable if not set(kin.members_in(name)).isdisjoint(members))
 
 
 def _without(
     system: System, hidden: frozenset[str], kin: SymmetryGroup, left_out: Collection[int], steps: Mapping[int, Step]
 ) -> System:
-    """Return the system with these steps, without variables that are hidden and agents who were left out."""
+    """Return the system with these steps, without the hidden variables and the agents left out."""
     position = {number: place for place, number in enumerate(steps)}
     return System(
         name=system.name,
@@ -158,17 +160,17 @@ def _without(
 
 
 def exists_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
-    """Return what holds at least wherever the condition does, and reads nothing that is hidden."""
+    """Return a condition over visible variables that the given one implies (existential abstraction)."""
     return _quantified(condition, True, frozenset(hidden))
 
 
 def forall_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
-    """Return what holds at most where the condition does, and reads nothing that is hidden."""
+    """Return a condition over visible variables that implies the given one (universal abstraction)."""
     return negate(_quantified(condition, False, frozenset(hidden)))
 
 
 def _quantified(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
-    """Return what holds wherever the condition has the value."""
+    """Return a condition over visible variables that is implied if the given one has this value."""
     if hidden.isdisjoint(reads(condition)):
         return condition if value else negate(condition)
     match condition:
@@ -186,15 +188,15 @@ def _quantified(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
 
 
 def under_approximate(formula: Formula, system: System, hidden: Collection[str]) -> Formula | None:
-    """Return what implies the formula in every state of the whole, over what was kept; None if nothing is known to.
+    """Return a formula over the projection that implies the given one in every state of the whole, or None.
 
-    Below ``EF`` only what is certain to be possible counts; knowledge, and what must come, is about all that may be.
+    Below ``EF`` only certain steps count. Knowledge and ``A`` range over all steps that may be taken.
     """
     return _implying(formula, True, frozenset(hidden), frozenset(agent.name for agent in system.agents))
 
 
 def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: frozenset[str]) -> Formula | None:
-    """Return what implies that the formula has the value."""
+    """Return a formula that implies that the given one has this value."""
     match formula:
         case Atom(condition, text):
             return Atom(
@@ -239,7 +241,7 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
 
 
 def is_possibility(formula: Formula) -> bool:
-    """Whether it asks for nothing more than that something can come about."""
+    """Return whether it is a positive combination of ``EF`` and atoms."""
     match formula:
         case Atom():
             return True
@@ -252,7 +254,7 @@ def is_possibility(formula: Formula) -> bool:
 
 
 def formula_specialised_to_idle(formula: Formula, system: System, kin: SymmetryGroup, idle: Collection[int]) -> Formula:
-    """Return what the formula says while some members stay as they are in the beginning."""
+    """Return the formula with the initial values of idle members substituted."""
     return _substituted(formula, _initial_values(system, variables_of(system, kin, idle)))
 
 

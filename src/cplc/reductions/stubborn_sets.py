@@ -37,37 +37,37 @@ from cplc.reductions.dependency_relation import (
 from cplc.statespace.packing import MemoTable
 
 NecessarySets = tuple[Steps, ...]
-"""Sets of steps, each of which contains one that must be taken before a condition holds; none if it holds."""
+"""Necessary sets of steps for a condition; empty if it holds."""
 
 _MAX_ALTERNATIVES = 4
-"""Of so many ways to go on the best is taken."""
+"""Maximum number of necessary sets that are compared."""
 _MAX_GOAL_BITS = 16
-"""A wanted condition over more bits is looked at part by part, lest every state be a pattern of its own."""
+"""Goals over more bits are tabulated conjunct by conjunct."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A condition that is to be reached."""
+    """A condition whose reachability is preserved."""
 
     condition: Expr
     is_hint: bool = False
-    """What is to be reached implies the condition, and more is asked that the variables of the state do not tell."""
+    """True if the condition is only necessary for the goal; the goal itself depends on more than the state."""
 
 
 class StubbornSets:
     """Stubborn sets for some goals in one system.
 
-    Where the condition of a hint holds the goal may or may not be reached, so there every step is followed.
+    In states where the condition of a hint holds, the goal may be reached already; all steps are explored there.
     """
 
-    def __init__(self, interference: DependencyRelation, goals: Iterable[Goal]) -> None:
-        self._interference = interference
-        self._packing = interference.packing
+    def __init__(self, dependency: DependencyRelation, goals: Iterable[Goal]) -> None:
+        self._dependency = dependency
+        self._packing = dependency.packing
         self._goals = [(goal.is_hint, self._parts(to_nnf(goal.condition))) for goal in goals]
         self._guards: dict[int, tuple[int, MemoTable[NecessarySets]]] = {}
 
     def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
-        """Return the steps to follow, of those that are enabled, for the goals with these numbers."""
+        """Return the enabled steps of a stubborn set for the goals with these numbers."""
         closed = waiting = 0
         for goal in goals:
             wants: list[Steps] = []
@@ -78,7 +78,7 @@ class StubbornSets:
                 waiting = self._cheapest(wants, waiting, enabled)
             elif is_hint:
                 return enabled
-        dependent, guards = self._interference.dependent, self._guards
+        dependent, guards = self._dependency.dependent, self._guards
         while waiting:
             step = waiting & -waiting
             closed |= step
@@ -96,11 +96,11 @@ class StubbornSets:
         return closed & enabled
 
     def holds(self, goal: int, state: int) -> bool:
-        """Whether a wanted condition holds."""
+        """Return whether the condition of a goal holds."""
         return not any(table[state & mask] for mask, table in self._goals[goal][1])
 
     def _cheapest(self, wants: Sequence[Steps], taken: Steps, enabled: Steps) -> Steps:
-        """Return what is taken with one of the sets more, one that adds little."""
+        """Return the union with the necessary set that adds the fewest enabled steps."""
         best, least = taken, 1 << 30
         for steps in wants:
             added = steps & ~taken
@@ -112,7 +112,7 @@ class StubbornSets:
         return best
 
     def _guard(self, number: int) -> tuple[int, MemoTable[NecessarySets]]:
-        guard = self._interference.system.steps[number].guard
+        guard = self._dependency.system.steps[number].guard
         return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
     def _parts(self, goal: NnfCondition) -> list[tuple[int, MemoTable[NecessarySets]]]:
@@ -134,11 +134,11 @@ class StubbornSets:
         return MemoTable(lambda pattern: _minimal_sets(look(pattern)))
 
     def _necessary_sets(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
-        """Return what the condition wants, as a function of the state."""
+        """Return the necessary sets of a condition as a function of the state."""
         match part:
             case Leaf(condition):
-                holds, makers = self._packing.condition(condition), self._interference.enabling_steps
-                return lambda pattern: [] if holds(pattern) else [makers(condition)]
+                holds, enabling_steps = self._packing.condition(condition), self._dependency.enabling_steps
+                return lambda pattern: [] if holds(pattern) else [enabling_steps(condition)]
             case All(operands):
                 inner = [self._necessary_sets(operand) for operand in operands]
                 return lambda pattern: [steps for look in inner for steps in look(pattern)]
@@ -158,7 +158,7 @@ class StubbornSets:
 
 
 def _minimal_sets(wants: Iterable[Steps]) -> NecessarySets:
-    """Return the smallest of these sets, and none that contains another."""
+    """Return the smallest of these sets that contain no other one."""
     minimal: list[Steps] = []
     for steps in sorted(set(wants), key=lambda steps: (steps.bit_count(), steps)):
         if not any(smaller & ~steps == 0 for smaller in minimal):

@@ -67,7 +67,7 @@ from cplc.logic.formulas import (
 
 
 class _Kind(Flag):
-    """What is known of a formula; each but the first is more than another."""
+    """Stutter properties of a formula, ordered by implication."""
 
     NOTHING = 0
     EVENTUALLY_INVARIANT = 0b00001
@@ -82,7 +82,7 @@ _FALSE = _Kind.STUTTER_INVARIANT | _Kind.EVENT
 
 
 def is_stutter_invariant(path: Formula) -> bool:
-    """Whether pauses from some position on do not change what it says of a run."""
+    """Return whether stutter steps after some finite prefix cannot change the value of the path formula."""
     return _Kind.EVENTUALLY_INVARIANT in _kind(path)
 
 
@@ -130,7 +130,7 @@ def _kind(formula: Formula) -> _Kind:
 
 
 def _negated(kind: _Kind) -> _Kind:
-    """Events and conditions on them change places, the rest stays."""
+    """Return the kind of the negation: events and event conditions are dual."""
     common = kind & _Kind.STUTTER_INVARIANT
     if _Kind.EVENT in kind:
         common |= _Kind.EVENT_CONDITION

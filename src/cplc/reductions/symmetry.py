@@ -51,20 +51,20 @@ from cplc.system.model import Step, System
 _INDEXED = re.compile(r"([\w.]+)\[(\d+(?:,\d+)*)\]")
 
 IndexPosition = tuple[str, int]
-"""What is indexed, and the position of the index."""
+"""A base name, and the position of an index."""
 Permutation = Mapping[int, int]
 
 
 @dataclass(frozen=True)
 class SymmetryGroup:
-    """Families whose instances with the same index are exchanged together; mostly a single one."""
+    """Families whose instances are permuted together; usually a single family."""
 
     families: frozenset[str]
     places: frozenset[IndexPosition]
     indices: tuple[int, ...]
 
     def members_in(self, name: str) -> tuple[int, ...]:
-        """Return the indices of the instances that the name of a variable, agent, message or step speaks of."""
+        """Return the indices of instances in the name of a variable, agent, message or step."""
         members = self._members.get(name)
         if members is None:
             members = self._members[name] = tuple(
@@ -80,7 +80,7 @@ class SymmetryGroup:
         return {}
 
     def renaming(self, permutation: Permutation) -> Callable[[str], str]:
-        """Return the names of what the instances have after they have been exchanged for each other."""
+        """Return the action of a permutation on names."""
         images: dict[str, str] = {}
 
         def exchanged(indexed: re.Match[str]) -> str:
@@ -110,16 +110,16 @@ class Symmetry:
 
     @cached_property
     def kin(self) -> tuple[SymmetryGroup, ...]:
-        """The families whose instances can be exchanged in any way."""
+        """The families whose instances may be permuted arbitrarily."""
         if self.system.is_synchronous or not is_true(self.system.start):
             return ()
         return tuple(kin for kin in _candidates(self.system) if self._is_symmetric(kin))
 
     def key(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Hashable:
-        """Return something that is the same for formulas of which all hold initially if one does.
+        """Return an equal key for formulas that permutations map to each other.
 
-        Instances are numbered anew in the order in which the formula speaks of them; those that are assumed to keep
-        going apart from those that are not.
+        Instances are renumbered in the order in which they occur in the formula. Instances that are assumed to keep
+        going are not exchanged with others.
         """
         for kin in self.kin:
             formula = renamed_formula(formula, kin.renaming(canonical_numbering(kin, formula, assuming)))
@@ -131,7 +131,7 @@ class Symmetry:
 
 
 def generators(indices: Sequence[int]) -> tuple[Permutation, Permutation]:
-    """Return two permutations that all others are made of: the first two exchanged, and all moved up by one."""
+    """Return a transposition and a cycle, which generate all permutations."""
     first, second, *_ = indices
     return {first: second, second: first}, dict(zip(indices, (*indices[1:], first), strict=True))
 
@@ -167,10 +167,10 @@ def _candidates(system: System) -> Iterator[SymmetryGroup]:
 
 
 def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) -> dict[IndexPosition, frozenset[str]]:
-    """Return for each index the families that it may count instances of.
+    """Return for each index position the families whose instances it may count.
 
-    Mostly that shows from those who take part. Where it does not, as in messages between others, it may be the only
-    family with as many instances.
+    Usually the participants determine the family. Otherwise, as in messages between others, it may be the only family
+    with as many instances.
     """
     taking_part = [
         *((agent.name, (agent.name,)) for agent in system.agents),
@@ -201,7 +201,7 @@ def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) 
 
 
 def canonical_description(system: System, renamed: Renaming = lambda name: name) -> Hashable:
-    """Return all that verdicts depend on, with everything renamed."""
+    """Return all parts of the system that verdicts depend on, renamed and without their order."""
 
     def key(expr: Expr) -> Hashable:
         return expr_key(expr, renamed)
@@ -237,7 +237,7 @@ def _typed(values: Iterable[object]) -> tuple[tuple[type, object], ...]:
 
 
 def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
-    """Return the expression, but for the order of operands where it does not matter."""
+    """Return a key of the expression that ignores the order of commutative operands."""
     match expr:
         case Read(name):
             return renamed(name)
@@ -255,7 +255,7 @@ def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
 
 
 def formula_key(formula: Formula) -> Hashable:
-    """Return the formula, but for what it is called and for the order of operands where it does not matter."""
+    """Return a key of the formula that ignores texts and the order of commutative operands."""
     match formula:
         case Atom(condition):
             return expr_key(condition)
@@ -282,7 +282,7 @@ def formula_key(formula: Formula) -> Hashable:
 
 
 def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
-    """Return what the formula says after instances have been exchanged."""
+    """Return the image of the formula under a renaming."""
     operands = operands_of(formula)
     rebuilt = with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
     match rebuilt:
@@ -357,7 +357,7 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
 
 
 def canonical_numbering(kin: SymmetryGroup, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
-    """Return the numbers that the instances get which a formula speaks of, in the order in which it does."""
+    """Return the permutation that numbers the instances in the order of their occurrence."""
     spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
     alike = {
         index: frozenset(family for family in kin.families if f"{family}[{index}]" in assuming) for index in kin.indices
@@ -367,7 +367,7 @@ def canonical_numbering(kin: SymmetryGroup, formula: Formula, assuming: frozense
 
 
 def _names(formula: Formula) -> Iterator[str]:
-    """Yield the agents, variables and steps that a formula speaks of, from left to right."""
+    """Yield the agents, variables and steps that occur in the formula, from left to right."""
     for part in subformulas(formula):
         match part:
             case Atom(condition):

@@ -38,11 +38,10 @@ Canonical = Callable[[int], int]
 def interchangeable_instances(
     system: System, kin: Iterable[SymmetryGroup], conditions: Sequence[Expr]
 ) -> tuple[InterchangeableInstances, ...]:
-    """Return the members that can be exchanged without any of the conditions becoming another one.
+    """Return the instances whose permutations leave every condition unchanged.
 
-    Where all members may be exchanged in each condition, all of them; otherwise those that no condition speaks of.
-    Families with variables that belong to two members (or to members of two families) are left as they are, the first
-    one excepted.
+    These are all instances if every condition is symmetric, and otherwise those that occur in no condition. Families
+    with variables of several instances, or of instances in several families, are not reduced, except for the first one.
     """
     groups: list[InterchangeableInstances] = []
     taken: set[str] = set()
@@ -68,7 +67,7 @@ def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
 
 
 def _instance_variables(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
-    """Return the variables of each member, in the same order; None if some variable belongs to two of them."""
+    """Return the variables of each instance in the same order; None if a variable has two instances."""
     first = []
     for variable in system.variables:
         members = set(kin.members_in(variable.name)) & set(free)
@@ -83,7 +82,7 @@ def _instance_variables(system: System, kin: SymmetryGroup, free: Sequence[int])
 
 
 def with_adjacent_instances(system: System, members: Iterable[InterchangeableInstances]) -> System:
-    """Return the same system with the variables of each member side by side, after all others."""
+    """Return the same system with the variables of each instance adjacent, after all others."""
     order = [name for group in members for piece in group.variables for name in piece]
     moved = set(order)
     rest = (variable for variable in system.variables if variable.name not in moved)
@@ -91,7 +90,7 @@ def with_adjacent_instances(system: System, members: Iterable[InterchangeableIns
 
 
 def canonical_representative(packing: Packing, members: Iterable[InterchangeableInstances]) -> Canonical:
-    """Return what maps states of the arranged system to images that stand for them."""
+    """Return the function that maps states of the rearranged system to their representatives."""
     groups = [_sorting(packing, group) for group in members]
 
     def sorted_in_each(state: int) -> int:
@@ -125,6 +124,6 @@ def _sorting(packing: Packing, group: InterchangeableInstances) -> Canonical:
 
 
 def families(members: Iterable[InterchangeableInstances]) -> Iterator[str]:
-    """Yield the families of which members are exchanged."""
+    """Yield the families whose instances are interchangeable."""
     for group in members:
         yield from group.families

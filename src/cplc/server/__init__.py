@@ -1,1 +1,1 @@
-"""The language server: what the stages know of a file, said to an editor."""
+"""The language server: diagnostics, navigation, completion and verification in an editor."""

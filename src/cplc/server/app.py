@@ -1,4 +1,4 @@
-"""What an editor may ask, and which part answers it."""
+"""Requests of the Language Server Protocol, and their handlers."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from cplc.server.verdicts import asked_at, texts_of
 from cplc.source import Span
 
 _DEPTH: Final = 20_000
-"""Formulas of many conjuncts are deep trees."""
+"""Long conjunctions are deep trees."""
 
 
 def serve(port: int | None) -> None:
-    """Answer one editor until it says goodbye."""
+    """Serve one editor until it disconnects."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
     logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_news)
     server = built()
     if port is None:
-        # The editor's pipe is for the protocol alone: whatever else is printed goes to standard error.
+        # Standard output carries protocol messages only; other output goes to standard error.
         answers = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
         server.start_io(sys.stdin.buffer, answers)
@@ -45,13 +45,13 @@ def serve(port: int | None) -> None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a log needs to hear of it: what was refused was said to whoever asked."""
+    """Return whether to log a record: rejected requests were answered already."""
     why = record.exc_info[1] if record.exc_info else None
     return not (isinstance(why, JsonRpcException) and why.code == REFUSED)
 
 
 def built() -> Server:
-    """Return a server that knows all features."""
+    """Return a server with all features."""
     server = Server()
     for add in (_texts, _names, _writing, _shapes, _calls, add_verification, add_parameters):
         add(server)
@@ -115,7 +115,7 @@ def _texts(server: Server) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configured(params: lsp.DidChangeConfigurationParams) -> None:
-        """See to the values of parameters; editors tell us of other settings, too."""
+        """Apply the values of parameters; other settings are ignored."""
         settings = plain(params.settings)
         options = plain(settings.get("cplc", settings))
         if "parameters" in options:
@@ -134,7 +134,7 @@ def _names(server: Server) -> None:
         return {document.path: document.uri for document in documents if document.path}
 
     async def importing(word: str | None, beside: Compiled) -> list[Compiled]:
-        """Return the programs that import something and, if one is given, have a word in them."""
+        """Return the open programs with imports, and with this word if one is given."""
 
         def is_wanted(text: str) -> bool:
             return "import" in text and (word is None or word in text)

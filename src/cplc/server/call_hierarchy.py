@@ -1,4 +1,4 @@
-"""Who can cause this: the call hierarchy, with messages as causes and what they make possible as effects."""
+"""Call hierarchy: messages are callers of the steps and states that they enable."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _item(compiled: Compiled, declared: Declared) -> CallHierarchyItem:
 
 
 def named(compiled: Compiled, item: CallHierarchyItem) -> Declared | None:
-    """Return what an item was made of."""
+    """Return the declaration of an item."""
     for declared in compiled.index.declared.values():
         if declared.name.text == item.name and declared.kind in _KINDS:
             location = compiled.location(declared.span)
@@ -58,7 +58,7 @@ def named(compiled: Compiled, item: CallHierarchyItem) -> Declared | None:
 
 
 def incoming(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyIncomingCall]:
-    """Return what brings it about: messages that operate on it, and what its conditions wait for."""
+    """Return its causes: messages that operate on it, and the atoms of its conditions."""
     declared = named(compiled, item)
     if declared is None:
         return []
@@ -75,7 +75,7 @@ def incoming(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyI
 
 
 def _within(cause: Declared, spans: Iterable[Span]) -> list[Span]:
-    """Return the places inside the cause, as the protocol wants them; of one that is only waited for, its name."""
+    """Return the places inside the cause; for an atom of a condition, the name of the cause."""
     node = cause.node
     whole: Span = node.span
     inside = [span for span in spans if span.source is whole.source and whole.start <= span.start < whole.end]
@@ -83,7 +83,7 @@ def _within(cause: Declared, spans: Iterable[Span]) -> list[Span]:
 
 
 def outgoing(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyOutgoingCall]:
-    """Return what it does: operations of a message, and whatever waits for it."""
+    """Return its effects: the operations of a message, and the declarations whose conditions mention it."""
     declared = named(compiled, item)
     if declared is None:
         return []

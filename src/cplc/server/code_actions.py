@@ -1,4 +1,4 @@
-"""What the editor offers to change: what a diagnostic hints at, a declaration that is missing, a guard."""
+"""Code actions: quick fixes of diagnostics, missing declarations, and guards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REPLACED: Final = frozenset(
         rules.WRONG_TARGET,
     )
 )
-"""Rules whose hints, `write …`, say what to put in the place of what is marked."""
+"""Rules whose hints, `write …`, contain the replacement of the marked text."""
 _TELLS: Final = re.compile(r"a message would tell: `([^`]+) -> ([^`]+) : …`")
 _WAITS: Final = re.compile(r"let this wait for `([^`]+)`, or")
 _NOT_BOUND: Final = re.compile(r"The role `(\w+)` of `\w+` is not bound")
@@ -44,7 +44,7 @@ _FREE: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits as offsets and texts, and the diagnostic that they answer."""
+    """Edits as offsets and texts, and the diagnostic that they fix."""
 
     title: str
     edits: tuple[tuple[int, int, str], ...]
@@ -53,7 +53,7 @@ class Fix:
 
 
 def actions(compiled: Compiled | CompiledIspl, start: int, end: int, shown: Iterable[Shown]) -> list[CodeAction]:
-    """Return what is offered for the text between two offsets."""
+    """Return the code actions for the text between two offsets."""
     given = list(shown)
     result: list[CodeAction] = []
     for fix in dict.fromkeys(_fixes(compiled, start, end)):
@@ -80,7 +80,7 @@ def _fixes(compiled: Compiled | CompiledIspl, start: int, end: int) -> Iterator[
 
 
 def _hinted(problem: Diagnostic) -> Iterator[Fix]:
-    """Yield what the notes say to write instead."""
+    """Yield the replacements in the notes of a diagnostic."""
     span = problem.span
     for note in problem.notes:
         if (meant := _DID_YOU_MEAN.match(note.message)) is not None:
@@ -101,7 +101,7 @@ def _hinted(problem: Diagnostic) -> Iterator[Fix]:
 
 
 def _for(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield what needs more than the marked text."""
+    """Yield fixes that change more than the marked text."""
     if problem.code == rules.UNKNOWN_NAME.code:
         yield from _declaring(compiled, problem)
         yield from _importing(compiled, problem)
@@ -113,7 +113,7 @@ def _for(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
         yield from _migrating(compiled, problem)
 
 
-# --- declaring what is missing
+# --- missing declarations
 
 
 def _declaring(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
@@ -132,7 +132,7 @@ def _declaring(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
 
 
 def _missing(compiled: Compiled, name: str, at: int, around: ast.Declaration) -> Iterator[tuple[str, str]]:
-    """Yield what could be declared so that a name is known, by where it stands."""
+    """Yield declarations of an unknown name that fit its context."""
     here = context(compiled.tokens, at)
     messages = [
         node for node in walk(around) if isinstance(node, ast.Message) and node.span.start <= at <= node.span.end
@@ -154,7 +154,7 @@ def _missing(compiled: Compiled, name: str, at: int, around: ast.Declaration) ->
 
 
 def _after_roles(compiled: Compiled, protocol: ast.Protocol) -> int:
-    """Return where another role can be declared: after the last one, or at the beginning of the protocol."""
+    """Return the place for another role: after the last one, or at the beginning of the protocol."""
     roles = [node.span.end for node in protocol.declarations if isinstance(node, ast.Role)]
     if roles:
         return max(roles)
@@ -167,7 +167,7 @@ def _indent(compiled: Compiled, offset: int) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-# --- importing, telling, binding
+# --- imports, messages, bindings
 
 
 @cache
@@ -199,7 +199,7 @@ def _importing(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
 
 
 def _telling(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield the message that tells the sender what it cannot see."""
+    """Yield a message that informs the sender of a condition that it cannot observe."""
     protocol = compiled.protocol_at(problem.span.start)
     for note in problem.notes:
         match = _TELLS.match(note.message)
@@ -216,7 +216,7 @@ def _telling(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
 
 
 def _binding(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield roles that a role of a used protocol can be bound to."""
+    """Yield bindings for a role of a used protocol."""
     match = _NOT_BOUND.match(problem.message)
     protocol = compiled.protocol_at(problem.span.start)
     if match is None or protocol is None:
@@ -237,7 +237,7 @@ def _binding(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
 
 
 def _migrating(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield the version of the language, alone and with the equivalents of what had another meaning."""
+    """Yield the version of the language, alone and with the migration of constructs that changed their meaning."""
     version, *changes = migration(compiled.file)
     yield Fix(f"Write `cpl {VERSION}`", (version,), problem)
     if changes:
@@ -252,7 +252,7 @@ def _is_single(one: Declared) -> bool:
 
 
 def _guards(compiled: Compiled, start: int, end: int) -> Iterator[Fix]:
-    """Yield guards for a message that may be sent at any time: what its sender has just received."""
+    """Yield guards for an unguarded message: the messages that its sender receives before it."""
     protocol = compiled.protocol_at(start)
     if protocol is None:
         return

@@ -1,4 +1,4 @@
-"""One text of an editor, compiled: what every feature asks."""
+"""Compiled documents, on which all features work."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from cplc.syntax.parser import parse
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 Given = Mapping[str, Mapping[str, str]]
-"""Values for parameters, by their protocol."""
+"""Values of parameters, by protocol."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text as the editor has it."""
+    """A text in the editor."""
 
     uri: str
     text: Text
@@ -54,7 +54,7 @@ class Document:
 
 
 def path_of(uri: str) -> str | None:
-    """Return the absolute path of a file, if it is one."""
+    """Return the absolute path of a URI, if it is a file."""
     if not uri.startswith("file:"):
         return None
     try:
@@ -65,20 +65,20 @@ def path_of(uri: str) -> str | None:
 
 
 def uri_of(name: str) -> str:
-    """Return the address of a source: of a path, or what is one already."""
+    """Return the URI of a source: of a path, or the URI itself."""
     is_path = os.path.isabs(name) or not _ADDRESS.match(name)
     return (uris.from_fs_path(os.path.abspath(name)) or name) if is_path else name
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A document and everything known of it; ``reads`` are the files that this depends on, those missing too."""
+    """A document and its compilation; ``reads`` are the files on which it depends, including missing ones."""
 
     document: Document
     compilation: Compilation
     reads: Mapping[str, Stamp]
     given: Given
-    """What the editor wants parameters to be instead of their defaults."""
+    """Values of parameters set in the editor instead of their defaults."""
 
     @property
     def source(self) -> Source:
@@ -98,7 +98,7 @@ class Compiled:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything that is wrong; with a value that was given, it is so at the protocol that cannot have it."""
+        """All diagnostics; an invalid value set in the editor is reported at its protocol."""
         reported = (*self.compilation.diagnostics, *self.compilation.remarks)
         if not self.compilation.parameters or not self.file.protocols:
             return reported
@@ -113,7 +113,7 @@ class Compiled:
         return self.given == given and all(stamp(path, buffers) == then for path, then in self.reads.items())
 
     def range(self, span: Span) -> Range:
-        """Return the range of a span, in whichever file it is."""
+        """Return the range of a span in its file."""
         return (self.text if span.source is self.source else text_of(span.source, self.text.units)).of(span)
 
     def location(self, span: Span) -> Location:
@@ -124,12 +124,12 @@ class Compiled:
         return self.index.at(self.source, offset)
 
     def protocol_at(self, offset: int) -> ast.Protocol | None:
-        """Return the protocol around an offset; where none can be read, the nearest before."""
+        """Return the protocol around an offset, else the nearest one before."""
         before = [protocol for protocol in self.file.protocols if protocol.span.start <= offset]
         return before[-1] if before else None
 
     def declared_in(self, protocol: ast.Protocol) -> list[Declared]:
-        """Return what a protocol declares directly."""
+        """Return the direct declarations of a protocol."""
         outer = self.index.declared.get(protocol.name.span)
         return [] if outer is None else self.index.members(outer)
 
@@ -150,12 +150,12 @@ def compiled(document: Document, buffers: Buffers, given: Given | None = None) -
 
 
 def _settings(path: Path | None) -> dict[str, Stamp]:
-    """Return what the files are now that may say which warnings nobody wants."""
+    """Return the stamps of the candidate settings files."""
     return {str(place): stamp(str(place), {}) for place in (settings_paths(path.parent) if path else ())}
 
 
 def _values(source: Source, given: Given) -> Mapping[str, str]:
-    """Return what is given to the last protocol, which is the one that is unrolled."""
+    """Return the values for the last protocol, which is the one to be instantiated."""
     if not any(protocol in source.text for protocol in given):
         return {}
     protocols = parse(source)[0].protocols
@@ -164,7 +164,7 @@ def _values(source: Source, given: Given) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class CompiledIspl:
-    """A model in ISPL and everything known of it; it imports nothing, and has no parameters."""
+    """A model in ISPL and its compilation; it has no imports and no parameters."""
 
     document: Document
     reading: IsplCompilation

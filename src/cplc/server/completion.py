@@ -1,4 +1,4 @@
-"""What can be written at a place."""
+"""Completion proposals."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _MODALITIES: Final = ("C", "Fu", "SC", "SCc", *_CONDITIONAL, "K", "EK", "DK", "C
 _INFIX: Final = ("U", "W", "R", "S", "therefore")
 _OF_AGENTS: Final = ("goal", "value", "believes", "chooses")
 _PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "SCc": 2, "K": 1, "claim": 2} | dict.fromkeys(_CONDITIONAL, 2)
-"""How many arguments of these are roles; of the modalities, both stand before the first comma."""
+"""Number of leading arguments that are roles; for the modalities, both precede the first comma."""
 
 
 def completion(compiled: Compiled, offset: int) -> list[CompletionItem]:
-    """Return what may stand at an offset, the likeliest first."""
+    """Return the proposals at an offset, the most likely first."""
     inside = compiled.tokens.inside(offset)
     at = context(compiled.tokens, offset)
     if inside is not None:
@@ -74,7 +74,7 @@ def completion(compiled: Compiled, offset: int) -> list[CompletionItem]:
 
 
 def _ordered(items: Iterable[CompletionItem]) -> list[CompletionItem]:
-    """Return each label once; editors sort, so the order is written down."""
+    """Return each label once, with sort keys that preserve the order."""
     by_label: dict[str, CompletionItem] = {}
     for item in items:
         by_label.setdefault(item.label, item)
@@ -103,14 +103,14 @@ def _declared(declaration: Declared, label: str | None = None) -> CompletionItem
 
 
 def _paths(compiled: Compiled, written: str) -> Iterator[CompletionItem]:
-    """Yield the files beside this one that can be imported."""
+    """Yield the importable files near this one."""
     if compiled.document.path is None:
         return
     folder = Path(compiled.document.path).parent
     typed = os.path.dirname(written)
     try:
         if not is_below(Path(os.path.realpath(folder / typed)), project_root(folder)):
-            return  # nothing there can be imported
+            return  # no such folder
         entries = sorted(os.scandir(folder / typed), key=lambda entry: entry.name)
     except (OSError, ValueError):
         return
@@ -132,7 +132,7 @@ class _Place:
         self.protocol = compiled.protocol_at(offset)
         self.known = [] if self.protocol is None else compiled.declared_in(self.protocol)
 
-    # --- what is known here
+    # --- visible names
 
     def of(self, *kinds: Kind) -> Iterator[CompletionItem]:
         return (_declared(declared) for kind in kinds for declared in self.known if declared.kind == kind)
@@ -148,7 +148,7 @@ class _Place:
         yield from self._bound_before()
 
     def _bound_before(self) -> Iterator[CompletionItem]:
-        """Yield the variables of quantifiers, and the parameters of a macro, in what cannot be read yet."""
+        """Yield the variables of quantifiers and the parameters of a macro in an incomplete statement."""
         since = self.at.since
         for word, name in pairwise(since):
             if word.text in ("forall", "exists") and name.kind == "word":
@@ -161,7 +161,7 @@ class _Place:
                     yield CompletionItem(token.text, kind=_ICONS["argument"], detail="argument")
 
     def _is_around(self, node: object) -> bool:
-        """Whether a part of this file has the place in it, or ends just before it."""
+        """Return whether a node of this file contains the place, or ends just before it."""
         span = getattr(node, "span", None)
         if not isinstance(span, Span) or span.source is not self.compiled.source:
             return False
@@ -181,7 +181,7 @@ class _Place:
         yield from self.of("macro")
         yield from (item for item in self.visible("macro") if "." not in item.label)
 
-    # --- what may stand here
+    # --- proposals by context
 
     def items(self) -> Iterator[CompletionItem]:
         at = self.at
@@ -206,7 +206,7 @@ class _Place:
                 yield CompletionItem(name[len(written) :], kind=_Kinds.Module, detail=name)
 
     def _members(self) -> Iterator[CompletionItem]:
-        """Yield what stands behind the name before the dot."""
+        """Yield the members of the name before the dot."""
         depth = 0
         for token in reversed(self.at.since[:-1]):
             if token.text in "])":
@@ -264,7 +264,7 @@ class _Place:
         return self.at.commas < (_PARTIES[callee] if is_declared else in_formula)
 
     def _promises(self, callee: str) -> Iterator[CompletionItem]:
-        """Yield the commitments that `C` and `Fu` may be about, in place of a debtor and a creditor."""
+        """Yield the arguments of `C` and `Fu`: debtor and creditor of declared commitments."""
         is_formula = self.at.keyword not in ("commitment", "claim")
         return self.of("commitment", "part") if callee in ("C", "Fu", *_CONDITIONAL) and is_formula else iter(())
 
@@ -302,7 +302,7 @@ class _Place:
                 yield item
 
     def used(self) -> Declared | None:
-        """Return the protocol that the `use` at hand names."""
+        """Return the protocol of the current `use`."""
         words = "".join(token.text for token in self.at.since if token.kind == "word" or token.text == ".")
         for name, places in sorted(self.compiled.index.visible.items(), key=lambda pair: -len(pair[0])):
             declared = self.compiled.index.declared.get(places[0])
@@ -317,7 +317,7 @@ class _Place:
         yield from _words(("true", "false"), _Kinds.Constant)
 
     def _formula(self) -> Iterator[CompletionItem]:
-        """Yield what an expression may go on with."""
+        """Yield the operators and operands that may continue an expression."""
         at = self.at
         is_formula = at.keyword in ("property", "define")
         if at.is_operand_before:
@@ -344,11 +344,11 @@ class _Place:
         return any(declared.kind in kinds for declared in self.known)
 
     def _is_own(self, declared: Declared) -> bool:
-        """Whether it is a variable of the protocol's roles."""
+        """Return whether it is a variable of the protocol's roles."""
         return declared.kind == "variable" and declared.inside in self.known
 
     def _next(self) -> Iterator[CompletionItem]:
-        """Yield the words that may stand after something complete."""
+        """Yield the words that may follow a complete expression."""
         at = self.at
         options = {
             "commitment": ("within", "expires", "revocable"),
@@ -362,7 +362,7 @@ class _Place:
         yield from self._beginning()
 
     def _beginning(self) -> Iterator[CompletionItem]:
-        """Yield what a declaration begins with."""
+        """Yield the words that begin a declaration."""
         if self.at.block in ("protocol", "for"):
             yield from self.roles()
         top = ("protocol", "import", "define")
@@ -372,7 +372,7 @@ class _Place:
         yield from (_word(word, _Kinds.Keyword, FORMS.get(word, "").replace("`", "")) for word in words)
 
     def _is_first(self) -> bool:
-        """Whether no declaration stands before this place."""
+        """Return whether no declaration precedes this place."""
         return all(token.start >= self.at.start for token in self.compiled.tokens.code)
 
     def _in_statement(self) -> Iterator[CompletionItem]:
@@ -421,7 +421,7 @@ class _Place:
                 return self._formula()
 
     def _in_agent(self) -> Iterator[CompletionItem]:
-        """Yield what an agent's block goes on with."""
+        """Yield the words that may continue an agent's block."""
         at = self.at
         begun = next((token.text for token in reversed(at.since) if token.text in (*_OF_AGENTS, "when", ":")), None)
         if begun is None or (at.is_operand_before and begun not in ("believes", "value")):
@@ -467,7 +467,7 @@ class _Place:
         return iter([*_words(self._joining()), *self._next()])
 
     def _joining(self) -> list[str]:
-        """Return the word that the operation at hand needs, if it needs one and has none yet."""
+        """Return the word that the current operation still needs, if there is one."""
         texts = [token.text for token in self.at.since]
         start = max((index for index, text in enumerate(texts) if text in JOINED), default=None)
         if start is None or "," in texts[start:]:

@@ -1,5 +1,6 @@
-"""What is being written at an offset: which declaration or clause, and what stands before. Read off the tokens alone,
-since what is being written is seldom right yet."""
+"""Context of the cursor: the enclosing declaration or clause, and the tokens before it.
+
+It is computed from tokens alone, since an unfinished text rarely parses."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ ALL_VERBS: Final = frozenset((*VERBS, *CLAIM_CHANGES))
 
 _CLOSING: Final = {closing: opening for opening, closing in OPENING.items()}
 _NO_OPERAND: Final = OPERATOR_WORDS | (CONTEXTUAL - {"all", "holds", "fails"}) | {"forall", "exists", "send"}
-"""Words that something follows."""
+"""Words that an operand follows."""
 
 
 @dataclass(frozen=True)
@@ -23,34 +24,34 @@ class Context:
     """The statement around an offset."""
 
     start: int
-    """Where the word begins that is being written."""
+    """Start of the current word."""
     end: int
     keyword: str
-    """The declaring or clause word that it follows; `message` for `A -> B`, `{` at the beginning of a block."""
+    """The preceding keyword of a declaration or clause; `message` for `A -> B`, `{` at the beginning of a block."""
     since: tuple[Token, ...]
-    """The tokens after that word, in the order of the text."""
+    """The tokens after that keyword, in the order of the text."""
     block: str
-    """The word that opened the block around it; empty at the top of a file."""
+    """The keyword of the enclosing block; empty at the top level."""
     bracket: str
-    """The bracket around it in the statement, if any."""
+    """The enclosing bracket in the statement, if there is one."""
     callee: Token | None
     """The word before that bracket."""
     commas: int
-    """How many commas stand in the bracket before it."""
+    """Number of commas between that bracket and the cursor."""
 
     @property
     def last(self) -> str:
-        """What stands before it."""
+        """The token before the cursor."""
         return self.since[-1].text if self.since else self.keyword
 
     @property
     def is_operand_before(self) -> bool:
-        """Whether something complete stands before it."""
+        """Return whether a complete operand precedes the cursor."""
         return bool(self.since) and _ends_operand(self.since[-1], self.keyword)
 
 
 def context(tokens: Tokens, offset: int) -> Context:
-    """Return what stands around an offset."""
+    """Return the context of an offset."""
     start, end = tokens.written(offset)
     start = min(start, offset)
     before = tokens.before(start)
@@ -68,7 +69,7 @@ def context(tokens: Tokens, offset: int) -> Context:
 
 
 def _opens_block(before: Sequence[Token], start: int = 0) -> bool:
-    """Whether a brace after these tokens opens a block, not a set: the nearest reserved word tells."""
+    """Return whether a brace after these tokens opens a block, not a set; the nearest keyword decides."""
     for index in range(start, len(before)):
         token = before[index]
         if token.text in ("protocol", "for", "role", "agent"):
@@ -79,7 +80,7 @@ def _opens_block(before: Sequence[Token], start: int = 0) -> bool:
 
 
 def _block(before: Sequence[Token]) -> str:
-    """Return the word that opened the innermost block."""
+    """Return the keyword of the innermost block."""
     depth = 0
     for index, token in enumerate(before):
         if token.text == "}":
@@ -93,7 +94,7 @@ def _block(before: Sequence[Token]) -> str:
 
 
 def _statement(before: Sequence[Token]) -> tuple[str, tuple[Token, ...]]:
-    """Return the word that began the statement, and what follows it."""
+    """Return the keyword that begins the statement, and the tokens after it."""
     since: list[Token] = []
     opening: dict[int, int] | None = None
     for index, token in enumerate(before):
@@ -110,7 +111,7 @@ def _statement(before: Sequence[Token]) -> tuple[str, tuple[Token, ...]]:
 
 
 def _opening_braces(before: Sequence[Token]) -> dict[int, int]:
-    """Return for each closing brace the position of the brace that it closes, in one pass."""
+    """Return for each closing brace the position of its opening brace, in one pass."""
     openings: dict[int, int] = {}
     closing: list[int] = []
     for index, token in enumerate(before):
@@ -122,7 +123,7 @@ def _opening_braces(before: Sequence[Token]) -> dict[int, int]:
 
 
 def _from_arrow(keyword: str, backwards: list[Token]) -> tuple[str, tuple[Token, ...]]:
-    """Cut off what stands before the beginning of a message: it begins where an operand follows an operand."""
+    """Drop the tokens before the beginning of a message: it begins where an operand follows an operand."""
     since = tuple(reversed(backwards))
     begins = 0
     depth = 0

@@ -1,4 +1,4 @@
-"""The texts that are open, and what each is compiled to. One thread compiles, so that messages are read meanwhile."""
+"""Open documents and their compilations. A separate thread compiles, so the server stays responsive."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cplc.server.open_imports import Buffers
 from cplc.server.positions import Text, Units
 
 MOST_FILES: Final = 1_000
-"""How many files of a workspace are looked at."""
+"""Maximum number of files of a workspace."""
 
 _STACK: Final = 64 * 2**20
 _FIRST: Final = "protocol P { role A  role B  A -> B : m  property p: AF m }"
@@ -39,25 +39,25 @@ Result = TypeVar("Result")
 
 
 class Documents:
-    """What the editor has open. Only the thread of the event loop changes it."""
+    """Open documents, changed only by the thread of the event loop."""
 
     def __init__(self) -> None:
         self.units: Units = "utf-16"
         self.folders: tuple[str, ...] = ()
         self.configured: Given = {}
-        """What parameters are to be in every file, by their protocol."""
+        """Configured values of parameters for all files, by protocol."""
         self._given: dict[str, Given] = {}
         self._open: dict[str, Document] = {}
         self._cache: dict[str, Compiled | CompiledIspl] = {}
         self._pool = _worker()
 
-    # --- what is open
+    # --- open documents
 
     def open(self, uri: str, text: str, version: int | None) -> None:
         self._open[uri] = Document(uri, Text(text, self.units), version)
 
     def change(self, uri: str, changes: Iterable[TextDocumentContentChangeEvent], version: int | None) -> None:
-        """Apply edits; to a text that was never opened only one that replaces it can be."""
+        """Apply edits; a document that was never opened must be replaced as a whole."""
         text = self._open[uri].text if uri in self._open else Text("", self.units)
         for change in changes:
             text = text.changed(change)
@@ -75,7 +75,7 @@ class Documents:
         return iter(tuple(self._open.values()))
 
     def document(self, uri: str) -> Document | None:
-        """Return a text that is open, or else the file on disk."""
+        """Return the open document, or else the file on disk."""
         return self._open.get(uri) or self._on_disk(uri)
 
     def _on_disk(self, uri: str) -> Document | None:
@@ -88,31 +88,31 @@ class Documents:
             return None
 
     def uri_of(self, name: str) -> str:
-        """Return the address of a source, as the editor writes it if it has the file open."""
+        """Return the URI of a source, spelled as in the editor if the file is open."""
         return next((document.uri for document in self._open.values() if document.path == name), uri_of(name))
 
     @property
     def buffers(self) -> Buffers:
         return {document.path: document.text.text for document in self._open.values() if document.path}
 
-    # --- what its parameters are to be
+    # --- parameters
 
     def given(self, uri: str) -> Given:
-        """Return the values for parameters of a file: what was said of it, else what is configured."""
+        """Return the values of parameters of a file: its own, else the configured ones."""
         return {**self.configured, **self._given.get(uri, {})}
 
     def give(self, uri: str, protocol: str, values: Mapping[str, str] | None) -> None:
-        """Let the parameters of a protocol have other values; None for those that are configured, or the defaults."""
+        """Set the parameters of a protocol; None restores the configured values or the defaults."""
         given = dict(self._given.get(uri, {}))
         given.pop(protocol, None)
         if values is not None:
             given[protocol] = dict(values)
         self._given[uri] = given
 
-    # --- what it is compiled to
+    # --- compilations
 
     async def compiled(self, uri: str) -> Compiled | CompiledIspl | None:
-        """Return what is known of the text as it is now; None if there is none."""
+        """Return the compilation of the present text; None if there is no such document."""
         while (document := self.document(uri)) is not None:
             given = self.given(uri)
             result = await self.run(partial(self._compiled, document, self.buffers, given))
@@ -121,16 +121,16 @@ class Documents:
         return None
 
     async def protocol(self, uri: str) -> Compiled | None:
-        """Return what is known of a text, unless it is in ISPL."""
+        """Return the compilation of a protocol; None for ISPL."""
         document = await self.compiled(uri)
         return document if isinstance(document, Compiled) else None
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Work in the thread that compiles."""
+        """Run a function in the compiler thread."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def _compiled(self, document: Document, buffers: Buffers, given: Given) -> Compiled | CompiledIspl:
-        """Compile in the thread for that, unless it has been done."""
+        """Compile in the compiler thread, unless the cached compilation is current."""
         cached = self._cache.get(document.uri)
         if cached is not None and cached.document.source == document.source and cached.is_current(buffers, given):
             return cached if cached.document.version == document.version else replace(cached, document=document)
@@ -141,15 +141,15 @@ class Documents:
         return result
 
     def dependents(self, uri: str) -> list[str]:
-        """Return the open texts that may say something else now that a file has changed."""
+        """Return the open documents that depend on a changed file."""
         path = path_of(uri)
         cached = [entry for entry in tuple(self._cache.values()) if entry.document.uri in self._open]
         return [entry.document.uri for entry in cached if entry.document.uri != uri and path in entry.reads]
 
-    # --- what is in the workspace
+    # --- workspace
 
     async def everything(self, is_wanted: Callable[[str], bool], *, beside: Compiled | None = None) -> list[Compiled]:
-        """Return the protocols that are open, in the workspace or beside a file and have a text that is wanted."""
+        """Return the protocols that are open, in the workspace or near a file, and whose text satisfies the filter."""
         addresses = {path_of(document.uri) or document.uri: document.uri for document in self}
         for path in await self.run(partial(self._files, beside)):
             addresses.setdefault(path, uri_of(path))
@@ -162,11 +162,11 @@ class Documents:
         return result
 
     async def is_everything(self) -> bool:
-        """Whether there are few enough files to look at all of them."""
+        """Return whether the workspace is small enough to scan all files."""
         return len(await self.run(partial(workspace_files, self.folders))) <= MOST_FILES
 
     def _files(self, beside: Compiled | None) -> list[str]:
-        """Return the protocols of the workspace and those in the folder of a file, which may be outside."""
+        """Return the protocols of the workspace and of the folder of a file, which may be outside."""
         paths = dict.fromkeys(workspace_files(self.folders))
         if beside is not None and beside.document.path is not None:
             folder = os.path.dirname(beside.document.path)
@@ -175,7 +175,7 @@ class Documents:
         return list(paths)
 
     def warm_up(self) -> None:
-        """Make what every text needs, the grammars above all, before there is one."""
+        """Build the grammars before the first document arrives."""
         self._pool.submit(compiled, Document("untitled:first", Text(_FIRST)), {})
 
     def shutdown(self) -> None:
@@ -183,7 +183,7 @@ class Documents:
 
 
 def workspace_files(folders: Iterable[str]) -> list[str]:
-    """Return the protocols in these folders, hidden ones and those of other tools left out."""
+    """Return the protocols in these folders, without hidden folders and those of other tools."""
     paths: dict[str, None] = {}
     for folder in folders:
         for path in files_below(folder, (".cpl",), lambda name: name.startswith(".") or name in _SKIPPED):
@@ -197,7 +197,7 @@ def _worker() -> ThreadPoolExecutor:
     before = threading.stack_size(_STACK)
     try:
         pool = ThreadPoolExecutor(1, "cplc-compile")
-        pool.submit(int).result()  # the thread is started now, with this stack
+        pool.submit(int).result()  # starts the thread with this stack size
     finally:
         threading.stack_size(before)
     return pool

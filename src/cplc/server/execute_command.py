@@ -1,4 +1,4 @@
-"""What an editor may have done beyond the protocol: verification, runs, values of parameters."""
+"""Commands of the server: verification, runs, values of parameters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ REFUSED: Final = -32803
 
 
 def refused(why: str) -> JsonRpcException:
-    """Return the answer to a request that cannot be fulfilled."""
+    """Return the error response to an invalid request."""
     return JsonRpcException(why, REFUSED)
 
 
 def add_verification(server: Server) -> None:
-    """Let the editor show verdicts, and have them found."""
+    """Register the commands about verdicts."""
     documents = server.documents
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
@@ -48,7 +48,7 @@ def add_verification(server: Server) -> None:
 
     @server.command(verdicts.RESULTS)
     def results(*arguments: Any) -> Any:
-        """Return all that was verified of a file, for a panel."""
+        """Return all results of a file, for a panel."""
         cached = server.verdicts.known.get(_three(arguments)[0], {})
         return [
             {"protocol": protocol, "name": name, "time": one.time, "results": list(one.results)}
@@ -57,7 +57,7 @@ def add_verification(server: Server) -> None:
 
     @server.command(verdicts.ASKED)
     async def asked(*arguments: Any) -> Any:
-        """Return the properties and checks of a file, for a list of them."""
+        """Return the list of properties and checks of a file."""
         compiled = await documents.compiled(_three(arguments)[0])
         return [] if compiled is None else verdicts.listed(compiled)
 
@@ -72,19 +72,19 @@ def add_verification(server: Server) -> None:
 
 
 def add_parameters(server: Server) -> None:
-    """Let the editor ask what parameters are, and change that."""
+    """Register the commands about parameters."""
     documents = server.documents
 
     @server.command(parameters.LIST)
     async def listed(*arguments: Any) -> Any:
-        """Return the parameters of a protocol, for an editor that asks for their values."""
+        """Return the parameters of a protocol."""
         uri, protocol, _ = _three(arguments)
         compiled = await documents.protocol(uri)
         return [] if compiled is None else parameters.listed(compiled, protocol)
 
     @server.command(parameters.SET)
     async def give(*arguments: Any) -> Any:
-        """Let parameters have other values than their defaults; null for those again. Return what they are now."""
+        """Set parameters, null restores the defaults; return the present values."""
         uri, name, _ = _three(arguments[:2])
         compiled = await documents.protocol(uri)
         protocol = None if compiled is None else parameters.protocol_named(compiled, name)
@@ -104,7 +104,7 @@ def add_parameters(server: Server) -> None:
 
 
 def plain(value: Any) -> dict[str, Any]:
-    """Return an object of JSON as a dictionary, however it was read; what is none is an empty one."""
+    """Return a JSON object as a dictionary; empty for any other value."""
     if isinstance(value, dict):
         return value
     fields = getattr(value, "_asdict", None)
@@ -112,7 +112,7 @@ def plain(value: Any) -> dict[str, Any]:
 
 
 def _page(title: str, verdict: verdicts.Verdict) -> dict[str, str]:
-    """Return the page of a verdict, if the editor shows pages."""
+    """Return the HTML of a verdict, if the editor has a panel."""
     if not any(verdict.drawn):
         return {}
     from cplc.report.html import panel
@@ -121,8 +121,8 @@ def _page(title: str, verdict: verdicts.Verdict) -> dict[str, str]:
 
 
 def _three(arguments: tuple[Any, ...]) -> tuple[str, str | None, str | None]:
-    """Return the address, protocol and question that a command is given."""
+    """Return the URI, protocol and question in the arguments of a command."""
     given = [*arguments, None, None, None][:3]
     if not isinstance(given[0], str) or not all(one is None or isinstance(one, str) for one in given[1:]):
-        raise refused("expected the address of a file, a protocol and a property")
+        raise refused("expected the URI of a file, a protocol and a property")
     return given[0], given[1], given[2]

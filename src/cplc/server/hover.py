@@ -1,4 +1,4 @@
-"""What is said of a name or word under the pointer."""
+"""Hover texts for names and words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def hover(compiled: Compiled, offset: int, verdict: str | None) -> Hover | None:
-    """Return what there is to say; ``verdict`` is what is known of the property there."""
+    """Return the hover text; ``verdict`` is the cached verdict of the property there."""
     name = compiled.name_at(offset)
     if name is not None:
         span, declared = name
@@ -64,7 +64,7 @@ def code(text: str) -> str:
 
 
 def head(declared: Declared) -> str:
-    """Return a declaration without what stands in its block."""
+    """Return a declaration without its block."""
     node = declared.node
     span: Span = getattr(node, "span", declared.span)
     match node:
@@ -84,7 +84,7 @@ def head(declared: Declared) -> str:
 
 
 def _lifecycle(compiled: Compiled, declared: Declared) -> Iterator[str]:
-    """Say which messages change the commitment or claim, and how."""
+    """Return the lifecycle table of a commitment or claim: the messages that change it."""
     table = OPERATIONS if declared.kind == "commitment" else CLAIM_OPERATIONS
     relevant = [effect for effect in effects(compiled) if effect.on is declared]
     if not relevant:
@@ -100,7 +100,7 @@ def _row(effect: Effect, table: dict[str, tuple[str, str, str]]) -> str:
 
 
 def _causes(compiled: Compiled, declared: Declared) -> Iterator[str]:
-    """Say what a message does."""
+    """Return the effects of a message."""
     done = [f"`{effect.verb} {effect.on.name.text}`" for effect in effects(compiled) if effect.message is declared]
     if done:
         yield f"Performs {', '.join(done)}."
@@ -113,7 +113,7 @@ def _value(compiled: Compiled, declared: Declared) -> Iterator[str]:
 
 
 def parameter_value(compiled: Compiled, declared: Declared) -> str | None:
-    """Return the value with which the protocol was unrolled, if this is the one that was."""
+    """Return the value in the instantiated protocol, if the parameter belongs to it."""
     model = compiled.compilation.model if compiled.compilation.ok else None
     owner = declared.inside
     if model is None or owner is None or owner.name.text != model.name:

@@ -1,4 +1,4 @@
-"""What the words and signs of the language mean, in a sentence; a test holds them to the language's own lists."""
+"""Explanations of the words and operators of the language; a test keeps them complete."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ OPERATORS: Final[dict[str, str]] = {
     "G": "always, from now on",
     "U": "`p U q`: `p` until `q`, and `q` comes",
     "W": "`p W q`: `p` until `q`, which need not come",
-    "R": "`p R q`: `q` up to and including the state in which `p` holds, for ever if none does",
+    "R": "`p R q`: `q` up to and including the state in which `p` holds; forever if none does",
     "Y": "one step before; false in the first state of the run",
     "O": "once, now or earlier on the run",
-    "H": "hitherto: now and always before on the run",
+    "H": "historically: now and always before on the run",
     "S": "`p S q`: `p` since `q`",
     "AX": "in every next state",
     "EX": "in some next state",
@@ -108,7 +108,7 @@ STATES: Final[dict[str, str]] = {
     "expired": "closed: its antecedent did not come in time",
     "delegated": "closed: another debtor took over",
     "assigned": "closed: another creditor took over",
-    "compensated": "closed: violated, and made good",
+    "compensated": "closed: violated, then compensated",
     "open": "made and not yet closed",
     "closed": "over, whatever its end",
     "unanswered": "open, and nobody has moved on it",
@@ -140,7 +140,7 @@ OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
     "defend": ("debtor", "open, any standing", "standing `defended`"),
     "attack": ("creditor", "open, any standing", "standing `attacked`"),
 }
-"""Who performs an operation on a commitment, from which states, and what it becomes."""
+"""For each operation on a commitment: the performer, the source states, the target state."""
 
 CLAIM_OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
     "create": ("maker", "`null`, closed", "`open`"),
@@ -157,7 +157,7 @@ CLAIM_OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
 CONTEXTUAL: Final[dict[str, str]] = {
     "all": "every role",
     "as": "the name by which it is known here",
-    "assuming": "roles that keep going: they do not withhold for ever what they could send",
+    "assuming": "roles assumed to make progress (fairness): they do not withhold an enabled message forever",
     "expect": "what the verdict ought to be",
     "idle": "`does(idle)`: nothing happens in the step that the run takes next",
     "tick": "`does(tick)`: time passes in the step that the run takes next",
@@ -174,7 +174,7 @@ CONTEXTUAL: Final[dict[str, str]] = {
 
 
 def meaning(word: str) -> str | None:
-    """Return what a word or sign of the language says, as Markdown."""
+    """Return the explanation of a word or operator, as Markdown."""
     for group in (CLAUSES, DECLARATIONS, CONTEXTUAL):
         if word in group:
             return group[word]
@@ -188,7 +188,7 @@ def meaning(word: str) -> str | None:
 
 
 def check_meaning(name: str) -> str | None:
-    """Return what a built-in check asks, or what `none` says in its place."""
+    """Return the explanation of a built-in check, or of `none` in its place."""
     if name == NO_USUAL_CHECKS:
         usual = ", ".join(f"`{one}`" for one in USUAL_CHECKS)
         return f"`check {name}`: the usual checks ({usual}) are not asked, but for those that the file names"
@@ -198,7 +198,7 @@ def check_meaning(name: str) -> str | None:
 
 
 def operation_meaning(verb: str) -> str:
-    """Return who performs an operation, from which states and to which, as a table."""
+    """Return the performer, source states and target state of an operation, as a table."""
     tables = (("commitment", OPERATIONS), ("claim", CLAIM_OPERATIONS))
     rows = [f"| `{verb}` a {on} | {' | '.join(table[verb])} |" for on, table in tables if verb in table]
     return "\n".join(("| Operation | By | From | To |", "| --- | --- | --- | --- |", *rows))

@@ -1,4 +1,4 @@
-"""What the editor shows between the words: who chooses, who is bound, values that are written elsewhere."""
+"""Inlay hints: senders of choices, debtors and creditors, arguments, and values of parameters."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _all(compiled: Compiled) -> Iterator[_Hint]:
 
 
 def _chooser(compiled: Compiled, choice: ast.Choice, members: tuple[ast.Ref, ...]) -> Iterator[_Hint]:
-    """Say who may send what is chosen from."""
+    """Show the senders of a choice."""
     senders = {
         target.node.sender.span.text
         for ref in members
@@ -58,7 +58,7 @@ def _chooser(compiled: Compiled, choice: ast.Choice, members: tuple[ast.Ref, ...
 
 
 def _parties(compiled: Compiled, operation: ast.Operation) -> Iterator[_Hint]:
-    """Say who is bound to whom by what an operation is performed on."""
+    """Show debtor and creditor of the commitment of an operation."""
     target = meant(compiled, operation.subject)
     match None if target is None else target.node:
         case ast.Commitment(_, first, second) | ast.Claim(_, first, second):
@@ -68,7 +68,7 @@ def _parties(compiled: Compiled, operation: ast.Operation) -> Iterator[_Hint]:
 
 
 def _arguments(compiled: Compiled, call: ast.Call) -> Iterator[_Hint]:
-    """Name the parameters of a macro that takes several."""
+    """Show the names of the parameters of a macro with several."""
     target = compiled.index.uses.get(call.name.span)
     declared = None if target is None else compiled.index.declared.get(target)
     if declared is None or not isinstance(declared.node, ast.Define) or len(call.arguments) < 2:
@@ -79,7 +79,7 @@ def _arguments(compiled: Compiled, call: ast.Call) -> Iterator[_Hint]:
 
 
 def _defaults(compiled: Compiled, use: ast.Use) -> Iterator[_Hint]:
-    """Show the values of parameters that are not given one."""
+    """Show the default values of omitted parameters."""
     target = compiled.index.uses.get(use.protocol.segments[-1].name.span)
     used = None if target is None else compiled.index.declared.get(target)
     if used is None or not isinstance(used.node, ast.Protocol):
@@ -92,7 +92,7 @@ def _defaults(compiled: Compiled, use: ast.Use) -> Iterator[_Hint]:
 
 
 def _size(compiled: Compiled, ref: ast.Ref) -> Iterator[_Hint]:
-    """Show the value of a parameter that says how many there are."""
+    """Show the value of a size parameter."""
     target = meant(compiled, ref)
     value = None if target is None else _value(compiled, target)
     if value is not None:

@@ -1,7 +1,7 @@
-"""Models in ISPL: what they declare, and where a name in them is declared.
+"""Models in ISPL: symbols and navigation.
 
-A name is looked up where its section allows: what an agent has first, then what it sees of the environment, then what
-stands beside the agents.
+A name is looked up in the scopes of its section: the agent, then the observable part of the environment, then the
+global names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cplc.syntax.ast import Name
 
 
 def document_symbols(compiled: CompiledIspl) -> list[DocumentSymbol]:
-    """Return the agents with what they declare, the propositions, the groups and the formulas."""
+    """Return the symbols of a model: agents with their declarations, propositions, groups, formulas."""
     file = compiled.reading.file
     symbols = [
         _symbol(compiled, agent.name, SymbolKind.Class, agent.span, list(_of_agent(compiled, agent)))
@@ -52,7 +52,7 @@ def _symbol(
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the names of an agent's sections, or of what stands beside the agents, may mean."""
+    """Scope of the names of an agent's sections, or of the global sections."""
 
     file: ast.File
     agent: ast.Agent | None
@@ -80,7 +80,7 @@ class _Names:
         return next((one.span for one in names if one.text == name), None)
 
     def found(self, name: Name, owner: str | None) -> Span | None:
-        """Return where a name is declared; ``owner`` is the agent written before it."""
+        """Return the declaration of a name; ``owner`` is the agent written before it."""
         if owner is not None:
             agent = self.agent_called(owner)
             return self.variable(agent, name.text) or self.action(agent, name.text)
@@ -90,7 +90,7 @@ class _Names:
 
 
 def definition(compiled: CompiledIspl, offset: int) -> Location | None:
-    """Return where the name at an offset is declared."""
+    """Return the declaration of the name at an offset."""
     for name, parent, names in _written(compiled):
         if name.span.start <= offset <= name.span.end and (declared := _meant(names, parent, name)) is not None:
             return Location(compiled.document.uri, compiled.text.of(declared))
@@ -98,7 +98,7 @@ def definition(compiled: CompiledIspl, offset: int) -> Location | None:
 
 
 def occurrences(compiled: CompiledIspl, offset: int) -> tuple[Span, tuple[Span, ...]] | None:
-    """Return where the name at an offset is declared, and all its places, in their order."""
+    """Return the declaration of the name at an offset, and all its places in order."""
     meant = [
         (name.span, target) for name, parent, names in _written(compiled) if (target := _meant(names, parent, name))
     ]
@@ -112,7 +112,7 @@ def occurrences(compiled: CompiledIspl, offset: int) -> tuple[Span, tuple[Span, 
 
 
 def highlights(compiled: CompiledIspl, offset: int) -> list[DocumentHighlight]:
-    """Return the places of the name; its declaration counts as written."""
+    """Return the places of the name; its declaration counts as a write."""
     declared, places = occurrences(compiled, offset) or (None, ())
     kinds = DocumentHighlightKind
     return [
@@ -130,7 +130,7 @@ def references(compiled: CompiledIspl, offset: int, *, with_declaration: bool) -
 
 
 def _written(compiled: CompiledIspl) -> Iterator[tuple[Name, object, _Names]]:
-    """Yield each name, what it is a part of, and what names may mean there."""
+    """Yield each name with its parent and its scope."""
     file = compiled.reading.file
     inside = {id(part): agent for agent in file.agents for part in walk(agent)}
     for parent in walk(file):

@@ -1,4 +1,4 @@
-"""The words and signs of a text, comments and strings too: what can be said where no tree could be made."""
+"""Lexical tokens of a text, including comments and strings, for texts that do not parse."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Tokens:
         return None
 
     def at(self, offset: int) -> Token | None:
-        """Return the token at an offset, a word just before it rather than a sign after it."""
+        """Return the token at an offset, preferring a word just before it to a sign after it."""
         index = bisect_right(self._starts, offset) - 1
         for candidate in (index, index - 1):
             if 0 <= candidate < len(self.code):
@@ -91,12 +91,12 @@ class Tokens:
         return tuple(token for token in reversed(self.code[:end]) if token.end <= offset)
 
     def written(self, offset: int) -> tuple[int, int]:
-        """Return the word that is being written at an offset: where it begins and ends."""
+        """Return the range of the word at an offset."""
         token = self.at(offset)
         return (token.start, token.end) if token is not None and token.kind == "word" else (offset, offset)
 
     def opening(self, offset: int) -> tuple[Token, int] | None:
-        """Return the bracket around an offset in the same declaration, and how many commas stand in it before that."""
+        """Return the enclosing bracket in the same declaration, and the number of commas between it and the offset."""
         depth = commas = 0
         for token in self.before(offset):
             if token.text in _CLOSING:
@@ -113,7 +113,7 @@ class Tokens:
 
     @cached_property
     def brackets(self) -> tuple[tuple[int, int], ...]:
-        """Where matching brackets open and, after the closing one, end."""
+        """Ranges of matching brackets."""
         stack: list[Token] = []
         pairs: list[tuple[int, int]] = []
         for token in self.code:

@@ -1,4 +1,4 @@
-"""Which message performs what on which commitment, and what has to be before it is sent: read off the trees."""
+"""Effects of messages on commitments, and the conditions of declarations, computed from the syntax trees."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Effect:
 
 
 def effects(compiled: Compiled) -> list[Effect]:
-    """Return what all messages that are known perform, in the order of the declarations."""
+    """Return the effects of all messages, in the order of the declarations."""
     return [effect for declared in compiled.index.declared.values() for effect in effects_of(compiled, declared)]
 
 
 def effects_of(compiled: Compiled, message: Declared) -> Iterator[Effect]:
-    """Yield what a message performs; an argument that is argued with is put forward too."""
+    """Yield the effects of a message; an argument that it uses is put forward too."""
     if not isinstance(message.node, ast.Message):
         return
     for clause in message.node.clauses:
@@ -40,13 +40,13 @@ def effects_of(compiled: Compiled, message: Declared) -> Iterator[Effect]:
 
 
 def meant(compiled: Compiled, ref: ast.Ref) -> Declared | None:
-    """Return what the last name of a reference means."""
+    """Return the declaration of the last name of a reference."""
     target = compiled.index.uses.get(ref.segments[-1].name.span)
     return None if target is None else compiled.index.declared.get(target)
 
 
 def conditions(node: object) -> list[object]:
-    """Return the parts of a declaration that something has to satisfy: guards, antecedents, contents."""
+    """Return the conditions in a declaration: guards, antecedents, contents."""
     match node:
         case ast.Message(clauses=clauses):
             return [clause for clause in clauses if isinstance(clause, ast.After | ast.If | ast.Unless)]
@@ -61,7 +61,7 @@ def conditions(node: object) -> list[object]:
 
 
 def mentions(compiled: Compiled, node: object) -> list[tuple[Declared, Span]]:
-    """Return the messages, facts, commitments and claims that the conditions of a declaration mention, and where."""
+    """Return the messages, facts, commitments and claims in the conditions of a declaration, with their places."""
     refs = [part for condition in conditions(node) for part in walk(condition) if isinstance(part, ast.Ref)]
     references = [(declared, ref.span) for ref in refs if (declared := meant(compiled, ref)) is not None]
     return [pair for pair in references if pair[0].kind in ("message", "fact", "commitment", "claim")]

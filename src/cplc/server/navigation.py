@@ -1,4 +1,4 @@
-"""From a name to its declaration, to all its places, and to another name."""
+"""Navigation: definitions, references, and renaming."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Refused(Exception):
-    """Why a name cannot be changed, as a sentence."""
+    """Reason why a name cannot be changed, as a sentence."""
 
 
 def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
-    """Return where the name at an offset is declared, or the file that is imported there."""
+    """Return the declaration of the name at an offset, or the file imported there."""
     for imported in compiled.index.imports:
         span = imported.node.span
         if span.source is compiled.source and span.start <= offset <= span.end and imported.source is not None:
@@ -48,14 +48,14 @@ def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
     span, declared = name
     target = declared
     if declared.kind == "part" and (used := compiled.index.uses.get(span)) in compiled.index.declared:
-        target = compiled.index.declared[used]  # `use P` without `as`: where P is declared says more
+        target = compiled.index.declared[used]  # `use P` without `as`: go to the declaration of P
     whole: Span = getattr(target.node, "span", target.span)
     location = compiled.location(target.span)
     return [LocationLink(location.uri, compiled.range(whole), location.range, compiled.range(span))]
 
 
 def links(compiled: Compiled) -> list[DocumentLink]:
-    """Return the files that are imported, as links."""
+    """Return the imported files as links."""
     result: list[DocumentLink] = []
     for imported in compiled.index.imports:
         if imported.node.span.source is compiled.source and imported.source is not None:
@@ -69,7 +69,7 @@ def links(compiled: Compiled) -> list[DocumentLink]:
 
 
 def highlights(compiled: Compiled, offset: int) -> list[DocumentHighlight]:
-    """Return the places of the name in this file; its declaration counts as written."""
+    """Return the places of the name in this file; its declaration counts as a write."""
     name = compiled.name_at(offset)
     if name is None:
         return []
@@ -85,7 +85,7 @@ def highlights(compiled: Compiled, offset: int) -> list[DocumentHighlight]:
 # --- over several files
 
 Place = tuple[str, int, int]
-"""A file and two offsets: what is the same in each program that reads the file."""
+"""A file and two offsets: identifies a span in all programs that read the file."""
 
 
 def place(span: Span) -> Place:
@@ -93,7 +93,7 @@ def place(span: Span) -> Place:
 
 
 def occurrences(declared: Span, programs: Iterable[Compiled]) -> dict[Place, Span]:
-    """Return every place of a name, in all the programs that know it."""
+    """Return every place of a name, in all programs that contain it."""
     declared_place = place(declared)
     spans: dict[Place, Span] = {declared_place: declared}
     for program in programs:
@@ -123,11 +123,11 @@ def located(ranges: Iterable[tuple[str, Range]], uri_of_name: dict[str, str]) ->
     return [Location(uri_of_name.get(name, uri_of(name)), range_) for name, range_ in ranges]
 
 
-# --- another name
+# --- renaming
 
 
 def renamable(compiled: Compiled, offset: int) -> tuple[Span, Declared]:
-    """Return the name that may be changed, or refuse."""
+    """Return the name to rename, or refuse."""
     name = compiled.name_at(offset)
     if name is None:
         token = compiled.tokens.at(offset)
@@ -144,9 +144,9 @@ def renamable(compiled: Compiled, offset: int) -> tuple[Span, Declared]:
 def renamed(
     current: Compiled, offset: int, name: str, programs: Sequence[Compiled], buffers: Buffers
 ) -> dict[str, list[Span]]:
-    """Return the places to change, by the names of their sources; refuse what would mean something else afterwards.
+    """Return the places to change, by source; refuse a change of meaning.
 
-    The change is made on a copy. Every place of every program must then mean what it meant before.
+    The change is tried on a copy: every name of every program must refer to the same declaration as before.
     """
     _, declared = renamable(current, offset)
     if name == declared.name.text:
@@ -169,7 +169,7 @@ def renamed(
 
 
 def _must_be_read(program: Compiled, name: str) -> None:
-    """Refuse where the name stands in something that could not be read: whether it is meant there is not known."""
+    """Refuse if the name occurs in unparsed text, where its meaning is unknown."""
     if not any(problem.code == SYNTAX.code for problem in program.diagnostics):
         return
     index = program.index
@@ -207,7 +207,7 @@ def _must_mean_the_same(
 
 
 class _Shift:
-    """Where places are once some of them have another length."""
+    """Maps places to their positions after the renaming."""
 
     def __init__(self, places: set[Place], length: int) -> None:
         self._places = sorted(places)
@@ -239,7 +239,7 @@ def _where(where: Place, program: Compiled) -> str:
 def edit(
     spans_by_file: dict[str, list[Span]], name: str, current: Compiled, uri_of_name: dict[str, str]
 ) -> WorkspaceEdit:
-    """Return the change of all places as the protocol has it."""
+    """Return the workspace edit for all places."""
     changes: dict[str, list[TextEdit]] = {}
     for source, spans in spans_by_file.items():
         uri = uri_of_name.get(source, uri_of(source))

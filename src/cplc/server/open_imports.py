@@ -1,4 +1,4 @@
-"""Imports as the editor has them: texts that are open count instead of files, and what was looked for is known."""
+"""Imports of open documents: buffers take precedence over files, and all lookups are recorded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from cplc.syntax import ast
 from cplc.syntax.parser import parse
 
 Stamp = str | tuple[int, int] | None
-"""What a file is now: the text of a buffer, time and size of a file on disk, or that there is none."""
+"""Version of a file: the text of a buffer, time and size of a file on disk, or None for a missing file."""
 
 Buffers = Mapping[str, str]
-"""The texts that are open, by their absolute paths."""
+"""Open documents, by absolute path."""
 
 
 def stamp(path: str, buffers: Buffers) -> Stamp:
-    """Return what is to be compared to know whether a file has changed."""
+    """Return the stamp of a file, which changes with its content."""
     if path in buffers:
         return buffers[path]
     try:
@@ -33,12 +33,12 @@ def stamp(path: str, buffers: Buffers) -> Stamp:
 
 @lru_cache(maxsize=64)
 def _parsed(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
-    """Read an imported file; many files import the same ones."""
+    """Parse an imported file; cached, since many files import the same ones."""
     return parse(source)
 
 
 def recording(path: str | None, buffers: Buffers, reads: dict[str, Stamp]) -> Load:
-    """Return how imports are read, from buffers first; what was looked for is written down."""
+    """Return a loader that reads buffers first and records all lookups."""
     load = loader(Path(path) if path else None, _parsed, buffers)
 
     def recorded(importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded:

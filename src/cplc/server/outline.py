@@ -1,4 +1,4 @@
-"""The shape of a file: symbols, what can be folded, what selections grow to."""
+"""Structure of a file: symbols, folding ranges, selection ranges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INNER = frozenset({"variable", "payload", "parameter", "import"})
 
 
 def document_symbols(compiled: Compiled) -> list[DocumentSymbol]:
-    """Return what the file declares, as a tree."""
+    """Return the declarations of the file as a tree."""
     declarations = [one for one in compiled.index.declared.values() if one.span.source is compiled.source]
     by_owner: dict[Declared | None, list[Declared]] = {}
     for one in sorted(declarations, key=lambda one: one.span.start):
@@ -55,7 +55,7 @@ def document_symbols(compiled: Compiled) -> list[DocumentSymbol]:
 
 
 def _around(one: Declared) -> Span:
-    """Return the place of the whole declaration, which has its name in it."""
+    """Return the span of the declaration around its name."""
     span: Span = getattr(one.node, "span", one.span)
     return Span(span.source, min(span.start, one.span.start), max(span.end, one.span.end))
 
@@ -75,7 +75,7 @@ def _detail(one: Declared) -> str | None:
 
 
 def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[WorkspaceSymbol]:
-    """Return what the programs declare and has the letters of the query in their order."""
+    """Return the declarations whose names contain the letters of the query in order."""
     pattern = query.lower()
     symbols: dict[tuple[str, int], WorkspaceSymbol] = {}
     for program in programs:
@@ -100,7 +100,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def folding(compiled: Compiled) -> list[FoldingRange]:
-    """Return blocks, comments, imports and long declarations."""
+    """Return the folding ranges: blocks, comments, imports and long declarations."""
     text = compiled.text
     ranges: dict[tuple[int, int], FoldingRange] = {}
 
@@ -130,7 +130,7 @@ def folding(compiled: Compiled) -> list[FoldingRange]:
 
 
 def selection(compiled: Compiled, offset: int) -> SelectionRange:
-    """Return the word at an offset, and all that is around it, from the inside out."""
+    """Return the word at an offset, and the enclosing ranges, from the inside out."""
     spans: set[tuple[int, int]] = {(0, len(compiled.text.text))}
     token = compiled.tokens.inside(offset) or compiled.tokens.at(offset)
     if token is not None:
@@ -157,7 +157,7 @@ def selection(compiled: Compiled, offset: int) -> SelectionRange:
 
 
 def _nested(spans: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges each inside the one before; those that overlap otherwise are left out."""
+    """Return nested ranges; those that overlap otherwise are omitted."""
     nested: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
         if not nested or (nested[-1][0] <= start and end <= nested[-1][1]):

@@ -1,4 +1,4 @@
-"""The parameters of protocols: which there are, what they are in this editor, and other values for them."""
+"""Parameters of protocols: their values in this editor, and changes of them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from cplc.syntax import ast
 LIST: Final = "cplc.parameters"
 SET: Final = "cplc.setParameters"
 ASK: Final = "cplc.askParameters"
-"""A command of the client: it asks for values, and gives them to the server."""
+"""Command of the client that prompts for values."""
 
 
 class NotFit(Exception):
-    """Why a parameter cannot have a value, as a sentence."""
+    """Reason why a parameter cannot have a value, as a sentence."""
 
 
 def read(settings: object) -> Given:
-    """Return what a client says of parameters; what is not understood is left out, as its other settings are."""
+    """Return the values of parameters in the client's settings; invalid ones are ignored."""
     if not isinstance(settings, dict):
         return {}
     return {
@@ -36,7 +36,7 @@ def read(settings: object) -> Given:
 
 
 def text(value: object) -> str:
-    """Return a value of JSON as one writes it after `-D`."""
+    """Return a JSON value as text for `-D`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -76,7 +76,7 @@ def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers:
 
 
 def lenses(compiled: Compiled) -> list[CodeLens]:
-    """Return what stands above protocols that have parameters, for a client that can ask for values."""
+    """Return the code lenses of protocols with parameters, for a client that can prompt for values."""
     result = []
     for protocol in compiled.file.protocols:
         given = compiled.given.get(protocol.name.text, {})

@@ -1,4 +1,4 @@
-"""Texts as the protocol counts them: lines end with LF, CRLF or CR, columns are units of an encoding."""
+"""Positions of the Language Server Protocol: lines end with LF, CRLF or CR, columns are code units."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cplc.records import dataclass
 from cplc.source import Span
 
 Units = Literal["utf-8", "utf-16", "utf-32"]
-"""What a column counts."""
+"""Code units of columns."""
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 def width(text: str, units: Units) -> int:
-    """Return how long a piece of a line is."""
+    """Return the length of a piece of a line, in code units."""
     if text.isascii() or units == "utf-32":
         return len(text)
     if units == "utf-16":
@@ -30,7 +30,7 @@ def width(text: str, units: Units) -> int:
 
 @dataclass(frozen=True)
 class Text:
-    """One text, with the places of its lines."""
+    """A text with the offsets of its lines."""
 
     text: str = field(repr=False)
     units: Units = "utf-16"
@@ -40,13 +40,13 @@ class Text:
         return (0, *(match.end() for match in _LINE_END.finditer(self.text)))
 
     def _line(self, number: int) -> tuple[int, str]:
-        """Return where a line begins, and the line without what ends it."""
+        """Return the offset of a line, and the line without its terminator."""
         start = self._starts[number]
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
         return start, self.text[start:end].rstrip("\r\n")
 
     def offset(self, position: Position) -> int:
-        """Return the offset of a position; what lies beyond a line or the text means its end."""
+        """Return the offset of a position, clipped to its line and the text."""
         if position.line >= len(self._starts):
             return len(self.text)
         start, line = self._line(max(position.line, 0))
@@ -60,7 +60,7 @@ class Text:
         return start + len(line)
 
     def position(self, offset: int) -> Position:
-        """Return the position of an offset; inside what ends a line, the end of the line."""
+        """Return the position of an offset; inside a line terminator, the end of the line."""
         offset = min(max(offset, 0), len(self.text))
         number = bisect_right(self._starts, offset) - 1
         start, line = self._line(number)
@@ -78,7 +78,7 @@ class Text:
         return self.range(0, len(self.text))
 
     def changed(self, change: TextDocumentContentChangeEvent) -> Text:
-        """Return the text after an edit; of a range that is the wrong way round, the ends are exchanged."""
+        """Return the text after an edit; the ends of a reversed range are swapped."""
         if not isinstance(change, TextDocumentContentChangePartial):
             return Text(change.text, self.units)
         ends = self.offset(change.range.start), self.offset(change.range.end)

@@ -1,4 +1,4 @@
-"""Diagnostics as the protocol has them: those of a file, and those of files that it imports."""
+"""Diagnostics in the format of the protocol, for a file and its imports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cplc.server.positions import Text
 from cplc.source import Source
 
 MOST: Final = 1_000
-"""How many diagnostics an editor is told of one file."""
+"""Maximum number of diagnostics per file."""
 
 _SEVERITIES: Final = {
     "error": DiagnosticSeverity.Error,
@@ -32,7 +32,7 @@ _SEVERITIES: Final = {
 
 
 def by_file(compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str]) -> dict[str, list[Diagnostic]]:
-    """Return what there is to say, by address; of the file itself even if it is nothing."""
+    """Return the diagnostics by URI; those of the file itself even if there are none."""
     reports: dict[str, list[Diagnostic]] = {compiled.document.uri: []}
     for diagnostic in dict.fromkeys(compiled.diagnostics):
         is_here = diagnostic.span.source.name == compiled.source.name
@@ -72,7 +72,7 @@ def _text(compiled: Compiled | CompiledIspl, source: Source) -> Text:
 
 
 def united(reports: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
-    """Return what several files say of one that they import, each thing once."""
+    """Return the diagnostics of several importers about one file, without duplicates."""
     distinct: list[Diagnostic] = []
     for report in reports:
         distinct.extend(one for one in report if one not in distinct)

@@ -1,4 +1,4 @@
-"""Semantic tokens: what each word is, which a grammar of words alone cannot tell."""
+"""Semantic tokens: the kind of each name, which a lexical grammar cannot determine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS: Final = frozenset({"<->", "->", "<=", ">=", "!=", "<<", ">>", ":=", ".."
 
 
 def semantic_tokens(compiled: Compiled, start: int = 0, end: int | None = None) -> list[int]:
-    """Return the tokens between two offsets as the protocol packs them: each relative to the one before."""
+    """Return the tokens between two offsets in the encoding of the protocol: each relative to the one before."""
     places = {
         span.start: (_OF_KIND[compiled.index.declared[target].kind], span == target)
         for span, target in compiled.index.places(compiled.source)
@@ -55,7 +55,7 @@ def semantic_tokens(compiled: Compiled, start: int = 0, end: int | None = None) 
 
 
 def _lines(compiled: Compiled, token: Token) -> list[tuple[int, int]]:
-    """Return where a token begins on each of its lines, and how long it is there."""
+    """Return the start and the length of a token on each of its lines."""
     pieces: list[tuple[int, int]] = []
     at = token.start
     for piece in token.text.replace("\r\n", " \n").replace("\r", "\n").split("\n"):

@@ -1,4 +1,4 @@
-"""The server with what it knows: open texts, what was published, what is being verified."""
+"""State of the server: open documents, published diagnostics, running verifications."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from cplc.server.verdicts import Verdicts, texts_of
 from cplc.server.verification_process import answers, job
 
 DEBOUNCE: Final = 0.05
-"""How long after an edit a text is compiled, in seconds: what is typed at once is compiled once."""
+"""Delay between an edit and the compilation, in seconds."""
 
 
 class _Delivery(LanguageServerProtocol):
-    """Leaves the texts to us: pygls cuts lines where the protocol does not."""
+    """Protocol without the documents of pygls, which splits lines differently from the specification."""
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> Any:
@@ -44,7 +44,7 @@ class _Delivery(LanguageServerProtocol):
         yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message; a request that cannot be read is answered, since somebody waits for that."""
+        """Parse a message; an invalid request is answered with an error."""
         try:
             return super().structure_message(data)
         except JsonRpcException as why:
@@ -54,20 +54,20 @@ class _Delivery(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """One editor's server."""
+    """The server of one editor."""
 
     def __init__(self) -> None:
         super().__init__("cplc", __version__, protocol_cls=_Delivery)
         self.documents = Documents()
         self.verdicts = Verdicts()
         self.has_panel = False
-        """The editor shows runs itself."""
+        """The editor has a panel for runs."""
         self.asks_parameters = False
-        """The editor lets users say what parameters are to be."""
+        """The editor can prompt for parameters."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._told: dict[str, dict[str, list[lsp.Diagnostic]]] = {}
-        """What each open text says of itself and of what it imports."""
+        """Diagnostics from each open document, about itself and its imports."""
         self._jobs: dict[str, list[asyncio.Task[Any]]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._tokens: dict[int | str, str] = {}
@@ -76,7 +76,7 @@ class Server(LanguageServer):
     # --- diagnostics
 
     def later(self, uri: str, delay: float = DEBOUNCE) -> None:
-        """Compile a text and say what is wrong with it, unless it changes before."""
+        """Compile a document and publish its diagnostics, unless it changes first."""
         if (timer := self._timers.pop(uri, None)) is not None:
             timer.cancel()
         loop = asyncio.get_running_loop()
@@ -102,18 +102,18 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def _say_of_imported(self, uri: str) -> None:
-        """Say what the open texts say of one that they import, if it does not speak for itself."""
+        """Publish the diagnostics of importers about a file that is not open itself."""
         if uri not in self.documents:
             self._say(uri, united(reports[uri] for reports in self._told.values() if uri in reports))
 
     def changed(self, uri: str) -> None:
-        """See to a text that has changed, and to those that read it."""
+        """Update a changed document and those that depend on it."""
         self.later(uri)
         for other in self.documents.dependents(uri):
             self.later(other)
 
     def closed(self, uri: str) -> None:
-        """Forget a text; those that read it see the file on disk again."""
+        """Close a document; those that depend on it read the file on disk again."""
         dependents = self.documents.dependents(uri)
         self.documents.close(uri)
         self.verdicts.close(uri)
@@ -127,7 +127,7 @@ class Server(LanguageServer):
             self.later(other)
 
     def given(self, uri: str) -> None:
-        """See to a text whose parameters have other values; what is shown beside it is asked for again."""
+        """Update a document after a change of parameters, and refresh its lenses."""
         self.later(uri)
         self._refresh()
         workspace = self.client_capabilities.workspace
@@ -135,14 +135,14 @@ class Server(LanguageServer):
             self.workspace_inlay_hint_refresh(None)
 
     def everything_changed(self) -> None:
-        """See to every open text: files on disk have changed."""
+        """Update every open document after files on disk have changed."""
         for document in self.documents:
             self.later(document.uri)
 
     # --- verification
 
     async def verify(self, uri: str, protocol: str | None, name: str | None) -> dict[str, Any]:
-        """Verify a question, or all of a protocol; one after the other for each text."""
+        """Verify one question, or all of a protocol; one verification at a time per document."""
         compiled = await self.documents.compiled(uri)
         if compiled is None:
             return {"end": "there is no such file", "results": []}
@@ -196,7 +196,7 @@ class Server(LanguageServer):
 
     @contextlib.asynccontextmanager
     async def _shown(self, uri: str, title: str) -> AsyncIterator[str | None]:
-        """Show progress, which can be cancelled, while something is verified."""
+        """Show cancellable progress during a verification."""
         capabilities = self.client_capabilities.window
         if capabilities is None or not capabilities.work_done_progress:
             yield None
@@ -218,13 +218,13 @@ class Server(LanguageServer):
             self.work_done_progress.report(token, lsp.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def _refresh(self) -> None:
-        """Let the editor ask for lenses again."""
+        """Ask the editor to refresh code lenses."""
         workspace = self.client_capabilities.workspace
         if workspace is not None and workspace.code_lens is not None and workspace.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)
 
     def cancel(self, uri: str) -> int:
-        """End what is being verified of a text; how much that was."""
+        """Cancel the verifications of a document; return their number."""
         tasks = list(self._jobs.get(uri, ()))
         for task in tasks:
             task.cancel()
@@ -237,7 +237,7 @@ class Server(LanguageServer):
     # --- runs
 
     async def show(self, title: str, text: str) -> None:
-        """Show a text, in a file of its own if the editor opens files."""
+        """Show a text, in a temporary file if the editor can open files."""
         capabilities = self.client_capabilities.window
         can_open = capabilities is not None and capabilities.show_document is not None
         if self.has_panel:
@@ -252,7 +252,7 @@ class Server(LanguageServer):
         await self.window_show_document_async(lsp.ShowDocumentParams(path.as_uri(), take_focus=False))
 
     def end(self) -> None:
-        """End everything that was begun."""
+        """Cancel all running tasks."""
         for uri in list(self._jobs):
             self.cancel(uri)
         for timer in self._timers.values():

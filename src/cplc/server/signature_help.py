@@ -1,4 +1,4 @@
-"""What a macro, a used protocol or a lifecycle atom takes, while its arguments are written."""
+"""Signature help for macros, used protocols and lifecycle atoms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DECLARING = {
 
 
 def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
-    """Return the signature of what the innermost bracket belongs to."""
+    """Return the signature for the innermost bracket."""
     opened = compiled.tokens.opening(offset)
     if opened is None or opened[0].text != "(" or compiled.tokens.inside(offset):
         return None
@@ -76,7 +76,7 @@ def _macro(compiled: Compiled, name: str, offset: int) -> Declared | None:
 
 
 def _of_protocol(compiled: Compiled, used: Declared, offset: int, start: int) -> SignatureHelp:
-    """Return what a protocol takes; the argument at hand is the one whose name is written, or the next one."""
+    """Return the signature of a protocol; the current argument is the named one, or the next one."""
     members = [one for one in compiled.index.members(used) if one.kind in ("role", "parameter")]
     parts = tuple(_shown(one) for one in members)
     written = [token for token in reversed(compiled.tokens.before(offset)) if token.start >= start]
@@ -96,7 +96,7 @@ def _shown(member: Declared) -> str:
 
 
 def _help(label: str, parts: tuple[str, ...], active: int, doc: str | None, within: int = 0) -> SignatureHelp:
-    """Return a signature; its parts are found in the label from left to right."""
+    """Return a signature; its parameters occur in the label from left to right."""
     parameters: list[ParameterInformation] = []
     at = max(within, label.find("("))
     for part in parts:

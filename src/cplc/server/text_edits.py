@@ -1,4 +1,4 @@
-"""The layout of a text as small edits, so that cursors and folds stay where they are."""
+"""Formatting as minimal edits, which preserve cursors and folds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cplc.server.compiled_document import Compiled
 from cplc.server.positions import Text
 
 _MOST_LINES: Final = 5_000
-"""Longer texts are replaced as a whole: comparing takes quadratic time."""
+"""Longer texts are replaced as a whole: the comparison takes quadratic time."""
 
 
 def layout(compiled: Compiled) -> list[TextEdit] | None:
-    """Return what lays the text out; None where mistakes of syntax keep it from being read."""
+    """Return the edits that format the text; None if it has syntax errors."""
     formatted = format_source(compiled.source)
     if any(problem.is_error for problem in formatted.diagnostics):
         return None
@@ -24,7 +24,7 @@ def layout(compiled: Compiled) -> list[TextEdit] | None:
 
 
 def difference(before: Text, after: str) -> list[TextEdit]:
-    """Return the edits, line by line, that make one text of another."""
+    """Return the line edits from one text to another."""
     if before.text == after:
         return []
     old, new = before.text.splitlines(keepends=True), after.splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""What has been verified: verdicts belong to the texts they were computed for, and are shown as lenses."""
+"""Verdicts, valid for the texts for which they were computed, and their code lenses."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ RESULTS: Final = "cplc.results"
 ASKED: Final = "cplc.asked"
 
 Key = tuple[str, str]
-"""A protocol and what is asked of it."""
+"""A protocol and the name of a question."""
 
 Texts = tuple[str, tuple[tuple[str, Stamp], ...], tuple[tuple[str, str, str], ...]]
-"""All that a verdict depends on: the text, the files it reads, and what parameters are instead of their defaults."""
+"""All inputs of a verdict: the text, its imports, and the values of parameters."""
 
 
 def texts_of(compiled: Compiled | CompiledIspl) -> Texts:
@@ -36,17 +36,17 @@ def texts_of(compiled: Compiled | CompiledIspl) -> Texts:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one question; of a property in a `for`, the results of all its instances."""
+    """The results of one question; for a property in a `for`, of all its instances."""
 
     texts: Texts
     time: str
     results: tuple[Mapping[str, Any], ...]
     drawn: tuple[str, ...] = ()
-    """The results as parts of a page, for an editor that shows one."""
+    """The results as HTML, for an editor with a panel."""
 
     @property
     def answer(self) -> str:
-        """The one answer where all agree, else that which is not as expected, or is unknown."""
+        """The common answer, else an unexpected or unknown one."""
         answers = [str(result["verdict"]) for result in self.results]
         odd = [str(result["verdict"]) for result in self.results if not result["as_expected"]]
         decisive = odd or [answer for answer in answers if answer == "unknown"] or answers
@@ -62,7 +62,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The results as the command line shows them."""
+        """The results as text."""
         return "\n".join(str(result["text"]) for result in self.results if result["text"])
 
     def summary(self) -> str:
@@ -73,13 +73,13 @@ class Verdict:
 
 @dataclass
 class Verdicts:
-    """The last verdicts of every file, and what is being verified."""
+    """The latest verdicts of every file, and the running verifications."""
 
     known: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
     running: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str, drawn: str) -> None:
-        """Keep a result; instances of one question that were computed together are kept together."""
+        """Add a result; instances of one question from the same run are collected."""
         name = str(result["asked"])
         of_file = self.known.setdefault(uri, {})
         before = of_file.get((protocol, name))
@@ -90,7 +90,7 @@ class Verdicts:
         of_file[protocol, name] = Verdict(texts, time, results, pages)
 
     def said(self, uri: str, protocol: str, name: str, texts: Texts) -> str | None:
-        """Return what is known of a question, as Markdown."""
+        """Return the verdict of a question, as Markdown."""
         verdict = self.known.get(uri, {}).get((protocol, name))
         if verdict is None:
             return None
@@ -103,13 +103,13 @@ class Verdicts:
 
 
 def _identity(result: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what tells a result from others that answer the same: its instance, or the figure that is asked for."""
+    """Return the identity of a result among those of the same question: its instance, or its figure."""
     return str(result["name"]), str(result["formula"])
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A property, a check or what is asked of a participant, where it is written."""
+    """A property, a check or the thresholds of a participant, with its place."""
 
     protocol: str
     name: str
@@ -118,9 +118,9 @@ class Asked:
 
 
 def asked(compiled: Compiled | CompiledIspl) -> Iterator[Asked]:
-    """Yield the properties and checks that a file asks, and of which participants it asks something.
+    """Yield the properties, checks and participants with thresholds of a file.
 
-    In ISPL these are its formulas, and there are no protocols.
+    In ISPL, yield the formulas; there are no protocols.
     """
     if isinstance(compiled, CompiledIspl):
         for number, written in enumerate(compiled.reading.file.specifications, 1):
@@ -145,7 +145,7 @@ def asked_at(compiled: Compiled, offset: int) -> Asked | None:
 
 
 def listed(compiled: Compiled | CompiledIspl) -> list[dict[str, Any]]:
-    """Return what a file asks, for an editor that lists it, each once and with its place."""
+    """Return the questions of a file, each once and with its place."""
     questions: dict[Key, Asked] = {}
     for one in asked(compiled):
         questions.setdefault((one.protocol, one.name), one)
@@ -169,14 +169,14 @@ def _range(range_: Range) -> dict[str, Any]:
 
 
 def _wholes(compiled: Compiled | CompiledIspl) -> list[tuple[str, Span]]:
-    """Return the protocols with their places; in ISPL there is one thing to verify, at the first formula."""
+    """Return the protocols with their places; a model in ISPL has one, at the first formula."""
     if isinstance(compiled, CompiledIspl):
         return [("", one.span) for one in compiled.reading.file.specifications[:1]]
     return [(protocol.name.text, protocol.name.span) for protocol in compiled.file.protocols]
 
 
 def lenses(compiled: Compiled | CompiledIspl, verdicts: Verdicts) -> list[CodeLens]:
-    """Return what stands above protocols, properties, checks and what is asked of participants."""
+    """Return the code lenses of protocols, properties, checks and participants."""
     uri = compiled.document.uri
     running = verdicts.running.get(uri, set())
     texts = texts_of(compiled)

@@ -1,4 +1,4 @@
-"""Verification in a process of its own: it is told the texts, says each result as soon as it has it, can be ended."""
+"""Verification in a child process, which streams its results and can be killed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.open_imports import Buffers
 
 _LONGEST_LINE: Final = 64 * 2**20
-"""How long what the process says of one result may be."""
+"""Maximum length of the message of one result, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to verify: a text that is open, those beside it, a protocol in it and a question, or all."""
+    """A verification job: a text, the other open texts, a protocol, and one question or all."""
 
     name: str
     text: str
@@ -28,7 +28,7 @@ class Job:
     question: str | None
     parameters: Mapping[str, str]
     panel: bool
-    """Whether to draw the runs."""
+    """Set if runs are to be drawn."""
 
     def encoded(self) -> bytes:
         data = {
@@ -52,7 +52,7 @@ def job(
 
 
 async def answers(work: Job) -> AsyncGenerator[Mapping[str, Any], None]:
-    """Yield what the process says, line by line; ending the iteration ends the process."""
+    """Yield the messages of the process; closing the iterator kills the process."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "cplc", "lsp", "--job",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,

@@ -1,1 +1,1 @@
-"""Concrete states: how they are packed into machine words."""
+"""Concrete states, packed into integers."""

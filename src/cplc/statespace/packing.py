@@ -1,4 +1,4 @@
-"""States as whole numbers, a bit field for each variable, and expressions as functions of them."""
+"""Packed states: integers with a bit field for each variable, and expressions as functions on them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cplc.system.model import State, System
 T = TypeVar("T")
 MAX_TABLE_ENTRIES = 1 << 16
 _SMALL = 18
-"""A table of so many entries, as a power of two, doubles without anybody noticing."""
+"""Binary logarithm of a table size up to which doubling costs negligible memory."""
 _PART = 8
-"""A table with less than one in so many states is not worth another one."""
+"""A further table is worthwhile only if the last one has at least one in this many of the states."""
 
 
 class MemoTable(dict[int, T], Generic[T]):
-    """A function of a bit pattern that remembers its values, but never more than a fixed number of them."""
+    """A memoised function of a bit pattern, with a bounded number of entries."""
 
     __slots__ = ("_function",)
 
@@ -36,16 +36,16 @@ class MemoTable(dict[int, T], Generic[T]):
 
 
 class StateIndex:
-    """The number of each state that was met.
+    """The index of each stored state.
 
-    A table takes twice as much again while it doubles. Where that is not left, states that come later get a table of
-    their own: looking them up takes longer, but all memory can be used that there is.
+    A hash table needs three times its memory while it doubles. Where that is not available, later states get a table of
+    their own: lookups take longer, but all memory can be used.
     """
 
     def __init__(self, states: Sequence[int]) -> None:
         self._tables = [dict(zip(states, range(len(states)), strict=True))]
         self._before = 0
-        """How many states are in all tables but the last."""
+        """The number of states in all tables but the last."""
         self._full = _entries(len(states))
 
     def get(self, state: int) -> int | None:
@@ -62,9 +62,9 @@ class StateIndex:
         return number
 
     def adder(self, count: int) -> Callable[[int, int], int]:
-        """Return what tells the number of a state, which is the given one if it had none; for so many states at most.
+        """Return a function that returns the index of a state and assigns the given one if it has none.
 
-        Raise `TooLarge` where there is no room for them.
+        It serves until there are ``count`` states. Raise `TooLarge` where there is no memory for them.
         """
         if count > self._full:
             table = self._tables[-1]
@@ -87,12 +87,12 @@ class StateIndex:
 
 
 def _entries(count: int) -> int:
-    """Return how many entries a table takes, once it has so many, before it doubles: two thirds of a power of two."""
+    """Return the capacity of a table with so many entries before it doubles: two thirds of a power of two."""
     return (1 << max(_SMALL, (count * 3 // 2).bit_length())) * 2 // 3
 
 
 class Packing:
-    """Where in the number each variable has its bits; above them those of ``choices``, with the values they have."""
+    """The bit field of each variable; above them those of ``choices``, with their values."""
 
     def __init__(self, system: System, choices: Mapping[str, tuple[Value, ...]] | None = None) -> None:
         self._variables = system.variables
@@ -111,7 +111,7 @@ class Packing:
         return mask
 
     def bits(self, variable: str, value: Value) -> int:
-        """Return the value in the variable's place."""
+        """Return the value encoded in the variable's bit field."""
         code = self._code[variable].get(value)
         if code is None:
             raise ValueError(f"`{variable}` cannot be {value!r}")

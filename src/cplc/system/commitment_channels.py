@@ -20,10 +20,10 @@ from cplc.logic.formulas import Channel
 def shared_variables(
     name: str, debtor: Iterable[str], creditor: Iterable[str], pairs: Collection[tuple[str, str]]
 ) -> Channel:
-    """Return the channel of MCMAS+, of the local states of both and the copies of what they share.
+    """Return the channel of MCMAS+: the local states of both agents and the copies of their shared variables.
 
-    The debtor's local state is the same in both states, its copies with it, and so is what the creditor has for itself.
-    So the creditor has caught up wherever its copies agree with the debtor's in the second state.
+    The debtor's local state, its copies included, is equal in both states, and so are the creditor's other variables.
+    The creditor has caught up where its copies equal the debtor's in the second state.
     """
     copies = {at_creditor for _, at_creditor in pairs}
     observed = dict.fromkeys((*debtor, *(variable for variable in creditor if variable not in copies)))

@@ -20,8 +20,8 @@ class Debt:
     in_force: Expr
     suspended: Expr
     waits_for: tuple[tuple[str, Expr], ...] = ()
-    """Each commitment that it may wait for, and when it does."""
+    """Each commitment that it may wait for, with the condition under which it does."""
 
 
 Debts = Mapping[str, Debt]
-"""The debt that each commitment of a system is, by its name."""
+"""The debt of each commitment of a system, by name."""

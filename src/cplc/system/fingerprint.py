@@ -10,12 +10,12 @@ from cplc.system.model import System
 
 
 def fingerprint(system: System) -> str:
-    """Return the digest of all that a system says. Where its parts are written in a file does not matter."""
+    """Return the digest of the system. Source positions do not affect it."""
     return _Digests().of(system).hex()
 
 
 class _Digests:
-    """Digests of values, each worked out once: expressions share their parts."""
+    """Digests of values, memoised because expressions share subexpressions."""
 
     def __init__(self) -> None:
         self._cache: dict[int, bytes] = {}
@@ -24,7 +24,7 @@ class _Digests:
         digest = self._cache.get(id(value))
         if digest is None:
             digest = sha256(self._encoded(value)).digest()
-            if is_dataclass(value) or isinstance(value, tuple):  # whose parts nobody makes anew while this goes on
+            if is_dataclass(value) or isinstance(value, tuple):  # their parts stay alive, so that identities are stable
                 self._cache[id(value)] = digest
         return digest
 
@@ -44,4 +44,4 @@ class _Digests:
             case _ if is_dataclass(value):
                 return name + b":" + b"".join(self.of(getattr(value, one.name)) for one in fields(value))
             case _:
-                raise TypeError(f"nobody knows how a {type(value).__name__} is told from others")
+                raise TypeError(f"a {type(value).__name__} has no fingerprint")

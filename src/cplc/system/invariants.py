@@ -14,7 +14,7 @@ from cplc.system.model import Step, System
 
 
 def problems(system: System) -> Iterator[str]:
-    """Yield each thing that is wrong, in words for the maintainer."""
+    """Yield each violation, as a text for maintainers."""
     for kind, names in (
         ("variable", [variable.name for variable in system.variables]),
         ("agent", [agent.name for agent in system.agents]),

@@ -11,11 +11,11 @@ from cplc.system.model import System
 T = TypeVar("T")
 
 _MAX_SYSTEMS = 4
-"""How many systems are remembered: those that are left for good shall not be held."""
+"""Maximum number of systems whose results are cached, so that unused systems can be freed."""
 
 
 class _IdentityKey:
-    """A system as a key: this one, not one that is equal to it, as comparing them takes long."""
+    """A system as a key, compared by identity since comparing values is slow."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -28,7 +28,7 @@ class _IdentityKey:
 
 
 def memoize_per_system(make: Callable[[System], T]) -> Callable[[System], T]:
-    """Let what a function makes of a system be made once."""
+    """Cache the results of a function for the most recent systems."""
 
     @lru_cache(maxsize=_MAX_SYSTEMS)
     def made(itself: _IdentityKey) -> T:

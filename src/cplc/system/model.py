@@ -48,10 +48,10 @@ class Variable:
     name: str
     domain: tuple[Value, ...]
     initial: tuple[Value, ...]
-    """The values it may have at first; more than one for an uninitialised variable."""
+    """Possible initial values; several for an uninitialised variable."""
     kind: VariableKind
     owner: str
-    """The agent whose local state it is part of or, for what nobody sees, ``Env``."""
+    """The agent whose local state contains it; ``Env`` if no agent observes it."""
     about: str
     """The message, own variable or commitment it belongs to."""
 
@@ -66,7 +66,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One variable that two agents share, in the copy of each."""
+    """A variable shared by two agents, with the copy of each."""
 
     first: str
     second: str
@@ -94,26 +94,26 @@ class Commitment:
     debtor: str
     creditor: str
     variable: str
-    """The variable of its lifecycle state."""
+    """Variable of its lifecycle state."""
     antecedent: Expr
     consequent: Expr
-    """The condition that fulfils it; false where the content is about runs."""
+    """The condition that fulfils it; false if the content is a path formula."""
     within: int | None
     """Ticks after which it is violated while active."""
     expires: int | None
     """Ticks after which it expires while conditional."""
     views: tuple[tuple[str, str], ...] = ()
-    """Role and variable of each view that is kept of it."""
+    """Role and variable of each view."""
     content: str = ""
-    """The formula about runs that is promised, as it is written; empty for a condition."""
+    """Source of the promised path formula; empty for a condition."""
     on_course: Expr = FALSE
-    """It is in force, and its content holds if nothing more ever happens; never so for a condition."""
+    """It is in force, and its content holds if nothing more happens; false for a condition."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one agent has said to another: its standing in their dialogue."""
+    """A statement of one agent to another in their dialogue."""
 
     name: str
     maker: str
@@ -121,37 +121,37 @@ class Claim:
     variable: str
     """The variable of its state."""
     content: Expr
-    """The condition that decides it when it is made; none where the content is about runs."""
+    """The condition that decides it when it is made; none if the content is a path formula."""
     views: tuple[tuple[str, str], ...] = ()
-    """Role and variable of each view that is kept of it."""
+    """Role and variable of each view."""
     formula: str = ""
-    """The content, where it is about runs."""
+    """Source of the content, if it is a path formula."""
     on_course: Expr = FALSE
-    """It is open, and its content holds if nothing more ever happens."""
+    """It is open, and its content holds if nothing more happens."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation on a commitment or claim that a step performs: it does something where ``applicable`` holds."""
+    """One operation of a step on a commitment or claim; it takes effect where ``applicable`` holds."""
 
     verb: str
     commitment: str
     """The commitment or claim that it is performed on."""
     target: str | None
-    """Who takes over, or the claim that is argued with."""
+    """The new debtor or creditor, or the claim used as an argument."""
     applicable: Expr
     """Over the state before the step."""
     state_before: Expr
-    """The lifecycle state it finds, over the state before the step."""
+    """The lifecycle state before the step."""
     joined: str = ""
     """The word before the target, if there is one."""
     retaining: bool = False
-    """Whether a delegation leaves the debtor liable."""
+    """True if a delegation leaves the debtor liable."""
 
     @property
     def act(self) -> str:
-        """What is done, as it is written."""
+        """The operation in source syntax."""
         joined = f" {self.joined} {self.target}" if self.target is not None else ""
         return f"{self.verb} {self.commitment}{joined}"
 
@@ -161,7 +161,7 @@ StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
 
 @dataclass(frozen=True)
 class Step:
-    """One guarded step. All updates read the state before; what is not written stays."""
+    """One guarded step. All updates read the state before it; other variables keep their values."""
 
     name: str
     """Unique, for people: ``send pay[1]``, ``receive bid[2](3)``, ``restart Cus[1]``, ``tick``."""
@@ -186,12 +186,12 @@ class Step:
         return frozenset([name for name, _ in self.updates]).union(self.free)
 
     def takes_back(self, variable: str) -> bool:
-        """Whether it is a restart that takes back the commitment or claim of this variable; others may only read it."""
+        """Return whether it is a restart that resets this variable of a commitment or claim."""
         return self.kind == "restart" and dict(self.updates).get(variable) == Const("null")
 
     @cached_property
     def footprint(self) -> frozenset[str]:
-        """Every variable it reads or writes."""
+        """The variables it reads or writes."""
         variables = set(reads(self.guard)) | self.writes
         for _, value in self.updates:
             variables |= reads(value)
@@ -200,17 +200,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Justice:
-    """On a fair run these steps are not enabled together from some point on without one being taken."""
+    """Weak fairness: if from some point on one of these steps is enabled in every state, one of them is taken."""
 
     name: str
     steps: tuple[int, ...]
     """Positions in the system's steps."""
     role: str | None
-    """The sender who must be assumed to keep going; None where it always holds."""
+    """The sender that must be assumed to keep going; None if the constraint is unconditional."""
 
 
 def terminal(steps: Iterable[Step]) -> Expr:
-    """Return when no send, receipt or restart is enabled."""
+    """Return the condition that no send, receipt or restart is enabled."""
     return conj(negate(step.guard) for step in steps if step.kind != "tick")
 
 
@@ -218,7 +218,7 @@ def terminal(steps: Iterable[Step]) -> Expr:
 class System:
     name: str
     header: tuple[tuple[str, str], ...]
-    """What it was made from: protocol, parameters, kind of channels."""
+    """Origin: protocol, parameters, kind of channels."""
     variables: tuple[Variable, ...]
     agents: tuple[Agent, ...]
     shared: tuple[Shared, ...]
@@ -228,27 +228,27 @@ class System:
     justice: tuple[Justice, ...]
     fairness: tuple[Expr, ...]
     hazards: tuple[tuple[str, Expr, Span | None], ...] = ()
-    """States the model must not reach, each with what would go wrong there (an assignment out of range)."""
+    """States that the system must not reach, each with the error there (an assignment out of range)."""
     claims: tuple[Claim, ...] = ()
     players: tuple[Player, ...] = ()
     start: Expr = TRUE
-    """What, besides the initial values of each variable, holds in the initial states."""
+    """Condition on the initial states, besides the initial values of variables."""
     recurring: tuple[Regardless, ...] = ()
-    """Conditions of fairness that more than the variables decides; only synchronous systems have such."""
+    """Fairness conditions that are no state conditions; in synchronous systems alone."""
 
     @property
     def conditions(self) -> tuple[Expr | Regardless, ...]:
-        """All conditions of fairness."""
+        """All fairness conditions."""
         return (*self.fairness, *self.recurring)
 
     @property
     def without_conditions(self) -> System:
-        """The same system where every run is fair that is just."""
+        """The same system without fairness conditions."""
         return replace(self, fairness=(), recurring=())
 
     @property
     def is_synchronous(self) -> bool:
-        """Whether all players act at once, in rounds, and nobody ever idles."""
+        """Return whether all players act together in rounds, without idle steps."""
         return bool(self.players)
 
     @cached_property
@@ -284,7 +284,7 @@ class System:
         return disj(self.steps[index].guard for index in justice.steps)
 
     def shared_between(self, first: str, second: str) -> tuple[tuple[str, str], ...]:
-        """Return the copies at ``first`` and at ``second`` of every variable that the two share."""
+        """Return the copies at ``first`` and at ``second`` of each variable that the two share."""
         return tuple(
             (pair.at_first, pair.at_second) if pair.first == first else (pair.at_second, pair.at_first)
             for pair in self.shared
@@ -292,11 +292,11 @@ class System:
         )
 
     def constraints(self, assuming: frozenset[str]) -> tuple[Justice, ...]:
-        """Return the justice that holds on every run considered when these roles keep going."""
+        """Return the justice constraints in force if these roles keep going."""
         return tuple(justice for justice in self.justice if justice.role is None or justice.role in assuming)
 
     def problems(self) -> Iterator[str]:
-        """Yield every way in which this is not a well-formed system."""
+        """Yield every violation of well-formedness."""
         from cplc.system.invariants import problems
 
         yield from problems(self)

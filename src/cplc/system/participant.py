@@ -19,34 +19,34 @@ from cplc.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The sending of a message, or of one payload of it, with the probability that it is believed to have."""
+    """The sending of a message, or of one payload of it, with its believed probability."""
 
     name: str
     steps: tuple[int, ...]
-    """Positions in the system's steps; with several payloads it is open which is sent."""
+    """Positions in the system's steps; with several payloads the choice among them is open."""
     low: Fraction
     high: Fraction
-    """Equal to ``low`` where the probability is known."""
+    """Equal to ``low`` if the probability is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
     """Where the condition holds and every event is possible, one of the events happens with its probability.
 
-    Where the condition holds and some event is not possible, the belief says nothing and the others are open.
+    Where the condition holds and some event is impossible, the belief has no effect and the other events are open.
     """
 
     agent: str
     condition: Expr
     events: tuple[Event, ...]
-    """Some choice of probabilities within the bounds sums to one; if all bounds are equal, exactly."""
+    """Some probabilities within the bounds sum to one; exactly, if all bounds are equal."""
     text: str
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The participant takes one of these sends of its own only where the condition holds."""
+    """The participant takes its sends ``steps`` only where the condition holds."""
 
     condition: Expr
     steps: tuple[int, ...]
@@ -62,7 +62,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What it is worth to the participant, each time, that one of these steps is taken."""
+    """Reward of the participant for each time that one of these steps is taken."""
 
     steps: tuple[int, ...]
     amount: Fraction
@@ -73,14 +73,14 @@ class Worth:
 class Participant:
     name: str
     agents: tuple[str, ...]
-    """Those of the system that it plays."""
+    """The agents of the system that it plays."""
     conforming: Expr
-    """Of the end of a run: it has kept its own commitments."""
+    """Condition on the last state of a run: the participant has kept its own commitments."""
     goals: tuple[Goal, ...]
     worth: tuple[Worth, ...]
     beliefs: tuple[Belief, ...]
     decisions: tuple[Decision, ...]
-    """Sends of its own that no belief and no decision names it may take wherever they are enabled."""
+    """Its own sends without belief or decision may be taken wherever they are enabled."""
 
 
 Aspect = Literal["conformance", "achievement", "benefit"]
@@ -88,7 +88,7 @@ Aspect = Literal["conformance", "achievement", "benefit"]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The least probability of the aspect, whatever happens that is open, is to be above (or at least) this."""
+    """Bound on the minimum probability of the aspect over all open choices."""
 
     aspect: Aspect
     relation: Literal[">", ">="]

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cplc.logic.expressions import And, Expr, Not, Or, Value, is_false, is_true, negate, partially_evaluate, reads
 
 _Constraint = tuple[Expr, frozenset[str]]
-"""A condition, and what it reads."""
+"""A condition, and the variables it reads."""
 
 
 def satisfying_assignments(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iterator[dict[str, Value]]:
-    """Yield every assignment under which the condition, which reads nothing else, holds."""
+    """Yield every assignment that satisfies the condition, which reads no other variables."""
     constraints = _constraints((condition,))
     if constraints is None:
         return
@@ -42,7 +42,7 @@ def satisfying_assignments(domains: Mapping[str, Sequence[Value]], condition: Ex
 def _choices(
     name: str, domains: Mapping[str, Sequence[Value]], constraints: tuple[_Constraint, ...]
 ) -> Iterator[tuple[Value, tuple[_Constraint, ...]]]:
-    """Yield the values that one variable may have, each with what is asked of the others then."""
+    """Yield the possible values of one variable, each with the remaining constraints on the others."""
     unaffected = tuple(one for one in constraints if name not in one[1])
     concerned = [condition for condition, names in constraints if name in names]
     for value in domains[name]:
@@ -52,7 +52,7 @@ def _choices(
 
 
 def _constraints(conditions: Iterable[Expr]) -> tuple[_Constraint, ...] | None:
-    """Return what is asked, taken apart; None if it cannot be."""
+    """Return the conjuncts as constraints; None if one of them is false."""
     constraints: list[_Constraint] = []
     for condition in conditions:
         for part in conjuncts(condition):
@@ -64,7 +64,7 @@ def _constraints(conditions: Iterable[Expr]) -> tuple[_Constraint, ...] | None:
 
 
 def conjuncts(expr: Expr) -> Iterator[Expr]:
-    """Yield conditions that hold together where this one does."""
+    """Yield the conjuncts of the condition."""
     match expr:
         case And(operands):
             for operand in operands:
@@ -79,7 +79,7 @@ def conjuncts(expr: Expr) -> Iterator[Expr]:
 def independent_groups(
     domains: Mapping[str, Sequence[Value]], condition: Expr
 ) -> Iterator[tuple[tuple[str, ...], Expr]]:
-    """Yield groups of variables, each with what the condition says of it alone; together that is all it says."""
+    """Yield disjoint groups of variables, each with the conjuncts of the condition over it."""
     groups: list[tuple[set[str], list[Expr]]] = []
     for part in conjuncts(condition):
         names, parts = set(reads(part)), [part]
@@ -98,7 +98,7 @@ def independent_groups(
 
 
 def is_satisfiable(domains: Mapping[str, Sequence[Value]], condition: Expr) -> bool:
-    """Whether the condition holds under some assignment; what it says of different variables is looked at apart."""
+    """Return whether some assignment satisfies the condition; independent groups are solved separately."""
     return all(
         next(satisfying_assignments({name: domains[name] for name in names}, part), None) is not None
         for names, part in independent_groups(domains, condition)

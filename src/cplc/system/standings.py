@@ -21,27 +21,27 @@ MOVES: Final = {
     "accept": "accepted", "refuse": "refused", "challenge": "challenged",
     "justify": "justified", "defend": "defended", "attack": "attacked",
 }  # fmt: skip
-"""The moves of a dialogue, each with the standing it leads to."""
+"""The moves of a dialogue, each with the resulting standing."""
 
 
 def standing_of(name: str) -> str:
-    """Return the name of the variable for the standing of what is kept under this name."""
+    """Return the name of the variable for the standing of a commitment or claim."""
     return f"{name}.standing"
 
 
 def argument_of(name: str) -> str:
-    """Return the name of the variable for the claim that the last move was made with."""
+    """Return the name of the variable for the claim used in the last move."""
     return f"{name}.with"
 
 
 def last_move_of(name: str, role: str) -> str:
-    """Return the name of the variable for the last move of this side, if that binds it."""
+    """Return the name of the variable for the last binding move of this side."""
     return f"{name}.last@{role}"
 
 
 @memoize_per_system
 def _only_arguments(system: System) -> dict[tuple[str, str], str]:
-    """Return the claim of each argument, by what it is about and its standing, where no other claim is used."""
+    """Return the claim by its subject and standing, where only one claim can be used."""
     claims: dict[tuple[str, str], set[str]] = {}
     for step in system.steps:
         for operation in step.operations:
@@ -51,7 +51,7 @@ def _only_arguments(system: System) -> dict[tuple[str, str], str]:
 
 
 def standing_text(system: System, name: str, state: State) -> str:
-    """Return the standing with the claim of the argument; nothing where it has none or is unanswered."""
+    """Return the standing with the claim used; empty if there is no standing or it is unanswered."""
     standing = state.get(standing_of(name), UNANSWERED)
     if standing == UNANSWERED:
         return ""

@@ -23,22 +23,22 @@ from cplc.source import Span
 @dataclass(frozen=True, slots=True)
 class Action:
     name: str
-    """Unique among the actions of its player."""
+    """Unique among the actions of the player."""
     allowed: Expr
-    """Over the state."""
+    """Condition on the state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """Where ``guard`` holds these variables may take these values, all read before the round.
 
-    A value that is none of the variable's leads nowhere.
+    A value outside of the domain leads to no state.
     """
 
     guard: Expr
-    """Over the state and the choices."""
+    """Condition on the state and the choices."""
     updates: tuple[tuple[str, Expr], ...]
-    """The values are over the state alone."""
+    """The values depend on the state alone."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -46,20 +46,20 @@ class Change:
 class Player:
     agent: str
     choice: str
-    """How conditions call what it chooses."""
+    """Name of its choice in conditions."""
     actions: tuple[Action, ...]
     """At least one."""
     rules: tuple[tuple[Change, ...], ...]
-    """Of each rule one change is made whose guard holds, whichever; none where no guard holds.
+    """One change with a true guard is made for each rule, chosen nondeterministically; none if no guard holds.
 
     No variable is written by two rules of a system.
     """
     span: Span | None = field(default=None, compare=False, repr=False)
-    """Where it is said which actions are allowed."""
+    """Source of the protocol: the allowed actions."""
 
 
 def out_of_range(domain: tuple[Value, ...], value: Expr) -> Expr:
-    """Return where what is counted is none of the domain's values; nothing else is assigned that may not be."""
+    """Return the condition that a number is outside of the domain; other values are always inside."""
     if isinstance(value, Const) or isinstance(domain[0], str | bool):
         return FALSE
     return disj((less(value, Const(domain[0])), less(Const(domain[-1]), value)))

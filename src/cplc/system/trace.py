@@ -14,7 +14,7 @@ from cplc.system.model import State
 class Move:
     """One step of a run: its position in the system's steps, or None for the idle step, and the state after it.
 
-    In a synchronous system it is a round, with what each player did, in the order of the players.
+    In a synchronous system it is a round, with the action of each player in the order of the players.
     """
 
     step: int | None
@@ -24,9 +24,9 @@ class Move:
 
 @dataclass(frozen=True)
 class Run:
-    """``start``, then ``moves``; from state number ``loop`` on (0 is ``start``) the rest repeats for ever.
+    """``start``, then ``moves``; from state number ``loop`` on (0 is ``start``) the rest repeats forever.
 
-    The state after the last move of a lasso is the state number ``loop``. Where ``loop`` is None the run is finite.
+    The state after the last move of a lasso is state number ``loop``. Without ``loop`` the run is finite.
     """
 
     start: State
@@ -39,15 +39,15 @@ class Run:
 
 
 Test = tuple[str, Value, bool]
-"""A variable, a value, and whether it has that value."""
+"""A variable, a value, and whether they are equal."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Insist on this step in the situations that meet all tests of one of the cases; in no others, wait.
+    """Insist on this step in the situations that satisfy all tests of some case; otherwise wait.
 
-    ``agent`` decides by what it sees itself; None where the whole situation decides. In a synchronous system it is the
-    action at this position that is to be done, among those of the player whose ``choice`` this is.
+    ``agent`` decides by its own observation; if it is None, by the whole state. In a synchronous system ``step`` is the
+    position of an action of the player whose ``choice`` this is.
     """
 
     step: int
@@ -60,19 +60,18 @@ class Advice:
 
 
 Scope = Literal["state", "all initial", "one initial", "undecided"]
-"""Which states a strategy is for: one that is not initial; every initial state; one initial state, since no strategy
-wins from all of them; or one initial state where that was left undecided."""
+"""States that a strategy is for: a state that is not initial; every initial state; one initial state, since no strategy
+wins from all of them; or one initial state, where that was left undecided."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why ``formula`` has the value ``holds`` at the first state of ``run``.
+    """Counterexample or witness: why ``formula`` has the value ``holds`` at the first state of ``run``.
 
-    ``parts`` says at which state of the run which subformula needs evidence of its own; that evidence begins in
-    that state. For knowledge and commitments the run is that single state, and ``elsewhere`` gives an initial run
-    to the other state of the pair, with the evidence for what holds or fails there. ``agents`` are those who
-    cannot tell the two apart (or debtor and creditor); where the other state is said to be one round before, nobody.
-    An evidence without run says something of all runs.
+    ``parts`` maps states of the run to subformulas that need evidence of their own, which starts in that state. For
+    knowledge and commitments the run is a single state, and ``elsewhere`` is an initial run to the other state of the
+    pair, with the evidence there. ``agents`` are those who cannot distinguish the two (or debtor and creditor); if the
+    other state lies one round earlier, it is empty. Evidence without a run concerns all runs.
     """
 
     formula: Formula
@@ -83,12 +82,12 @@ class Evidence:
     there: Evidence | None = None
     agents: tuple[str, ...] = ()
     exhaustive: bool = False
-    """It rests on all runs or all states; there is nothing more to show."""
+    """True if it rests on all runs or all states, so that nothing more can be shown."""
     strategy: tuple[Advice, ...] = ()
-    """How a group enforces its goal from all of ``starts``. Together with ``exhaustive``, how it begins."""
+    """Strategy of a group that enforces its goal from all of ``starts``; with ``exhaustive`` its beginning."""
     starts: tuple[State, ...] = ()
-    """The states that the strategy wins from, that of the run first. By what the members see themselves, these are all
-    states that look the same to them together; together with ``exhaustive`` some of them."""
+    """States that the strategy wins from, that of the run first. For a uniform strategy these are all states that the
+    members together cannot distinguish from it; with ``exhaustive`` some of them."""
     scope: Scope = "state"
     lasting: Evidence | None = None
-    """That a fair run begins in the other state of a pair, where a state counts for nothing if none does."""
+    """Evidence that a fair run starts in the other state of a pair, if other states do not count."""

@@ -1,7 +1,4 @@
-"""The states of one graph as an arena: the edges of a step are looked up, not searched for among all.
-
-In rounds these are the edges of the ways in which some players may act together.
-"""
+"""Game arenas on the explicit state graph, with the edges indexed by step or, in rounds, by joint action."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ from cplc.system.model import State
 
 States = bytes
 Actions = dict[str, frozenset[str]]
-"""For some players, by their choices, actions that come to the same; whoever else may do anything."""
+"""Sets of equivalent actions, by the choice variable of their player. Other players are unconstrained."""
 Options = list[tuple[Actions, "array[int]"]]
-"""What players may do together in a state, and where each way may lead."""
+"""The joint actions of a group in one state, each with its possible successors."""
 _EDGES = 8
-"""For each state of the limit there may be so many rounds, for all ways to act together."""
+"""Maximum number of stored rounds per state of the limit."""
 
 
 class ExplicitSets(StateSets[States]):
@@ -125,7 +122,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
 
 
 class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
-    """What a state allows to the members of a group is worked out once, with where each way to act together leads."""
+    """The arena of a synchronous system. The joint actions of each group are computed once per state."""
 
     def __init__(self, engine: Engine[States], graph: Graph, limit: int) -> None:
         super().__init__(engine, graph)
@@ -134,7 +131,7 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
         self._known: dict[frozenset[str], list[Options]] = {}
 
     def _options(self, group: Iterable[str]) -> list[Options]:
-        """Return for each state what these players may do together, and where that may lead."""
+        """Return for each state the joint actions of these players with their successors."""
         key = frozenset(group)
         options = self._known.get(key)
         if options is None:
@@ -198,7 +195,7 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
 
 
 def _permitted(acts: Actions, may: PermittedActions[States], state: int) -> JointAction | None:
-    """Return one of the ways to act together that is allowed there, if there is one."""
+    """Return a joint action that is allowed in the state, or None."""
     joint: list[tuple[str, str]] = []
     for choice, where in may.items():
         alike = acts.get(choice)

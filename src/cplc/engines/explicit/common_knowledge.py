@@ -1,4 +1,4 @@
-"""Common knowledge: states linked by chains of which each pair looks the same to some agent."""
+"""Common knowledge: the transitive closure of the union of the agents' indistinguishability relations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 
 def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) -> list[int]:
-    """Return for each state its group: those to which a chain leads whose states some agent takes for the next.
+    """Return for each state the representative of its class in that closure, by union-find.
 
-    ``views`` says, agent by agent, how it sees each state. Only states that are considered link others.
+    ``views`` has, for each agent, its local state in each state. Only considered states connect others.
     """
     leader = list(range(len(considered)))
 

@@ -1,8 +1,8 @@
-"""The engine that reads as the definition: reachable states one by one, and sets of them.
+"""Explicit-state model checking: a direct implementation of the definitions on the enumerated states.
 
-It is the reference for every other engine and shares no algorithm with them: search for what is reachable,
-strongly connected components for fairness, dictionaries of local views for knowledge and commitments. Path formulas
-beyond CTL are read by an automaton, in the product of the two.
+It is the reference for every other engine and shares no algorithm with them. It searches for the reachable states,
+decides fairness by strongly connected components, and knowledge and commitments by dictionaries of local states. Path
+formulas beyond CTL are decided in the product with an automaton.
 
 A set is a string of bytes, one for each reachable state in breadth-first order: 1 where the state is in it.
 """
@@ -61,12 +61,12 @@ from cplc.system.model import State, System
 
 States = bytes
 _WIDE = 16
-"""Conditions over more bits than this are taken apart, lest every state be a pattern of its own."""
+"""Conditions over more bits than this are split: otherwise nearly every state would be a pattern of its own."""
 _REMEMBERED_BYTES = 1 << 26
 
 
 class ExplicitEngine(Engine[States]):
-    """One system, its states enumerated. No more than ``limit`` of them."""
+    """The engine for one system with at most ``limit`` reachable states."""
 
     name = "explicit"
 
@@ -82,11 +82,11 @@ class ExplicitEngine(Engine[States]):
 
     @property
     def is_explored(self) -> bool:
-        """Whether the states are known already."""
+        """Whether the reachable states have been computed."""
         return "_graph" in vars(self)
 
     def use(self, graph: Graph) -> None:
-        """Take these states for all that there are."""
+        """Use this graph instead of exploring the system."""
         vars(self).update(_graph=graph)
 
     @cached_property
@@ -159,7 +159,7 @@ class ExplicitEngine(Engine[States]):
         return states.count(1)
 
     def pick(self, states: States) -> State:
-        """Return the state that breadth-first search finds first."""
+        """Return the first state of the set in breadth-first order."""
         number = states.find(1)
         if number < 0:
             raise ValueError("an empty set has no state to pick")
@@ -184,7 +184,7 @@ class ExplicitEngine(Engine[States]):
         return bytes(flags)
 
     def _once(self, key: Hashable, compute: Callable[[], States]) -> States:
-        """Return what was computed before, if it is still remembered."""
+        """Return the cached set, or compute it."""
         cached = self._remembered.get(key)
         if cached is None:
             cached = compute()
@@ -301,29 +301,29 @@ class ExplicitEngine(Engine[States]):
                 return self.union(until, self._fair_globally(states(right), assuming))
 
     def _fair(self, assuming: frozenset[str]) -> States:
-        """Return the states in which a path of CTL may end, for a fair run goes on from there, or none is asked for.
+        """Return the states in which a finite CTL witness may end because a fair run continues from there.
 
-        Justice is met by taking turns, whatever the state. Only conditions of fairness can leave a state without.
+        Justice alone never excludes a state: taking the steps in turn meets it. Fairness conditions can.
         """
         return self._lasting(assuming) if self.system.conditions else self.reachable
 
     def _lasting(self, assuming: frozenset[str]) -> States:
-        """Return the states that begin a fair run that is endless."""
+        """Return the states from which an infinite fair run begins."""
         if not (self.system.conditions or self.system.is_synchronous):
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
 
     @cached_property
     def _considered(self) -> States:
-        """The states that knowledge and commitments are about."""
+        """The states that the accessibility relations of knowledge and commitments relate."""
         return self._fair(frozenset()) if self.system.is_synchronous else self.reachable
 
     def _ending(self, goal: States, assuming: frozenset[str]) -> States:
-        """Return the states of the goal in which a path may end, because some fair run goes on from there."""
+        """Return the goal states from which some fair run continues."""
         return self.intersection(goal, self._fair(assuming))
 
     def _next(self, goal: States) -> States:
-        """Return the states with a successor in the goal; one in the goal may idle, unless all act in rounds."""
+        """Return the states with a successor in the goal. In interleaved systems a goal state may idle."""
         before = self.predecessors(goal)
         return before if self.system.is_synchronous else self.union(goal, before)
 
@@ -350,7 +350,8 @@ class ExplicitEngine(Engine[States]):
     def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run stays in the set.
 
-        It ends up in a part of the set that is strongly connected, if only by idling, and meets every constraint.
+        Such a run reaches a strongly connected component of the set that meets every fairness constraint. Idling makes
+        a single state such a component.
         """
         graph = self._graph
         constraints = self._constraints(assuming)

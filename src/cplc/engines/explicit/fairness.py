@@ -1,4 +1,4 @@
-"""What makes a run fair, asked of the states and the steps that it comes by again and again."""
+"""Fairness constraints (justice and fairness conditions), decided on strongly connected components."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cplc.system.model import Justice
 
 
 class FairnessConstraints:
-    """What a run must meet again and again: justice and the conditions of fairness, a bit for each.
+    """The constraints that a run must meet infinitely often, a bit for each: justice, then fairness conditions.
 
-    A justice is met by taking one of its steps, or where none of them is enabled. Steps that are not ``permitted`` do
-    not count, neither as taken nor as enabled.
+    A justice is met by taking one of its steps, or in a state where none of them is enabled. Steps that are not
+    ``permitted`` count neither as taken nor as enabled.
     """
 
     def __init__(self, graph: Graph, justice: Sequence[Justice], fairness: Sequence[bytes], permitted: bytes) -> None:
@@ -29,7 +29,7 @@ class FairnessConstraints:
         self._everything = (1 << self.number) - 1
 
     def met_at(self, state: int) -> int:
-        """Return the constraints that are met by being in the state."""
+        """Return the constraints that the state itself meets."""
         enabled = 0
         for step, _ in self._graph.edges(state):
             enabled |= self.met_by[step]

@@ -1,7 +1,7 @@
-"""The graph of the reachable states: how it is found, and what is asked of it.
+"""The state graph: breadth-first reachability, predecessors, strongly connected components.
 
-What a step does depends on few bits of a state only (the variables of its footprint), so it is evaluated once for
-each pattern of those bits and looked up afterwards; steps that see much the same bits are looked up together.
+The effect of a step depends on few bits of a state, those of the variables in its footprint. It is computed once for
+each pattern of these bits and cached. Steps with similar footprints share a table.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from cplc.system.model import Step, System
 
 _SAMPLE_STATES = 1024
 _REGROUPING_STATES = (4 * _SAMPLE_STATES, 64 * _SAMPLE_STATES)
-"""After how many states it is worth seeing again which steps to look up together."""
+"""Numbers of states after which the steps are grouped again."""
 _COMPLETED = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The reachable states in the order in which breadth-first search finds them, and every step between them.
+    """The reachable states in breadth-first order, and the edges between them in compressed sparse row form.
 
-    The edges that leave state number ``n`` are those at ``first[n]`` up to before ``first[n + 1]``. One that leads
-    back to its own state is an edge like any other; the idle step is none.
+    The edges of state number ``n`` are those from ``first[n]`` up to before ``first[n + 1]``. Self-loops are edges; the
+    idle step is not.
     """
 
     packing: Packing
     states: list[int]
     number: StateIndex
     initial: int
-    """How many states are initial; they come first."""
+    """The number of initial states, which come first."""
     first: array[int]
     target: array[int]
     label: array[int]
-    """The position in the system's steps."""
+    """For each edge the index of its step."""
 
     @cached_property
     def _incoming(self) -> tuple[array[int], array[int]]:
-        """The states before each state, in the same form as ``first`` and ``target``."""
+        """The predecessors of each state, in the same form as ``first`` and ``target``."""
         counts = array("I", bytes(4 * (len(self.states) + 1)))
         for target in self.target:
             counts[target + 1] += 1
@@ -77,12 +77,12 @@ class Graph:
 
 
 def state_indices(states: bytes) -> Iterator[int]:
-    """Yield the numbers of the states in a set."""
+    """Yield the indices of the states in a set."""
     return compress(range(len(states)), states)
 
 
 def backward_reachable(graph: Graph, through: bytes, goal: bytes) -> bytes:
-    """Return the goal and the states that reach it by way of states in ``through`` alone."""
+    """Return the goal and the states from which a path through ``through`` reaches it."""
     reached = bytearray(goal)
     waiting = list(state_indices(goal))
     while waiting:
@@ -98,7 +98,7 @@ class Successors(Protocol):
 
 
 def strongly_connected_components(graph: Successors, within: bytes) -> Iterator[set[int]]:
-    """Yield the strongly connected components of a part of the graph (Tarjan 1972, with a stack of its own)."""
+    """Yield the strongly connected components of the subgraph ``within`` (Tarjan 1972, iterative)."""
     visited = array("I", bytes(4 * len(within)))
     lowest = visited[:]
     count = 0
@@ -162,7 +162,7 @@ class _CompiledStep:
         ]
 
     def targets(self, state: int) -> list[int]:
-        """Return where the step leads: nowhere while the guard does not hold."""
+        """Return the successors by this step: none where the guard does not hold."""
         if not self._guard[state & self._guard_mask]:
             return []
         target = state & self._kept
@@ -184,7 +184,7 @@ def _write(packing: Packing, step: Step, variable: str, value: Expr) -> tuple[in
 
 
 class _StepGroup:
-    """Steps that are looked up together: what they do depends on the bits of ``mask``."""
+    """Steps that share a table: their effects depend on the bits of ``mask`` alone."""
 
     def __init__(self, moves: Sequence[_CompiledStep]) -> None:
         self.moves = moves
@@ -194,13 +194,13 @@ class _StepGroup:
         self.table = MemoTable(self._changes)
 
     def _changes(self, pattern: int) -> tuple[list[int], array[int]]:
-        """Return the bits that change, and the step that changes them, one entry for each way to go."""
+        """Return, for each successor, the bits that change and the step that changes them."""
         changes = [(move.number, target ^ pattern) for move in self.moves for target in move.targets(pattern)]
         return [change for _, change in changes], array("I", [number for number, _ in changes])
 
 
 def _group_steps(moves: Sequence[_CompiledStep], sample: Sequence[int]) -> list[_StepGroup]:
-    """Put steps together as long as together they still see few of the sampled states as different."""
+    """Group steps greedily as long as a group distinguishes few patterns among the sampled states."""
     max_patterns = len(sample) // 8
     together: list[tuple[int, list[_CompiledStep]]] = []
     for move in sorted(moves, key=lambda move: -move.mask.bit_count()):
@@ -217,7 +217,7 @@ def _group_steps(moves: Sequence[_CompiledStep], sample: Sequence[int]) -> list[
 
 
 def explore(system: System, limit: int) -> Graph:
-    """Return the reachable part of a system, if it has no more states than the limit."""
+    """Return the state graph of a system. Raise `ResourceExhausted` beyond the limit of states."""
     packing = Packing(system)
     if prod(len(set(variable.initial)) for variable in system.variables) > limit:
         raise ResourceExhausted(f"more than {limit:,} initial states")
@@ -259,7 +259,7 @@ def _group_by_sample(moves: Sequence[_CompiledStep], states: Sequence[int]) -> l
 
 
 def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limit: int) -> None:
-    """Add what the states lead to, one by one, until none is left or there are enough states."""
+    """Expand states in order until all are expanded or there are enough of them."""
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
     add_state, edges, closed = states.append, graph.target.__len__, first.append
     tables = [(group.mask, group.table) for group in groups]
@@ -294,7 +294,7 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
 
 
 class SuccessorGenerator:
-    """Where steps lead from a state, whichever it is: for walks through systems that are too large to explore."""
+    """Successors of single states, for systems that are too large to explore."""
 
     def __init__(self, system: System) -> None:
         self.packing = Packing(system)
@@ -302,7 +302,7 @@ class SuccessorGenerator:
         self._groups = [_StepGroup([move]) for move in self._moves]
 
     def ways(self, state: int) -> list[tuple[int, int]]:
-        """Return each step that is enabled, by its position, with where it leads; in order. No idle step is one."""
+        """Return each enabled step by its index with its successor, in order, without the idle step."""
         successors: list[tuple[int, int]] = []
         for group in self._groups:
             changes, steps = group.table[state & group.mask]
@@ -312,9 +312,9 @@ class SuccessorGenerator:
         return successors
 
     def taken(self, state: int, step: int) -> list[int]:
-        """Return where one step leads: nowhere while it is not enabled."""
+        """Return the successors by one step: none where it is not enabled."""
         return self._moves[step].targets(state)
 
     def regroup(self, sample: Sequence[int]) -> None:
-        """Look steps up together that these states suggest; nothing else changes by that."""
+        """Group the steps by their patterns in these states. Only the speed depends on it."""
         self._groups = _group_by_sample(self._moves, sample)

@@ -1,10 +1,9 @@
-"""What a search state by state has found so far, as bytes and back: states, edges, and how far it has come.
+"""Checkpoints of explicit-state searches: states, edges and the search position as bytes, and back.
 
-States are written in the order in which they were found, so a search that goes on finds the others in the order in
-which it would have found them anyway: the same numbers, and the same evidence. That what is read was written by this
-program for this system, and is whole, rests on the digests in the file. Against mistakes of our own it is looked at
-besides: the search begins where the system does, each state is led to by an edge of an earlier one, and some states
-have the edges that the system gives them.
+States are written in search order. A resumed search therefore numbers the remaining states as an uninterrupted one
+would, and gives the same evidence. The digests in the file ensure that it is complete and belongs to this system. As a
+defence against our own mistakes the content is checked besides: the search begins in the initial states, each other
+state is the target of an edge of an earlier one, and a sample of the states has the edges that the system gives them.
 """
 
 from __future__ import annotations
@@ -24,37 +23,37 @@ from cplc.system.model import System
 _HEADER = struct.Struct("<IQQQ")
 _STATES_PER_BLOCK = 1 << 16
 _MIN_STATES_TO_SAVE = 1 << 16
-"""So many states are quicker found than read."""
+"""Fewer states than this are computed faster than read."""
 _BYTES_PER_STATE = 160
-"""About so many bytes a state takes in lists and tables."""
+"""Memory of a state in lists and tables, approximately."""
 _RECHECKED_STATES = 256
-"""So many states are looked at again when a search is read."""
+"""States whose edges are recomputed when a search is restored."""
 
 Edges = Sequence[tuple[int, int]]
-"""Of a state: the label of each edge, and the state that it leads to."""
+"""The edges of a state: label and target."""
 
 
 @dataclass
 class PartialGraph:
-    """States in the order in which they were found, and the edges of the first of them; see `Graph`."""
+    """States in search order and the edges of those that have been expanded; see `Graph`."""
 
     name: str
-    """What it is kept under; empty if nobody keeps it."""
+    """The key of its checkpoint; empty if there is none."""
     states: list[int]
     first: array[int] = field(default_factory=lambda: array("I", (0,)))
     target: array[int] = field(default_factory=lambda: array("I"))
     label: array[int] = field(default_factory=lambda: array("I"))
     regrouped: list[int] = field(default_factory=list)
-    """How many states there were when it was seen again which steps to look up together."""
+    """The numbers of states at which the steps were grouped."""
 
 
 def resume_search(
     system: System, initial: Sequence[int], width: int, edges: Callable[[int], Edges], limit: int
 ) -> PartialGraph:
-    """Return what an earlier run has found, or the initial states. What is found from now on is kept.
+    """Return the restored search of an earlier run, or a new one, and register it for checkpoints.
 
-    ``edges`` tells the edges of a state, to look at some of them again. A search that has found more states than the
-    limit cannot be gone on with under it.
+    ``edges`` returns the edges of a state, to recompute a sample of them. Raise `ResourceExhausted` if the earlier run
+    exceeded the limit already.
     """
     store = checkpointing.active_store()
     if store is None:
@@ -83,9 +82,9 @@ def resume_search(
 
 
 def finish_search(partial: PartialGraph) -> None:
-    """Say that all states are found, and all their edges: few of them are not kept."""
+    """Mark the search as complete. A small one is not saved."""
     if len(partial.first) - 1 != len(partial.states):
-        raise AssertionError("a search is said to be at its end, and is not")
+        raise AssertionError("a search is marked as complete before all states were expanded")
     store = checkpointing.active_store()
     if store is not None and len(partial.states) < _MIN_STATES_TO_SAVE:
         store.unregister(partial.name)
@@ -105,12 +104,12 @@ def _encode(partial: PartialGraph, size: int) -> Iterator[checkpointing.Buffer]:
 
 
 def _state_count(content: bytes) -> int:
-    """Return how many states are said to be written there."""
+    """Return the number of states according to the header."""
     return int(_HEADER.unpack_from(content)[1]) if len(content) >= _HEADER.size else 0
 
 
 def _decode(name: str, content: bytes, size: int) -> PartialGraph | None:
-    """Return what is written there, if that is as long as it says."""
+    """Return the search, or None if the content is shorter or longer than its header says."""
     begin = _HEADER.size + 8
     if len(content) < begin:
         return None
@@ -134,7 +133,7 @@ def _decode(name: str, content: bytes, size: int) -> PartialGraph | None:
 
 
 def _is_plausible(partial: PartialGraph, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:
-    """Whether this may be what a search finds, as far as that is quickly seen."""
+    """Tell whether a search could have produced this, as far as a quick check shows."""
     states, first, target, label = partial.states, partial.first, partial.target, partial.label
     closed = len(first) - 1
     if states[: len(initial)] != list(initial) or len(set(states)) != len(states) or closed > len(states):
@@ -156,7 +155,7 @@ def _is_plausible(partial: PartialGraph, initial: Sequence[int], edges: Callable
 
 
 def _is_in_search_order(target: array[int], first: array[int], initial: int, count: int) -> bool:
-    """Whether each state that is not initial is led to by an edge of an earlier one, in the order of their numbers."""
+    """Tell whether each non-initial state is the target of an edge of an earlier one, in order of discovery."""
     discovered = initial
     for number, begin in enumerate(first[:-1]):
         if number >= discovered:

@@ -1,8 +1,8 @@
-"""Path formulas of every shape: from which states some fair run is accepted by the automaton of the formula.
+"""LTL and CTL* path formulas: emptiness of the product of the state graph with a generalised Büchi automaton.
 
-Runs of system and automaton together are the paths through their product, whose nodes are pairs of an automaton state
-and a state. An accepted one ends up in a strongly connected component that meets justice, the conditions of fairness
-and every mark; so the nodes to find are those that reach such a component.
+The nodes of the product are pairs of an automaton state and a system state. An accepted fair run ends in a strongly
+connected component that meets justice, the fairness conditions and every acceptance mark. The accepting nodes are
+therefore those that reach such a component.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _DONE = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An edge of the automaton as the system sees it."""
+    """An edge of the automaton with its labels and steps resolved to indices."""
 
     target: int
     reads: tuple[tuple[int, bool], ...]
-    """Which labels, by their numbers, it asks for, and whether they are to hold."""
+    """Labels that it requires, by their indices, with their required values."""
     steps: bytes | None
-    """By the position of a step whether it may be taken; all of them if None."""
+    """For each step whether it may be taken; None if all may."""
     idling: bool
     marks: int
-    """A bit for each."""
+    """Acceptance marks, a bit for each."""
 
 
 def links(reader: Automaton, steps: Sequence[str], permitted: bytes, *, idling: bool = True) -> list[list[Link]]:
@@ -53,9 +53,9 @@ def links(reader: Automaton, steps: Sequence[str], permitted: bytes, *, idling: 
 
 
 class Product:
-    """The product of the reachable states with an automaton whose edges, by the state they leave, are the links.
+    """The product of the state graph with an automaton; ``links`` has the edges of each automaton state.
 
-    States in which the same labels hold are read alike.
+    The open edges are computed once for each set of labels that hold together.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class Product:
         self._reading: list[dict[bytes, tuple[Link, ...]]] = [{} for _ in links]
 
     def beginning(self, initial: Iterable[int], accepting_from: Mapping[int, bytes]) -> bytes:
-        """Return the states in which a run begins that is fair and accepted from one of the initial automaton states.
+        """Return the states from which a fair run is accepted, beginning in one of the initial automaton states.
 
-        For some automaton states it is known from where.
+        The second argument has the accepting states for automaton states where they are known beforehand.
         """
         size = self._size
         search = _Search(self, size * len(self._links))
@@ -94,7 +94,7 @@ class Product:
         return bytes(accepted)
 
     def _open_to(self, at: int, state: int) -> tuple[Link, ...]:
-        """Return the links whose labels the state has."""
+        """Return the edges whose labels hold in the state."""
         pattern, links_by_pattern = self._pattern[state], self._reading[at]
         open_links = links_by_pattern.get(pattern)
         if open_links is None:
@@ -118,7 +118,7 @@ class Product:
                         yield base + target
 
     def accepts(self, part: Collection[int]) -> bool:
-        """Whether a run that visits all of these nodes, and goes every way between them, is fair and accepted."""
+        """Tell whether a run that visits all of these nodes and takes every edge between them is fair and accepted."""
         met, endless = 0, False
         for node in part:
             at, state = divmod(node, self._size)
@@ -133,7 +133,7 @@ class Product:
         return False
 
     def _moves(self, link: Link, state: int) -> Iterator[tuple[int, int]]:
-        """Return the constraints that are met by each move, and where it leads."""
+        """Yield, for each move, the constraints that it meets and its target."""
         base = link.target * self._size
         if link.idling:
             yield 0, base + state
@@ -143,10 +143,10 @@ class Product:
 
 
 class _Search:
-    """Tarjan's search for strongly connected components (1972), ended early.
+    """Tarjan's search for strongly connected components (1972), ended at the first accepting one.
 
-    Every node that is open leads to the present one. So all of them reach an accepting component as soon as the
-    present one is known to.
+    Invariant: every open node reaches the current one. Hence all of them reach an accepting component as soon as the
+    current node does.
     """
 
     def __init__(self, product: Product, nodes: int) -> None:
@@ -158,13 +158,13 @@ class _Search:
         self._opened: list[int] = []
 
     def settle(self, nodes: Iterable[int], accepted: Iterable[int]) -> None:
-        """Note what is known of these nodes."""
+        """Record the values of nodes that are known beforehand."""
         for node, is_accepting in zip(nodes, accepted, strict=True):
             self._visited[node] = _DONE
             self._accepted[node] = is_accepting
 
     def leads_to_acceptance(self, root: int) -> int:
-        """Return 1 if an accepting component is reached from the node, 0 if not."""
+        """Return 1 if the node reaches an accepting component, otherwise 0."""
         if not self._visited[root]:
             self._explore(root)
         return self._accepted[root]
@@ -204,7 +204,7 @@ class _Search:
         return node, self._product.after(node)
 
     def _component(self, root: int) -> set[int]:
-        """Return the component of its first node; all of it was opened after that one."""
+        """Pop the component of this root: the nodes that were opened after it."""
         component = set[int]()
         while root not in component:
             component.add(self._opened.pop())

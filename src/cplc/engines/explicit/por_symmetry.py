@@ -1,8 +1,8 @@
-"""Questions of branching time answered by some of the states, with the same verdict and a run as short.
+"""Explicit-state search with partial-order reduction and symmetry reduction: the same verdicts, runs as short.
 
-The explicit engine knows all states, and what it says is the definition. Where the graph of the states and some
-conditions decide a formula, states that differ by an exchange of role instances are taken for one
-(`cplc.reductions.symmetry_quotient`); where it asks only what can be reached, stubborn sets of steps are followed
+The explicit engine enumerates all states and is the reference. Where the state graph and some conditions decide a
+formula, states that differ by a permutation of role instances are identified
+(`cplc.reductions.symmetry_quotient`); where it is a reachability question, stubborn sets of steps are followed
 instead of all (`cplc.reductions.stubborn_sets`); or both. The states that are met are enough for the value of the
 formula in each of them and for a shortest run that shows it.
 """
@@ -41,14 +41,14 @@ from cplc.system.model import State, System
 States = bytes
 
 LIMIT = 1_000_000
-"""So many states may be met before all states are asked about instead."""
+"""States that a reduced search may store before it is given up."""
 _SAMPLE_STATES = 1024
 _MAX_FOLLOWED_FRACTION = 0.7
-"""Where more of the possible steps are followed than this, on the average, choosing them costs more than it gains."""
+"""Where a larger fraction of the enabled steps is followed, computing stubborn sets costs more than it saves."""
 
 
 class ReducedSearch:
-    """A breadth-first search that follows stubborn sets for the goals of a plan, or goes on from images, or both."""
+    """A breadth-first search by stubborn sets for the goals of a plan, on canonical representatives, or both."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ReducedSearch:
         return len(self._first) > len(self.states) or (follow is not None and follow.all_goals_reached)
 
     def advance(self, enough: int) -> bool:
-        """Go on until it is over or that many states have been met; return whether it is over."""
+        """Search until all is explored or there are enough states; return whether the search is over."""
         states, first, image, follow = self.states, self._first, self._image, self._follow
         before = len(states)
         charged = len(first)
@@ -110,7 +110,7 @@ class ReducedSearch:
 
     @property
     def graph(self) -> Graph:
-        """The states that were met; those that were not looked at lead nowhere."""
+        """The graph of the stored states; those that were not expanded have no edges."""
         expanded = len(self._first) - 1
         rest = array("I", (self._first[-1],)) * (len(self.states) - expanded)
         first = self._first + rest
@@ -118,19 +118,19 @@ class ReducedSearch:
 
 
 class StubbornFilter:
-    """Which steps a search follows, for all goals that it still looks for."""
+    """Stubborn sets for the goals that have not been reached."""
 
     def __init__(self, stubborn: StubbornSets, plan: ReachabilityGoals) -> None:
         self._stubborn = stubborn
         self._open = list(range(len(plan.goals)))
         self.may_stop = plan.may_stop
         self.possible = self.followed = 0
-        """How many steps could have been followed, and how many were."""
+        """The numbers of enabled steps and of followed steps."""
 
     def has_single_initial_state(self, initial: Iterable[int]) -> bool:
-        """Note where a search begins; return whether a goal need not be looked for again once it was met.
+        """Record the initial states; return whether there is only one.
 
-        So it is where the search begins in one state, for then all that was met can be reached from there.
+        If so, every stored state is reachable from it, so that a goal needs no further search once it was reached.
         """
         first, *rest = initial
         if not rest:
@@ -138,7 +138,7 @@ class StubbornFilter:
         return not rest
 
     def record_reached(self, state: int) -> None:
-        """Ask no more for what holds in a state that can be reached."""
+        """Drop the goals that hold in a reached state."""
         if self.may_stop:
             self._open = [goal for goal in self._open if not self._stubborn.holds(goal, state)]
 
@@ -148,11 +148,11 @@ class StubbornFilter:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether so many steps are left out that it pays."""
+        """Whether enough steps are left out to make up for the cost."""
         return self.followed <= _MAX_FOLLOWED_FRACTION * self.possible
 
     def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the ways to follow."""
+        """Return the successors to follow."""
         enabled = 0
         for step, _ in ways:
             enabled |= 1 << step
@@ -175,18 +175,19 @@ def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int
 
 @dataclass(frozen=True)
 class ReductionMethod:
-    """How few states can answer a question."""
+    """The reductions that preserve the verdict of a question."""
 
     members: tuple[InterchangeableInstances, ...]
-    """Those that are exchanged."""
+    """The instances that may be permuted."""
     plan: ReachabilityGoals | None
-    """What is to be reached, if that is all that is asked."""
+    """The goals, if the question is a reachability question."""
 
 
 class ReducedEngine(ExplicitEngine):
-    """States that are enough to answer one question; of others nothing is known, unless they are images of each other.
+    """The reduced state space of one question.
 
-    The sets that this question is made of are the images of themselves, so a state is in one of them iff its image is.
+    The sets of states that the question depends on are closed under the symmetries: a state is in one of them iff its
+    canonical representative is.
     """
 
     has_every_state = False
@@ -209,7 +210,7 @@ class ReducedEngine(ExplicitEngine):
         return self._set((self._graph.number[self._packed(state)],))
 
     def contains(self, states: States, state: State) -> bool:
-        """Whether a state is one of the set; it need not have been met."""
+        """Tell whether a state, which need not be stored, is in the set."""
         number = self._graph.number.get(self._packed(state))
         return number is not None and bool(states[number])
 
@@ -218,12 +219,12 @@ class ReducedEngine(ExplicitEngine):
         return packed if self._image is None else self._image(packed)
 
 
-# --- the engine to ask
+# --- selection
 
 
 @dataclass(frozen=True)
 class _PermutedLayout:
-    """The system as it is laid out for some members to be exchanged."""
+    """The system with its variables laid out for a symmetry of some instances."""
 
     system: System
 
@@ -236,14 +237,14 @@ class _PermutedLayout:
         return SuccessorGenerator(self.system)
 
     @cached_property
-    def interference(self) -> DependencyRelation:
+    def dependency(self) -> DependencyRelation:
         return DependencyRelation(self.system)
 
 
 class ReducedEngines:
-    """The searches of one system that answer questions by some of its states.
+    """The reduced searches of one system.
 
-    What they do depends on how many states are met and never on time: so it is the same every time.
+    They depend on numbers of states and never on time, hence are deterministic.
     """
 
     def __init__(self, system: System, limit: int = LIMIT) -> None:
@@ -255,7 +256,7 @@ class ReducedEngines:
         self._has_exceeded_limit = False
 
     def whole(self, limit: int) -> ExplicitEngine | None:
-        """Return the engine that knows every state, if there are no more than that."""
+        """Return the unreduced engine, unless there are more states than the limit."""
         if self.system.is_synchronous:
             return None
         try:
@@ -267,9 +268,10 @@ class ReducedEngines:
         return engine
 
     def engine(self, formula: Formula) -> ReducedEngine | None:
-        """Return the engine that knows enough states, if there is one; where there was none once, none is tried again.
+        """Return the reduced engine for the formula, or None.
 
-        There is none where even of these there are too many, or too few steps can be left out for it to pay.
+        There is none where no reduction applies, too few steps can be left out, or the reduced states exceed the limit;
+        after that no other search is tried.
         """
         way = self._way(formula)
         if way is None:
@@ -285,7 +287,7 @@ class ReducedEngines:
         return engine
 
     def _way(self, formula: Formula) -> ReductionMethod | None:
-        """Return how the formula can be answered by some of the states; None if it takes them all."""
+        """Return the reductions that apply to the formula, or None."""
         if formula not in self._ways:
             self._ways[formula] = reduction_method(self.system, self._kin, formula)
         return self._ways[formula]
@@ -304,9 +306,7 @@ class ReducedEngines:
             initial = initial_states(place.system, place.packing, self._limit)
             return ReducedSearch(place.stepper, initial, follow, image, self._limit)
 
-        follow = (
-            None if way.plan is None else StubbornFilter(StubbornSets(place.interference, way.plan.goals), way.plan)
-        )
+        follow = None if way.plan is None else StubbornFilter(StubbornSets(place.dependency, way.plan.goals), way.plan)
         search_result = search(follow)
         if not search_result.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
             if image is None:
@@ -316,14 +316,14 @@ class ReducedEngines:
         return ReducedEngine(self.system, search_result.graph, way, image)
 
     def _remember(self, way: ReductionMethod, engine: ReducedEngine) -> None:
-        """Keep what was found for the next question, but not more of it than one search may meet."""
+        """Cache the engine; all cached engines together have no more states than one search may store."""
         if engine.size + sum(stored.size for stored in self._engines.values()) > self._limit:
             self._engines.clear()
         self._engines[way] = engine
 
 
 def reduction_method(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> ReductionMethod | None:
-    """Return how some of the states answer the formula; None if it takes them all."""
+    """Return the reductions that preserve the verdict of the formula, or None."""
     atoms = None if system.is_synchronous or system.conditions else ctl_conditions(formula)
     if not atoms:
         return None

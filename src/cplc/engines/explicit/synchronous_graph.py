@@ -1,8 +1,8 @@
-"""The graph of a synchronous system: the rounds of its players, computed without trying all that they may do together.
+"""The state graph of a synchronous system, without enumerating all joint actions.
 
-Players influence each other where a rule reads what several of them do. In a given state most of these have one action
-only, so those who have a choice fall into small groups, and each group is gone through by itself. Rules write different
-variables: the ways of the groups combine freely, and each combination is another state.
+Players depend on each other where a rule reads the actions of several of them. In a given state most players have a
+single action, so those with a choice fall into small independent groups, and each group is enumerated by itself. Rules
+write different variables: the outcomes of the groups combine freely, and each combination is another state.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from cplc.system.satisfying_assignments import independent_groups, satisfying_as
 from cplc.system.synchronous import Change, Player
 
 _MOST_TOGETHER = 1_000_000
-"""So many ways to act are tried at most for those who influence each other in a state."""
+"""Maximum number of joint actions that are enumerated for a group of dependent players."""
 _EDGES = 8
-"""For each state of the limit there may be so many rounds."""
+"""Maximum number of rounds per state of the limit."""
 _OFTEN = 256
-"""After so many states it is said how far the search has come."""
+"""Number of states between two progress reports."""
 
 T = TypeVar("T")
 Bits = tuple[int, ...]
-"""The actions that a player has, as bits of its choice."""
+"""Actions of a player, as bits of its choice variable."""
 Changes = tuple[int, ...]
-"""The changes of a rule that may be made, by their positions."""
+"""The changes of a rule whose guards hold, by their indices."""
 Steering = tuple[tuple[int, Bits], ...]
-"""Players whose choices are told apart, each with actions of it that come to the same."""
+"""Players whose actions are distinguished, each with a set of equivalent actions."""
 _JointOutcomes = tuple[list["_Rule"], dict[Steering, list[tuple[Changes, ...]]]]
-"""Some rules, and what they may do together."""
+"""Rules of one group, with their joint outcomes."""
 Restriction = tuple[str, str]
-"""A choice, and the one action that counts."""
+"""A choice variable and the only action of it that is considered."""
 
 
 def explore_rounds(system: System, limit: int) -> Graph:
-    """Return the reachable part of a synchronous system, if it has no more states than the limit."""
+    """Return the state graph of a synchronous system. Raise `ResourceExhausted` beyond the limit of states."""
     rounds = RoundSuccessors(system)
     start = initial_states(rounds.packing, system, limit)
     room = _EDGES * limit
@@ -79,7 +79,7 @@ def explore_rounds(system: System, limit: int) -> Graph:
 
 
 def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
-    """Return the initial states: what the initial condition says of different variables is independent."""
+    """Return the initial states, as the product over independent parts of the initial condition."""
     domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
     parts: list[list[int]] = []
     for names, condition in independent_groups(domains, system.start):
@@ -92,7 +92,7 @@ def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
 
 
 class RoundSuccessors:
-    """What the players may do in a packed state, and where that leads."""
+    """The rounds from a packed state."""
 
     def __init__(self, system: System, only: Restriction | None = None, steered: Collection[str] = ()) -> None:
         choices = {player.choice: tuple(action.name for action in player.actions) for player in system.players}
@@ -106,16 +106,16 @@ class RoundSuccessors:
         ]
         read_players = {index for rule in rules for index in rule.asks}
         self._others = [player for index, player in enumerate(self._players) if index not in read_players]
-        """Nobody reads what they do; it only matters that they can do something."""
+        """Players whose actions no rule reads: it only matters that they have one."""
 
     def after(self, state: int, room: int) -> list[int]:
-        """Return the states that a round may lead to, each once, if they are not more than there is room for."""
+        """Return the successors, each once. Raise `ResourceExhausted` if there are more than ``room``."""
         return [after for _, some in self.options(state, room) for after in some]
 
     def options(self, state: int, room: int) -> Iterator[tuple[Steering, list[int]]]:
-        """Yield what those may do whose choices are told apart, each with the states that a round may lead to then.
+        """Yield the joint actions of the steered players, each with its successors.
 
-        Who is not named may do anything that it has to do.
+        All other players may take any allowed action.
         """
         for player in self._others:
             if not player.allowed[state & player.mask]:
@@ -131,7 +131,7 @@ class RoundSuccessors:
 
 
 class _Player:
-    """The actions that one player has in a state, as bits of its choice."""
+    """The allowed actions of one player as a function of the state."""
 
     def __init__(self, packing: Packing, player: Player, only: Restriction | None) -> None:
         actions = [
@@ -144,7 +144,7 @@ class _Player:
 
 
 class _Rule:
-    """One rule: which of its changes may be made is told by few variables and by what those do whom it asks."""
+    """One rule. Its outcome depends on few variables and on the actions of the players that it reads."""
 
     def __init__(self, packing: Packing, changes: Sequence[Change], position: dict[str, int]) -> None:
         names = {name for change in changes for name in reads(change.guard)}
@@ -153,7 +153,7 @@ class _Rule:
         used = {name for change in changes for written, value in change.updates for name in (written, *reads(value))}
         self._used = packing.mask(used)
         self.seen = packing.mask((names | used) - position.keys())
-        """Every bit of a state that matters to it."""
+        """The bits of a state that it reads or writes."""
         self._packing = packing
         guards = [(packing.mask(reads(change.guard)), MemoTable(packing.condition(change.guard))) for change in changes]
         self._updates = [
@@ -170,7 +170,7 @@ class _Rule:
         self._ways: dict[tuple[Changes, int], list[int]] = {}
 
     def told(self, doing: int, free: Mapping[int, Bits]) -> _RuleOutcomes:
-        """Return the changes that may be made, with what those do who have no choice, by what the others do."""
+        """Return the possible changes by the actions of the players who have a choice; the others' are in ``doing``."""
         free_players = [index for index in self.asks if index in free]
         key = doing & self._mask, tuple(free[index] for index in free_players)
         outcomes = self._told.get(key)
@@ -181,7 +181,7 @@ class _Rule:
         return outcomes
 
     def _worked_out(self, doing: int, free_players: list[int], free: Mapping[int, Bits]) -> _RuleOutcomes:
-        """Return only those that make a difference."""
+        """Return the outcomes, depending only on players whose actions make a difference."""
         _check_together(len(free[index]) for index in free_players)
         every = product(*(free[index] for index in free_players))
         outcomes = _RuleOutcomes(
@@ -195,7 +195,7 @@ class _Rule:
         return outcomes
 
     def ways(self, made: Changes, state: int) -> list[int]:
-        """Return the bits that change, one entry for each way; none where all these changes lead out of a domain."""
+        """Return the bits that change, one entry for each outcome; none where all changes leave a domain."""
         key = made, state & self._used
         changes = self._ways.get(key)
         if changes is None:
@@ -215,13 +215,13 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _RuleOutcomes:
-    """Which changes of a rule may be made, by what those do whom it asks and who have a choice."""
+    """The changes of a rule by the actions of the players that it reads and who have a choice."""
 
     asked: list[int]
     made: dict[Bits, Changes]
 
     def without(self, player: int) -> dict[Bits, list[Changes]]:
-        """Return the changes by what all others do, one entry for each thing that this player may do."""
+        """Return the changes by the actions of all other players, one entry for each action of this one."""
         at = self.asked.index(player)
         by_other_players: dict[Bits, list[Changes]] = {}
         for chosen, made in self.made.items():
@@ -229,13 +229,13 @@ class _RuleOutcomes:
         return by_other_players
 
     def after(self, player: int, action: int) -> tuple[Changes, ...]:
-        """Return the changes if a player does this, one entry for each thing that all others may do."""
+        """Return the changes for this action, one entry for each joint action of the other players."""
         at = self.asked.index(player)
         return tuple(made for chosen, made in self.made.items() if chosen[at] == action)
 
 
 class _RuleGroup:
-    """Rules that ask the same players, directly or by way of other rules, and these players."""
+    """A connected component of rules and the players that they read."""
 
     def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule], steered: frozenset[int]) -> None:
         self._rules = rules
@@ -250,7 +250,7 @@ class _RuleGroup:
         self._known: dict[tuple[int, ...], tuple[list[_RuleOutcomes], list[_JointOutcomes]]] = {}
 
     def _ways(self, state: int) -> list[tuple[Steering, list[int]]]:
-        """Return the bits that change, one entry for each way, by what is told apart; none if one has nothing to do."""
+        """Return the bits that change, one entry for each outcome, by steering; none if a player has no action."""
         doing, free = state, dict[int, Bits]()
         for index, player in self._asked.items():
             allowed = player.allowed[state & player.mask]
@@ -272,7 +272,7 @@ class _RuleGroup:
         return ways
 
     def _changes(self, rules: Sequence[_Rule], joint: Sequence[tuple[Changes, ...]], state: int) -> list[int]:
-        """Return the bits that change, one entry for each way."""
+        """Return the bits that change, one entry for each outcome."""
         some: dict[int, None] = {}
         for made in joint:
             combined = [0]
@@ -283,8 +283,10 @@ class _RuleGroup:
         return list(some)
 
     def _together(self, outcomes: list[_RuleOutcomes], free: Mapping[int, Bits]) -> list[_JointOutcomes]:
-        """Return what rules may do, in groups that do not depend on each other."""
-        key = tuple(map(id, outcomes))  # what was told is kept with it, so no other has its identity
+        """Return the joint outcomes of the rules, in independent groups."""
+        key = tuple(
+            map(id, outcomes)
+        )  # the outcomes are stored with the entry, so that no other object gets their identity
         cached = self._known.get(key)
         if cached is None:
             if len(self._known) >= MAX_TABLE_ENTRIES:
@@ -297,10 +299,9 @@ class _RuleGroup:
 def _joint(
     rules: Sequence[tuple[_Rule, _RuleOutcomes]], free: Mapping[int, Bits], steered: frozenset[int]
 ) -> _JointOutcomes:
-    """Return the changes that these rules may make together, whatever those do who are free to choose.
+    """Return the joint outcomes of these rules over all actions of the players who have a choice.
 
-    Of actions that come to the same for each of these rules one is tried. What those do whose choices are told apart
-    comes first.
+    Of actions that are equivalent for each of these rules one is tried. Steered players come first.
     """
     players = sorted(
         {index for _, outcomes in rules for index in outcomes.asked}, key=lambda one: (one not in steered, one)
@@ -333,7 +334,7 @@ def _check_together(choices: Iterable[int]) -> None:
 
 
 def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
-    """Return who asks, in groups that ask different players."""
+    """Return the connected components: groups that read disjoint sets of players."""
     groups: list[tuple[list[T], frozenset[int]]] = []
     for one, players in asking:
         members, read_players = [one], frozenset(players)
@@ -351,7 +352,7 @@ def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
 
 
 def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> bytes:
-    """Return the states from which a round as the formula asks for leads into the goal, or to which from there."""
+    """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
     agree = agreeing(graph.packing, formula.same)
     ahead = _after_action(graph, system, formula.choice) if formula.choice else graph.after
     result = bytearray(len(goal))
@@ -365,13 +366,13 @@ def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> by
 
 
 def _after_action(graph: Graph, system: System, only: Restriction) -> Callable[[int], list[int]]:
-    """Return what gives the states after those rounds in which a player does this."""
+    """Return the successor function restricted to rounds with this action."""
     rounds = RoundSuccessors(system, only)
     return lambda number: [graph.number[state] for state in rounds.after(graph.states[number], _MOST_TOGETHER)]
 
 
 def agreeing(packing: Packing, same: Iterable[tuple[str, str]]) -> Callable[[int, int], bool]:
-    """Return whether variables have the same values, the first of each pair in one state, the second in the other."""
+    """Return a test whether each pair of variables agrees, the first in one state and the second in the other."""
     same_mask = packing.mask(before for before, after in same if before == after)
     moved = [
         (packing.evaluator(Read(before)), packing.evaluator(Read(after))) for before, after in same if before != after

@@ -32,11 +32,11 @@ from cplc.records import dataclass
 from cplc.system.model import Justice, State, System
 
 JointAction = tuple[tuple[str, str], ...]
-"""What some players do in a round together: the name of the choice of each, and its action."""
+"""Actions of several players in one round: the choice of each, and its action."""
 
 
 class StateSets(ABC, Generic[S]):
-    """Sets of states. A set may hold states that are not reachable."""
+    """Sets of states, unreachable ones included."""
 
     everything: S
 
@@ -55,7 +55,7 @@ class StateSets(ABC, Generic[S]):
 
     @abstractmethod
     def is_empty(self, states: S) -> bool:
-        """Whether no reachable state is in the set."""
+        """Return whether the set contains no reachable state."""
 
     @abstractmethod
     def where(self, condition: Expr) -> S: ...
@@ -69,7 +69,7 @@ class StateSets(ABC, Generic[S]):
 
     @abstractmethod
     def agreement_closure(self, variables: Sequence[str], states: S) -> S:
-        """Return where these variables have values that they have in some reachable state of the set."""
+        """Return the states that agree on these variables with a reachable state of the set."""
 
     @property
     def nothing(self) -> S:
@@ -77,7 +77,7 @@ class StateSets(ABC, Generic[S]):
 
 
 class Arena(StateSets[S]):
-    """Sets of states and what leads from one to another."""
+    """Sets of states with images and preimages of steps."""
 
     @abstractmethod
     def image(self, states: S, steps: Iterable[int]) -> S: ...
@@ -90,20 +90,20 @@ class Arena(StateSets[S]):
 
     @abstractmethod
     def greatest_safe_subset(self, keep: S, goal: S, moves: Moves[S]) -> S:
-        """Return the largest part of ``keep`` from which these moves lead to itself or into the goal only."""
+        """Return the greatest part of ``keep`` from which these moves lead to itself or the goal alone."""
 
     def support(self, states: S) -> frozenset[str] | None:
-        """Return variables that decide what is in the set; None if that is not known."""
+        """Return variables that determine membership in the set; None if unknown."""
         return None
 
     def controllable_predecessor(self, steps: Sequence[int], goal: S) -> S:
-        """Return where one of the steps is possible, and all that are lead into the goal."""
+        """Return the states that enable one of the steps, and from which all of them lead into the goal."""
         return self.difference(self.enabled(steps), self.preimage(self.difference(self.everything, goal), steps))
 
 
 @dataclass(frozen=True)
 class Moves(Generic[S]):
-    """Steps that may be taken at any time, and others, one by one, that may be where the group insists on them."""
+    """Steps that may be taken at any time, and sends with the states where the group insists on them."""
 
     steps: tuple[int, ...]
     insisted: tuple[tuple[int, S], ...] = ()
@@ -111,50 +111,49 @@ class Moves(Generic[S]):
 
 @dataclass(frozen=True)
 class Strategy(Generic[S]):
-    """A strategy: where which sends are insisted on; elsewhere the group waits. It wins in all of ``won``.
+    """A strategy: the states where each send is insisted on; elsewhere the group waits.
 
-    With full observation that is one send in each state, and otherwise one of each member, by its local state.
+    With full observation there is at most one send in each state, and otherwise one of each member, by its local state.
     """
 
     winning_region: S
     insisted: tuple[tuple[int, S], ...] = ()
     chosen: tuple[tuple[JointAction, S], ...] = ()
-    """In rounds: what those members do who have a choice, and where; no state has two."""
+    """In synchronous systems: disjoint sets of states with the actions of those members who have a choice."""
 
 
 def _no_other(_: object) -> None:
-    """Return that no strategy wins from more states together than those that are there."""
+    """Return that no further strategy is known."""
 
 
 @dataclass(frozen=True)
 class Solution(Generic[S]):
-    """Where the group can enforce the goal, and strategies of which some wins from each such state.
+    """Winning region, with strategies such that each winning state is won by one of them.
 
-    There are no strategies where conditions of fairness decide who wins in rounds. With full observation there is one
-    that wins from all of the states.
+    There are no strategies for synchronous games with fairness conditions. With full observation there is one strategy.
     """
 
     winning_region: S
     strategies: tuple[Strategy[S], ...]
     joint_strategy: Callable[[S], Strategy[S] | None] = _no_other
-    """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
+    """Searches one strategy that wins from all of these states, if none of ``strategies`` does."""
 
 
 @dataclass(frozen=True)
 class PartialStrategy(Generic[S]):
-    """What the members have chosen by their local states so far.
+    """Choices of members at some of their local states.
 
-    What a member has chosen to insist on may be taken whenever it is possible, also while the group waits for
-    something else; where a member has not chosen yet it may choose anything in each state.
+    A chosen send may be taken whenever it is enabled, also while the group waits for something else. At other local
+    states a member may choose anything in each state.
     """
 
     made: tuple[tuple[int, S], ...]
     allowed: dict[int, S]
-    """For each send of the group, where its sender has chosen it or can still choose it."""
+    """For each send, the states where its sender has chosen it or is undecided."""
 
 
 class Game(Generic[S]):
-    """The group against all others, on one arena."""
+    """The game of a group against all others on one arena."""
 
     def __init__(
         self,
@@ -164,7 +163,7 @@ class Game(Generic[S]):
         assuming: frozenset[str],
         near: frozenset[str] | None = None,
     ) -> None:
-        """Restrict the game to ``near``, variables that no others influence, if that is enough."""
+        """Restrict the game to ``near``, variables that no others influence, if given."""
         self.arena = arena
         self.system = system
         played = [index for index, step in enumerate(system.steps) if near is None or step.footprint <= near]
@@ -190,22 +189,23 @@ class Game(Generic[S]):
 
     @cached_property
     def _free(self) -> PartialStrategy[S]:
-        """What members can choose who see everything."""
+        """The choices of members with full observation."""
         return PartialStrategy((), dict.fromkeys(self.sends, self.arena.everything))
 
     def safety(self, safe: S) -> S:
-        """Return from where the group can make sure that all that happens stays in the set."""
+        """Return the states from which the group can keep every successor in the set."""
         return self.arena.greatest_safe_subset(safe, self.arena.nothing, self._environment_moves)
 
     def next(self, goal: S) -> S:
-        """Return where the goal is so and stays so whoever moves next: nobody may, or somebody else."""
+        """Return the states in the goal that no step of the others leaves."""
         missing = self.arena.difference(self.arena.everything, goal)
         return self.arena.difference(goal, self.arena.preimage(missing, self.others))
 
     def reachability(self, through: S, goal: S, choices: PartialStrategy[S] | None = None) -> Strategy[S]:
-        """Return from where the group can make sure that the goal is reached by way of ``through``, and how.
+        """Return the states from which the group can reach the goal by way of ``through``, with a strategy.
 
-        With choices that are not complete yet this is an upper bound of what any completion of them reaches.
+        Invariant: the group wins from every state of ``won``. With a partial strategy the result is an upper bound for
+        all its completions.
         """
         arena = self.arena
         moves = self._environment_moves if choices is None else Moves(self.others, choices.made)
@@ -239,7 +239,7 @@ class Game(Generic[S]):
     def _helping(
         self, helper: int | Justice, won: S, choices: PartialStrategy[S] | None
     ) -> tuple[S, tuple[tuple[int, S], ...]]:
-        """Return where the helper is possible and leads to what is won only, and what is to be insisted on there."""
+        """Return where the helpful step or constraint leads into the winning states, and the sends to insist on."""
         arena = self.arena
         if isinstance(helper, Justice):
             if set(helper.steps).isdisjoint(self.sends):
@@ -253,23 +253,23 @@ class Game(Generic[S]):
     def _own_justice(
         self, justice: Justice, won: S, choices: PartialStrategy[S]
     ) -> tuple[S, tuple[tuple[int, S], ...]]:
-        """Return where steps of the constraint help that are left when the members have chosen.
+        """Return where a justice constraint with sends of the group is helpful.
 
-        A send that is not insisted on is not there, so the constraint does not ask for it; and members who are assumed
-        to keep going may insist on one send here and on another there, and some of them will be taken.
+        A send that is not insisted on counts as disabled. Members that are assumed to keep going may insist on
+        different sends in different states; one of them will be taken.
         """
         arena = self.arena
         foreign_steps = tuple(step for step in justice.steps if step in self.others)
         missing = arena.difference(arena.everything, won)
-        astray = arena.preimage(missing, foreign_steps)
+        leaving = arena.preimage(missing, foreign_steps)
         possible = arena.enabled(foreign_steps)
         for step, where in choices.made:
             if step in justice.steps:
-                astray = arena.union(astray, arena.intersection(where, arena.preimage(missing, (step,))))
+                leaving = arena.union(leaving, arena.intersection(where, arena.preimage(missing, (step,))))
         how: list[tuple[int, S]] = []
         for step in justice.steps:
             if step in choices.allowed:
                 leading = arena.intersection(choices.allowed[step], arena.controllable_predecessor((step,), won))
                 how.append((step, arena.difference(leading, possible)))
                 possible = arena.union(possible, leading)
-        return arena.difference(possible, astray), tuple(how)
+        return arena.difference(possible, leaving), tuple(how)

@@ -24,10 +24,10 @@ V = TypeVar("V")
 def solution(
     arena: Arena[S], system: System, formula: Enforces, assuming: frozenset[str], satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
-    """Return where the group can enforce its goal; ``satisfying`` says where what the goal speaks of is so.
+    """Return the winning region and strategies of a formula; ``satisfying`` evaluates the operands of its goal.
 
-    What is so now, or next, is best kept by refraining, and to refrain is one uniform strategy: it wins where it
-    succeeds from all states that the members together cannot tell apart.
+    For ``X`` and ``G`` the optimal strategy is to refrain, which is uniform. It wins uniformly from a state if it
+    succeeds from all states that the members together cannot distinguish from it.
     """
     game = Game(arena, system, formula.group, assuming)
     match formula.goal:
@@ -47,7 +47,7 @@ def solution(
 def round_solution(
     arena: RoundArena[S], system: System, formula: Enforces, counting: S, satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
-    """Return the same for a synchronous system; ``counting`` are the states that count."""
+    """Return the solution in a synchronous system; ``counting`` are the states that count."""
     game = RoundGame(arena, system, formula.group, counting)
     match formula.goal:
         case Until(left, right):
@@ -56,7 +56,7 @@ def round_solution(
             goal = Goal(type(formula.goal), counting, satisfying(operand))
     if system.conditions:
         if formula.uniform:
-            raise ResourceExhausted("uniform strategies are not decided together with conditions of fairness")
+            raise ResourceExhausted("uniform strategies are not decided under fairness conditions")
         recurrent = [*map(arena.where, system.fairness), *map(satisfying, system.recurring)]
         return Solution(game.solve_under_fairness(goal, recurrent), ())
     if formula.uniform:
@@ -66,10 +66,10 @@ def round_solution(
 
 
 def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], through: S, goal: S) -> Solution[S]:
-    """Return where the goal is reached; uniformly, first by what the members see of what the goal depends on.
+    """Solve a reachability goal; uniformly, first with observations of what the goal depends on.
 
-    A strategy that looks at less is uniform as well. More to look at can help, for what members do elsewhere may serve
-    them as a memory; it cannot help where all that is won with full observation is won already.
+    A strategy with fewer observations is uniform as well. More observations can help as a memory, but not if all states
+    won with full observation are won already.
     """
     plan = game.reachability(through, goal)
     if not formula.uniform:
@@ -95,7 +95,7 @@ def _searched(search: StrategySearch[S, V], searches: Sequence[StrategySearch[S,
 
 
 def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Strategy[S] | None:
-    """Return one strategy that wins from all of these states, by the first search that finds one."""
+    """Return a strategy that wins from all of these states, by the first search that finds one."""
     for search in searches:
         plan = search.joint_strategy(starts)
         if plan is not None:
@@ -104,7 +104,7 @@ def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Strategy[S] |
 
 
 def _near(system: System, formula: Enforces) -> frozenset[str] | None:
-    """Return what the goal depends on, if that is not all there is."""
+    """Return the variables that the goal depends on, unless these are all variables."""
     parts = tuple(subformulas(formula.goal))[1:]
     slices = IndependentComponents(system)
     near = slices.component_closure(name for part in parts if isinstance(part, Atom) for name in reads(part.condition))

@@ -27,49 +27,49 @@ from cplc.system.model import System
 from cplc.system.synchronous import Player
 
 PermittedActions = Mapping[str, Mapping[str, S]]
-"""By the names of their choices: where players may do what."""
+"""For each choice and action, the states where the player may choose it."""
 
 
 @dataclass(frozen=True)
 class ControllableStates(Generic[S]):
-    """Where some choice of some players keeps all that may follow out of a set."""
+    """The states where some joint choice of some players avoids a set."""
 
     winning_region: S
     chosen: Callable[[S], tuple[tuple[JointAction, S], ...]]
-    """Which choice, in the states that are asked about; worked out only then."""
+    """Returns the choices in these states; computed on demand."""
 
 
 class RoundArena(StateSets[S]):
-    """Sets of reachable states and the rounds between them."""
+    """Sets of reachable states with images and preimages of rounds."""
 
     @abstractmethod
     def preimage(self, states: S) -> S:
-        """Return from where a round may lead into the set."""
+        """Return the states from which some round leads into the set."""
 
     @abstractmethod
     def image(self, states: S, joint: JointAction) -> S:
-        """Return where a round in which these players do this may lead to."""
+        """Return the states that rounds with these actions lead to."""
 
     @abstractmethod
     def avoiding(self, states: S, may: PermittedActions[S]) -> ControllableStates[S]:
-        """Return where these players may do something after which no round leads into the set.
+        """Return the states where these players have a choice after which no round leads into the set.
 
-        Only where everybody has something to do.
+        This is correct only where every player has an action.
         """
 
 
 @dataclass(frozen=True)
 class Goal(Generic[S]):
-    """What is to be enforced: the operator, and the states that it is about."""
+    """A goal: its temporal operator, and the sets of states that it refers to."""
 
     operator: type[Next | Finally | Globally | Until]
     through: S
-    """For ``Until``; everything otherwise."""
+    """Left operand of ``Until``; all states for other operators."""
     states: S
 
 
 class RoundGame(Generic[S]):
-    """The group against all others, on the states that count."""
+    """The game of a group against all others, on the states that count."""
 
     def __init__(self, arena: RoundArena[S], system: System, group: Sequence[str], counting: S) -> None:
         self.arena = arena
@@ -87,7 +87,7 @@ class RoundGame(Generic[S]):
 
     @cached_property
     def choosing(self) -> tuple[Player, ...]:
-        """The members who ever have a choice between two actions."""
+        """The members that have a choice between two actions in some state."""
         return tuple(player for player in self.members if self._has_choice(player))
 
     def _has_choice(self, player: Player) -> bool:
@@ -101,7 +101,7 @@ class RoundGame(Generic[S]):
 
     @cached_property
     def may(self) -> PermittedActions[S]:
-        """Where those who have a choice may do what."""
+        """The allowed actions of members with a choice."""
         return {
             player.choice: {action.name: self.allowed[player.choice, action.name] for action in player.actions}
             for player in self.choosing
@@ -110,7 +110,7 @@ class RoundGame(Generic[S]):
     # --- one round
 
     def forced(self, goal: S, may: PermittedActions[S] | None = None) -> ControllableStates[S]:
-        """Return where some choice of the members has only the goal follow."""
+        """Return the states where some choice of the members leads into the goal alone."""
         arena = self.arena
         avoidance = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
         return ControllableStates(
@@ -121,7 +121,7 @@ class RoundGame(Generic[S]):
     # --- endless play, without conditions of fairness
 
     def solve(self, goal: Goal[S], may: PermittedActions[S] | None = None) -> Strategy[S]:
-        """Return from where the goal is enforced, and how; ``may`` limits what the members choose."""
+        """Return the winning region and a strategy; ``may`` restricts the choices of the members."""
         arena = self.arena
         if goal.operator is Next:
             forced = self.forced(goal.states, may)
@@ -146,13 +146,13 @@ class RoundGame(Generic[S]):
     # --- with conditions of fairness
 
     def unavoidable_predecessor(self, goal: S) -> S:
-        """Return where some round leads into the goal, and no choice of the group keeps it from that."""
+        """Return the states where a round leads into the goal under every choice of the group."""
         arena = self.arena
         some = arena.intersection(arena.preimage(arena.intersection(goal, self.counting)), self.counting)
         return arena.difference(some, self.forced(arena.difference(self.counting, goal)).winning_region)
 
     def _unavoidable(self, through: S, goal: S) -> S:
-        """Return where the group cannot keep the goal from being reached by way of ``through``."""
+        """Return the states where the group cannot prevent that the goal is reached by way of ``through``."""
         arena, unavoidable = self.arena, goal
         while True:
             more = arena.difference(arena.intersection(through, self.unavoidable_predecessor(unavoidable)), unavoidable)
@@ -161,7 +161,7 @@ class RoundGame(Generic[S]):
             unavoidable = arena.union(unavoidable, more)
 
     def _unavoidable_fair_runs(self, within: S, fairness: Sequence[S]) -> S:
-        """Return where the group cannot keep a fair run from staying in a set."""
+        """Return the states where the group cannot prevent a fair run inside the set."""
         arena, unavoidable = self.arena, within
         while True:
             stay = within
@@ -175,7 +175,7 @@ class RoundGame(Generic[S]):
             unavoidable = arena.intersection(unavoidable, stay)
 
     def solve_under_fairness(self, goal: Goal[S], fairness: Sequence[S]) -> S:
-        """Return where the group has its way on fair runs."""
+        """Return the winning region under fairness conditions."""
         arena = self.arena
         missing = arena.difference(self.counting, goal.states)
         if goal.operator is Globally:

@@ -11,9 +11,9 @@ from cplc.engines.interface import S
 from cplc.logic.formulas import Next
 
 Chosen = Mapping[LocalState, str]
-"""An action for each member and local state, as far as that is decided. A member goes by the name of its choice."""
+"""An action for each decided member and local state. A member is identified by the name of its choice."""
 Table = dict[tuple[str, str], S]
-"""Where a choice is an action."""
+"""For each choice and action, the states where it is chosen."""
 
 
 class SynchronousUniformSearch(StrategySearch[S, str]):
@@ -34,7 +34,7 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
         return self._acting(self._table(chosen), self.decided(chosen))
 
     def uniformised(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
-        """Choose what helps wherever it looks as it does there, nearer to the goal first."""
+        """Extend each action to all states with the same observation, those nearer to the goal first."""
         arena = self.arena
         table, decided = self._table(chosen), self.decided(chosen)
         for joint, where in bound.chosen:
@@ -46,7 +46,7 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
         return self._acting(table, decided)
 
     def _acting(self, table: Table[S], decided: dict[str, S]) -> Strategy[S]:
-        """Return where a strategy succeeds; it does so nowhere where nothing is decided."""
+        """Evaluate a strategy; states where some member is undecided are lost."""
         complete = self.counting
         for where in decided.values():
             complete = self.arena.intersection(complete, where)
@@ -66,7 +66,7 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
         return table
 
     def _may(self, table: Table[S], decided: Mapping[str, S], within: S | None = None) -> PermittedActions[S]:
-        """Return where the members may do what: as is decided, and where nothing is, as they like."""
+        """Return the permitted actions: the chosen ones, and all allowed ones where nothing is decided."""
         arena = self.arena
         may: dict[str, dict[str, S]] = {}
         for choice, allowed in self.game.may.items():
@@ -80,7 +80,7 @@ class SynchronousUniformSearch(StrategySearch[S, str]):
         return may
 
     def options(self, sight: LocalState) -> Iterator[str]:
-        """Yield the actions that are allowed in some state that looks so."""
+        """Yield the actions that are allowed in some state with this observation."""
         arena, matching = self.arena, self.states(sight)
         for action in self.game.system.player[sight[0]].actions:
             if not arena.is_empty(arena.intersection(matching, self.game.allowed[sight[0], action.name])):

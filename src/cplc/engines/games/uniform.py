@@ -10,7 +10,7 @@ from cplc.engines.interface import S
 
 Chosen = Mapping[LocalState, int | None]
 Made = Iterable[tuple[int, S]]
-"""Sends, and where they are insisted on: in all or none of the states that look the same to the sender."""
+"""Sends with the states where they are insisted on, closed under indistinguishability for the sender."""
 
 
 class UniformStrategySearch(StrategySearch[S, int | None]):
@@ -31,7 +31,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         return self._insisting(self._made(chosen))
 
     def uniformised(self, bound: Strategy[S], chosen: Chosen) -> Strategy[S]:
-        """Insist wherever it looks as it does where that helps, nearer to the goal first."""
+        """Extend each send to all states with the same observation, those nearer to the goal first."""
         arena = self.arena
         decided = self.decided(chosen)
         made = list(self._made(chosen))
@@ -43,7 +43,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         return self._insisting(made)
 
     def _insisting(self, made: Made[S]) -> Strategy[S]:
-        """Return where a strategy succeeds that insists on nothing but what is made."""
+        """Evaluate the strategy that insists on exactly these sends."""
         insisted = tuple(made)
         plan = self._solved(PartialStrategy(insisted, {step: self._where(step, insisted) for step in self.game.sends}))
         return Strategy(plan.winning_region, insisted)
@@ -78,7 +78,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         return PartialStrategy(tuple(made), allowed)
 
     def options(self, sight: LocalState) -> Iterator[int | None]:
-        """Yield a send that is possible in some state that looks so, each of them, and none."""
+        """Yield each send that is enabled in some state with this observation, and None."""
         arena, matching = self.arena, self.states(sight)
         for step in self.game.own[sight[0]]:
             if not arena.is_empty(arena.intersection(matching, self._arena.enabled((step,)))):
@@ -92,7 +92,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
             yield self.game.system.steps[step].actor, step, where
 
     def visited(self, starts: S, chosen: Chosen, bound: Strategy[S]) -> S:
-        """Return the states that are met while the goal is not reached."""
+        """Return the states that are visited before the goal is reached."""
         arena = self._arena
         moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))
         met = more = arena.difference(starts, self.goal)

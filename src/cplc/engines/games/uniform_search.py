@@ -23,18 +23,18 @@ from cplc.system.model import State, System
 V = TypeVar("V")
 
 MAX_SOLVED = 20_000
-"""How many games are solved before the search gives up."""
+"""Maximum number of games solved for the winning region."""
 MAX_SOLVED_JOINTLY = 1_000
-"""How many are solved to find one strategy that wins from many states; the verdict does not depend on it."""
+"""Maximum number of games solved for one strategy from many states; the verdict does not depend on it."""
 
 LocalState = tuple[str, tuple[tuple[str, Value], ...]]
-"""A member, or what names its choice, and its local state."""
+"""A member, or the name of its choice, and its local state."""
 
 
 def depth_first(
     first: Mapping[LocalState, V], branches: Callable[[Mapping[LocalState, V]], Iterator[Mapping[LocalState, V]]]
 ) -> None:
-    """Follow the branches of what is chosen first, depth first; how many follow is known when those before are done."""
+    """Explore branches depth first; later siblings are generated after earlier ones are finished."""
     stack = [branches(first)]
     while stack:
         branch = next(stack[-1], None)
@@ -45,21 +45,21 @@ def depth_first(
 
 
 def joint_observation(system: System, group: Iterable[str]) -> tuple[str, ...]:
-    """Return the variables that some member of the group sees."""
+    """Return the variables that some member of the group observes."""
     return tuple(dict.fromkeys(name for agent in group for name in system.agent[agent].local))
 
 
 class StrategySearch(Generic[S, V]):
-    """Uniform strategies of one game; ``V`` is what a member chooses."""
+    """Uniform strategies of one game; ``V`` is the type of choices."""
 
     def __init__(
         self, arena: StateSets[S], counting: S, together: Sequence[str], sees: Mapping[str, Sequence[str]], limit: int
     ) -> None:
         self.arena = arena
         self.counting = counting
-        """The states that count: a strategy need not win from others that look the same."""
+        """The states that count: a strategy need not win from other indistinguishable states."""
         self.sees = sees
-        """By the names of those who choose, what they see."""
+        """Observed variables of each chooser."""
         self.together = together
         self.limit = limit
         self.solved = 0
@@ -69,32 +69,32 @@ class StrategySearch(Generic[S, V]):
 
     @abstractmethod
     def upper_bound(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
-        """Solve the game in which what is not chosen may differ from state to state."""
+        """Solve the game in which undecided choices may depend on the whole state."""
 
     @abstractmethod
     def uniformised(self, bound: Strategy[S], chosen: Mapping[LocalState, V]) -> Strategy[S]:
-        """Return a uniform strategy near to what solves that game, and where it succeeds."""
+        """Return a uniform strategy derived from that solution, with its winning region."""
 
     @abstractmethod
     def evaluate(self, chosen: Mapping[LocalState, V]) -> Strategy[S]:
-        """Return the strategy that has these choices and no others, and where it succeeds."""
+        """Return the strategy with these choices and no others, with its winning region."""
 
     @abstractmethod
     def visited(self, starts: S, chosen: Mapping[LocalState, V], bound: Strategy[S]) -> S:
-        """Return what is met from some states when the solution is played."""
+        """Return the states visited from some states when the solution is played."""
 
     @abstractmethod
     def suggestions(self, bound: Strategy[S]) -> Iterator[tuple[str, V, S]]:
-        """Yield who chooses what in which states where the solution is played."""
+        """Yield the choices of the solution, each with the chooser and the states."""
 
     @abstractmethod
     def options(self, sight: LocalState) -> Iterator[V]:
-        """Yield what can be chosen at a local state."""
+        """Yield the possible choices at a local state."""
 
     # --- all states that are won
 
     def solution(self) -> Solution[S]:
-        """Return the states from which some uniform strategy wins, and enough strategies to win from each of them."""
+        """Return the states that some uniform strategy wins from, with strategies that cover them."""
         self._won = self.arena.nothing
         self._plans: list[Strategy[S]] = []
         self._add(self.evaluate({}))
@@ -102,7 +102,11 @@ class StrategySearch(Generic[S, V]):
         return Solution(self._won, tuple(self._plans))
 
     def _from(self, chosen: Mapping[LocalState, V]) -> Iterator[Mapping[LocalState, V]]:
-        """Add what completions of the choices win; yield choices with one more where it matters which it is."""
+        """Add the states won by completions of the choices; yield extensions of the choices by a relevant one.
+
+        Invariant: every state that a completion may win and that is not in ``_won`` is won by a completion of a yielded
+        branch.
+        """
         arena = self.arena
         bound = self.upper_bound(chosen)
         possible = self.distributed_knowledge(bound.winning_region)
@@ -118,7 +122,7 @@ class StrategySearch(Generic[S, V]):
             return
 
     def _add(self, plan: Strategy[S]) -> S:
-        """Keep a strategy that wins more than is won already; return what it wins."""
+        """Record a strategy if it wins further states; return the states it wins."""
         arena, won = self.arena, self.distributed_knowledge(plan.winning_region)
         if not arena.is_empty(arena.difference(won, self._won)):
             self._plans.append(Strategy(won, plan.insisted, plan.chosen))
@@ -135,7 +139,7 @@ class StrategySearch(Generic[S, V]):
         return self._joint
 
     def _covering(self, starts: S, chosen: Mapping[LocalState, V]) -> Iterator[Mapping[LocalState, V]]:
-        """Look for a completion of the choices that wins from all the states; yield choices with one more."""
+        """Search a completion that wins from all of the states; yield extensions by one choice."""
         if self._joint is not None:
             return
         bound = self.upper_bound(chosen)
@@ -160,10 +164,10 @@ class StrategySearch(Generic[S, V]):
     def _suggestion(
         self, starts: S, chosen: Mapping[LocalState, V], bound: Strategy[S]
     ) -> tuple[dict[LocalState, V], LocalState | None]:
-        """Return a completion of the choices on what is met from some states, and the choice that is least certain.
+        """Return a completion of the choices on the states visited, and the choice to branch on.
 
-        That is one at a local state in which different choices are best in different states, if there is one; None
-        where all that is met has been chosen, so that the choices themselves win.
+        Preferably it is at a local state where different states suggest different choices. It is None if all visited
+        local states are decided: then the choices themselves win.
         """
         arena = self.arena
         met = self.visited(self.indistinguishable(starts), chosen, bound)
@@ -196,26 +200,26 @@ class StrategySearch(Generic[S, V]):
     def count(self) -> None:
         self.solved += 1
         if self.solved > self.limit:
-            raise ResourceExhausted(f"more than {self.limit:,} strategies would have to be tried")
+            raise ResourceExhausted(f"the search for a uniform strategy needs more than {self.limit:,} steps")
 
     # --- what the members see
 
     def indistinguishable(self, states: S) -> S:
-        """Return the states that count and look to the members together like one of these."""
+        """Return the states that count and that the members together cannot distinguish from one of these."""
         arena = self.arena
         return arena.intersection(
             arena.agreement_closure(self.together, states), arena.intersection(self.counting, arena.reachable)
         )
 
     def distributed_knowledge(self, states: S) -> S:
-        """Return the states such that all that look the same to the members together are in the set."""
+        """Return the states where the members together know the set."""
         return distributed_knowledge(self.arena, self.together, states, self.counting)
 
     def _sight(self, who: str, state: State) -> LocalState:
         return who, tuple((name, state[name]) for name in self.sees[who])
 
     def states(self, sight: LocalState) -> S:
-        """Return all states that look so to the member."""
+        """Return all states with this observation of the member."""
         cached = self._seen.get(sight)
         if cached is None:
             condition = conj(equal(Read(name), Const(value)) for name, value in sight[1])
@@ -223,7 +227,7 @@ class StrategySearch(Generic[S, V]):
         return cached
 
     def decided(self, chosen: Iterable[LocalState]) -> dict[str, S]:
-        """Return in which states each member has chosen."""
+        """Return the states in which each member has chosen."""
         decided = dict.fromkeys(self.sees, self.arena.nothing)
         for sight in chosen:
             decided[sight[0]] = self.arena.union(decided[sight[0]], self.states(sight))
@@ -231,6 +235,6 @@ class StrategySearch(Generic[S, V]):
 
 
 def distributed_knowledge(arena: StateSets[S], together: Sequence[str], states: S, counting: S) -> S:
-    """Return the states that count such that all that count and agree on some variables are in the set."""
+    """Return the states that count such that all that count and agree on the variables are in the set."""
     missing = arena.difference(counting, states)
     return arena.difference(arena.intersection(states, counting), arena.agreement_closure(together, missing))

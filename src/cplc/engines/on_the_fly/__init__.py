@@ -1,4 +1,4 @@
-"""Local model checking: a formula is taken apart by rules, and the system explored only as far as they ask."""
+"""Local (on-the-fly) model checking: a tableau decomposes the formula; the system is explored on demand."""
 
 from cplc.engines.on_the_fly.engine import OnTheFlyEngine, supports
 

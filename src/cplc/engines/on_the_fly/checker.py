@@ -1,4 +1,4 @@
-"""What holds in a state, when only some roles are sure to keep going: decided on demand, and remembered."""
+"""On-demand evaluation of state formulas, under justice for the assumed roles, with memoisation."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ from cplc.runtime.limits import ResourceExhausted
 
 Test = Callable[[int], bool]
 RunFromInitial = list[tuple[int | None, int]]
-"""A run from an initial state: that state, then each step and where it leads."""
+"""A run: the initial state, then each step with its successor."""
 
 _MAX_GUIDED_STATES = 400
-"""How many states a guided search for one state of a view may look at."""
+"""States that a guided search for one state of an observation class may visit."""
 
 
 _NOT_PLAIN = OnPaths | KnownFrom | Knows | Commits | Fulfils | Conditional | SociallyCommits | Adjacent | Enforces
 
 
 def is_plain(formula: Formula) -> bool:
-    """Whether the variables of one state decide it."""
+    """Tell whether the formula depends on the variables of one state alone."""
     return not any(isinstance(part, _NOT_PLAIN) for part in subformulas(formula))
 
 
 @dataclass
 class SharedSearchData:
-    """What belongs to the system and not to a question: its states, views and estimates."""
+    """Data of the system that all questions share: states, observation classes and distance estimates."""
 
     world: LazyStateSpace
     reached: ReachableStates
@@ -68,20 +68,20 @@ class SharedSearchData:
 
 @dataclass(frozen=True)
 class PathSearch:
-    """The search for a run on which a path formula has a value."""
+    """The search for a fair run on which a path formula has a given value."""
 
     product: Product
     results: SearchResults
     guide: ProductHeuristic | None
 
     def start_of_run(self, starts: Iterable[int]) -> int | None:
-        """Return one of the states from which there is such a run."""
+        """Return one of the states from which such a run begins, or None."""
         node = accepting_start(self.product, self.results, [self.product.node(state) for state in starts], self.guide)
         return None if node is None else self.product.split(node)[0]
 
 
 class Checker:
-    """Decides state formulas in states of one system, on runs where these roles keep going."""
+    """Decides state formulas in the states of one system, on runs that are just to the assumed roles."""
 
     def __init__(
         self, context: SharedSearchData, assuming: frozenset[str], moves: Callable[[int], Successors] | None = None
@@ -99,7 +99,7 @@ class Checker:
         return self.test(formula)(state)
 
     def test(self, formula: Formula) -> Test:
-        """Return the formula as a function of the state."""
+        """Return the formula as a predicate on states."""
         test = self._tests.get(formula)
         if test is None:
             test = self._tests[formula] = self._test(formula)
@@ -163,7 +163,7 @@ class Checker:
     # --- runs
 
     def path_search(self, path: Formula, value: bool, along: Taken | None) -> PathSearch:
-        """Return the search for fair runs on which the path formula has the value."""
+        """Return the cached search for fair runs on which the path formula has the value."""
         key = (path, value, along)
         search = self._runs.get(key)
         if search is None:
@@ -186,16 +186,16 @@ class Checker:
         )
 
     def _needs_endless_run(self, formula: OnPaths) -> bool:
-        """Whether a run that stops shows nothing: in rounds all but those of CTL, or all if there is fairness."""
+        """Tell whether finite prefixes prove nothing: in rounds for formulas beyond CTL, or for all under fairness."""
         system = self.context.world.system
         return system.is_synchronous and (bool(system.fairness) or ctl_path(formula) is None)
 
     def begins(self, state: int) -> bool:
-        """Whether a fair run begins there."""
+        """Tell whether a fair run begins in the state."""
         return self.test(SOME_FAIR_RUN)(state)
 
     def is_considered(self, state: int) -> bool:
-        """Whether knowledge and commitments are about a state: in rounds one without fair run counts for nothing."""
+        """Tell whether accessibility relations include the state: in rounds those with a fair run alone."""
         return not self.excludes_unfair_states or self.begins(state)
 
     @property
@@ -215,12 +215,12 @@ class Checker:
             )
         return matching_steps
 
-    # --- states that can be reached, whatever is fair
+    # --- reachable states, without fairness
 
     def run_to_formula(self, formula: Formula, effort: int | None = None) -> RunFromInitial | None:
-        """Return a run to a reachable state that satisfies the formula, if there is one.
+        """Return a run to a reachable state that satisfies the formula, or None.
 
-        With a limit to the effort None may also mean that none was found.
+        With a limit on the effort, None may also mean that the search was given up.
         """
         runs = self._new_path_search(Finally(formula), True, None, fair=False)
         starts = [runs.product.node(state) for state in self.context.world.initial()]
@@ -234,7 +234,7 @@ class Checker:
         return trail
 
     def run_to(self, state: int) -> RunFromInitial:
-        """Return a run from an initial state to one that is reachable."""
+        """Return a run from an initial state to a reachable state."""
         reached = self.context.reached
         if not reached.contains(state):
             whole = ObservationClass(self.context.views.whole, state)
@@ -246,7 +246,7 @@ class Checker:
         return reached.run_to(state)
 
     def indistinguishable_state(self, formula: Formula, value: bool, view: ObservationClass, here: int) -> int | None:
-        """Return a reachable state of the view in which the formula has the value, ``here`` if it is one."""
+        """Return a reachable state of the class in which the formula has the value, preferably ``here``, or None."""
         claim = formula if value else Not(formula)
         inside = view.sight.of(here) == view.pattern and self.is_considered(here)
         if inside and self.test(claim)(here):
@@ -260,9 +260,9 @@ class Checker:
         return self._indistinguishable_states[key]
 
     def _is_determined_by(self, formula: Formula, view: ObservationClass) -> bool:
-        """Whether the formula has one value in all the states of the view.
+        """Tell whether the formula has the same value in all states of the class.
 
-        A condition on what is observed does, and so does all that somebody knows who observes no more.
+        Conditions on observed variables do, and so does knowledge from observations that the class determines.
         """
         determines = self.context.views.determines
         match formula:
@@ -295,20 +295,18 @@ class Checker:
 
     def _world(self) -> LazySynchronousStateSpace:
         world = self.context.world
-        assert isinstance(world, LazySynchronousStateSpace), (
-            "only in rounds one state is said to be one round from another"
-        )
+        assert isinstance(world, LazySynchronousStateSpace), "adjacency by a round requires a synchronous system"
         return world
 
     def round_successor(self, formula: Adjacent, state: int) -> int | None:
-        """Return a state after a round of the kind that the formula asks for, in which its operand holds."""
+        """Return a successor by a round of the formula's kind in which its operand holds, or None."""
         test = self.test(self._among_considered(formula.operand))
         return next(filter(test, self._world().neighbours(formula)(state)), None)
 
     def round_predecessor(self, formula: Adjacent, state: int) -> int | None:
-        """Return a state where the operand holds and from which a round as the formula asks for leads here.
+        """Return a predecessor by a round of the formula's kind in which its operand holds, or None.
 
-        All reachable states are gone through once, for all that will be asked.
+        The predecessors of all states are computed once, from all reachable states.
         """
         predecessor_of = self._round_predecessors.get(formula)
         if predecessor_of is None:
@@ -322,7 +320,7 @@ class Checker:
     # --- common knowledge
 
     def common_knowledge_chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
-        """Return who takes this state for which, and so on, to where the operand fails; None if that leads nowhere."""
+        """Return a chain of indistinguishable states, each with its agent, to one where the operand fails, or None."""
         views, reached, test = self.context.views, self.context.reached, self.test(formula.operand)
         parents: dict[int, tuple[int, str] | None] = {state: None}
         if not test(state):

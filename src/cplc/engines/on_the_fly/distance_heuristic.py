@@ -1,8 +1,9 @@
-"""Which way to go: an estimate of the steps that a condition is away, where nothing that was reached is lost again.
+"""Distance heuristic: the additive delete-relaxation estimate of planning (Bonet and Geffner 2001).
 
-What a state lacks is traced back to the steps that can bring it about and to what these lack in turn; from there the
-cost of each fact follows (the additive heuristic of Bonet and Geffner, "Planning as heuristic search", 2001, on the
-facts that matter alone). An estimate can mislead a search but never make it wrong.
+In the relaxation a fact that was achieved once holds forever. Facts that a goal lacks are traced back to the steps
+that achieve them and to the facts that these steps lack in turn; costs then propagate forward ("Planning as heuristic
+search", Artificial Intelligence 129). Only facts that matter to the goal are considered. A wrong estimate
+slows a search down but never changes its result.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ Fact = tuple[str, Value]
 
 _UNREACHABLE_COST = 1 << 20
 _MAX_COMBINATIONS = 64
-"""Comparisons of two variables with more pairs of values than this are taken for true."""
+"""Comparisons with more combinations of values than this are approximated by true."""
 _MAX_ESTIMATES = 4000
-"""After so many different estimates a search goes on without."""
+"""Different estimates after which a search continues without guidance."""
 _FACTS_PER_UNIT = 2
-"""How many facts can be looked at once while a state is."""
+"""Facts that are evaluated in one unit of work."""
 
 # Conditions in terms of facts: a fact, or "all" or "any" of several.
 _FactTree = tuple[str, tuple["_FactTree", ...]] | Fact
@@ -49,7 +50,7 @@ _NEVER: _FactTree = ("any", ())
 
 
 class DistanceHeuristic:
-    """Estimates for one system; what the steps can bring about is worked out where it is asked for."""
+    """Distance estimates for one system; the achievers of facts are computed on demand."""
 
     def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
@@ -62,7 +63,7 @@ class DistanceHeuristic:
         self._trees: dict[tuple[Expr, bool], _FactTree] = {}
 
     def estimate(self, goal: _FactTree, state: int) -> tuple[int, frozenset[int]]:
-        """Return how far the goal is from the state, and the steps on the way that need nothing more."""
+        """Return the estimated distance of the goal, and the helpful steps: the enabled ones of a cheapest plan."""
         value = self.world.packing.value
 
         @cache
@@ -100,7 +101,7 @@ class DistanceHeuristic:
         return _cost(goal, holds, cost), frozenset(_first_steps(goal, holds, cost, best))
 
     def tree(self, condition: Expr, value: bool = True) -> _FactTree:
-        """Return the condition, or its negation, in terms of facts; what is too intricate is taken for true."""
+        """Return the condition, or its negation, as a tree of facts. Too complex parts are approximated by true."""
         tree = self._trees.get((condition, value))
         if tree is None:
             tree = self._trees[condition, value] = self._tree(condition, value)
@@ -122,7 +123,7 @@ class DistanceHeuristic:
                 return self._enumerated(condition, value)
 
     def _enumerated(self, condition: Expr, value: bool) -> _FactTree:
-        """Return the combinations of values that make a comparison true."""
+        """Return the combinations of values for which a comparison has the given value."""
         names = sorted(e.reads(condition))
         domains = [self.system.variable[name].domain for name in names]
         size = 1
@@ -140,7 +141,7 @@ class DistanceHeuristic:
         return _combine("any", combinations)
 
     def _achievers_of(self, fact: Fact) -> list[tuple[int, _FactTree]]:
-        """Return the steps that can make it so, each with what that takes."""
+        """Return the steps that can achieve the fact, each with its precondition."""
         achievers = self._achievers.get(fact)
         if achievers is None:
             achievers = self._achievers[fact] = []
@@ -158,7 +159,7 @@ class DistanceHeuristic:
         return achievers
 
     def _when_equal(self, assigned: Expr, value: Value) -> _FactTree:
-        """Return when an expression has the value."""
+        """Return the condition under which an expression has the value."""
         match assigned:
             case e.Const(constant):
                 return _ALL if constant == value else _NEVER
@@ -185,7 +186,7 @@ def _combine(kind: str, operands: Iterable[_FactTree]) -> _FactTree:
 
 
 def _missing_facts(tree: _FactTree, holds: Callable[[Fact], bool]) -> Iterator[Fact]:
-    """Yield the facts that are not so and would help; none where the condition holds."""
+    """Yield the facts that do not hold and would help; none where the condition holds."""
     kind, operands = tree
     if not isinstance(operands, tuple):
         if not holds((kind, operands)):
@@ -220,7 +221,7 @@ def _cost(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int])
 def _first_steps(
     goal: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int], best: dict[Fact, tuple[int, _FactTree]]
 ) -> Iterator[int]:
-    """Yield the steps of the cheapest way to the goal that can be taken at once."""
+    """Yield the enabled steps of a cheapest relaxed plan."""
     waiting, visited = list(_cheapest(goal, holds, cost)), set[Fact]()
     while waiting:
         fact = waiting.pop()
@@ -235,7 +236,7 @@ def _first_steps(
 
 
 def _cheapest(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int]) -> Iterator[Fact]:
-    """Yield the facts that are not so on the cheapest way to meet the condition."""
+    """Yield the facts that do not hold in the cheapest alternative of the condition."""
     kind, operands = tree
     if not isinstance(operands, tuple):
         if not holds((kind, operands)):
@@ -247,11 +248,11 @@ def _cheapest(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, i
         yield from _cheapest(min(operands, key=lambda operand: _cost(operand, holds, cost)), holds, cost)
 
 
-# --- what a formula goals
+# --- distance of product nodes
 
 
 class ProductHeuristic:
-    """How far a node of a product is from where its run ends well."""
+    """Distance of a product node from acceptance: stages of the automaton first, then estimated steps."""
 
     def __init__(self, heuristic: DistanceHeuristic, runs: Product) -> None:
         self._heuristic = heuristic
@@ -277,7 +278,7 @@ class ProductHeuristic:
         return stage, *self._cache[key]
 
     def _goal(self, place: int, stage: int) -> _FactTree:
-        """Return what leads to a later stage, or to rest in the last."""
+        """Return the condition of the edges to a later stage, or of staying in the last one."""
         ways = []
         for edge in self._product.tableau.edges(place):
             if self._stages.get(edge.target, stage) < stage or (edge.target == place and stage == 0):
@@ -292,7 +293,7 @@ class ProductHeuristic:
 
 
 def _stages(runs: Product) -> dict[int, int]:
-    """Return how many edges each state of the automaton is from one in which a run may stay for ever."""
+    """Return the number of edges from each automaton state to one in which a run may stay forever."""
     tableau = runs.tableau
     states, waiting = {tableau.first}, [tableau.first]
     before: dict[int, set[int]] = {}
@@ -318,7 +319,7 @@ def _stages(runs: Product) -> dict[int, int]:
 
 
 def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) -> _FactTree:
-    """Return a condition that is often met where the formula has the value."""
+    """Return a state condition that approximates the formula having the value."""
     match formula:
         case Atom(condition):
             return heuristic.tree(condition, value)

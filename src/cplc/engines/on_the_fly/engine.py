@@ -1,7 +1,7 @@
-"""The third engine: it answers one question at a time and explores only as much as the answer needs.
+"""The on-the-fly engine: it decides one question at a time and explores only the states that the verdict needs.
 
-It is no `Engine` of sets of states. It decides a formula in the initial states and says why, with runs that come
-straight from the search.
+It does not implement `Engine`, since it computes no sets of states. It decides a formula in the initial states and
+returns evidence with runs that come from its searches.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
 LIMIT = 2_000_000
-"""How many states all searches together may remember."""
+"""States that all searches together may store."""
 
 
 def supports(formula: Formula) -> bool:
-    """Whether this engine can decide it: everything but what groups can enforce."""
+    """Tell whether this engine can decide the formula: all but strategic ones (`<<…>>`)."""
     return not any(isinstance(part, Enforces) for part in subformulas(formula))
 
 
 class OnTheFlyEngine:
-    """One system, explored on demand. Its searches remember no more states than the limit.
+    """One system, explored on demand. Its searches store at most ``limit`` states.
 
-    With ``effort`` they also give up after so much work, counted in states and so the same every time.
+    With ``effort`` they also give up after that much work, which is counted in states and hence deterministic.
     """
 
     name = "onthefly"
 
     def __init__(self, system: System, limit: int = LIMIT, effort: int | None = None) -> None:
         if system.recurring:
-            raise ResourceExhausted("the engine `onthefly` does not decide fairness that speaks of knowledge or paths")
+            raise ResourceExhausted(
+                "the engine `onthefly` does not decide fairness conditions with knowledge or path operators"
+            )
         self.system = system
         world = (LazySynchronousStateSpace if system.is_synchronous else LazyStateSpace)(system, limit, effort)
         self._context = SharedSearchData(
@@ -52,31 +54,31 @@ class OnTheFlyEngine:
 
     @property
     def stored(self) -> int:
-        """How many states have been met so far, over all searches."""
+        """The number of states that all searches have stored."""
         return self._context.world.stored
 
     def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
-        """Whether the formula holds in every initial state."""
+        """Tell whether the formula holds in every initial state."""
         return self._counterexample(formula, assuming) is None
 
     def decide(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[bool, Evidence]:
-        """Return whether the formula holds in every initial state, and why."""
+        """Return whether the formula holds in every initial state, and the evidence."""
         failing = self._counterexample(formula, assuming)
         holds = failing is None
         state = next(self._considered_initial(), next(self._context.world.initial())) if failing is None else failing
         return holds, EvidenceBuilder(self._checker(assuming, formula)).evidence(formula, state, holds)
 
     def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
-        """Whether a reachable state satisfies the formula."""
+        """Tell whether the formula holds in this reachable state."""
         return self._checker(assuming).holds(formula, self._context.world.packing.pack(state))
 
     def example(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> State | None:
-        """Return a reachable state that satisfies the formula, if there is one."""
+        """Return a reachable state that satisfies the formula, or None."""
         trail = self._checker(assuming).run_to_formula(formula)
         return None if trail is None else self._context.world.state(trail[-1][1])
 
     def count(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[int, int]:
-        """Return how many reachable states satisfy the formula, and how many there are."""
+        """Return the number of reachable states that satisfy the formula, and the number of all."""
         test = self._checker(assuming).test(formula)
         values = [
             test(state) for state in self._context.reached.states_in(ObservationClass(self._context.views.nothing, 0))
@@ -84,9 +86,9 @@ class OnTheFlyEngine:
         return sum(values), len(values)
 
     def run_to_first(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Run | None:
-        """Return a shortest run to a reachable state that satisfies the formula, if there is one.
+        """Return a shortest run to a state that satisfies the formula, or None.
 
-        States are met breadth-first and apart from those of other questions, whose searches follow estimates.
+        The search is breadth-first and separate from those of other questions, which follow heuristics.
         """
         world, test = self._context.world, self._checker(assuming).test(formula)
         reached = ReachableStates(world)
@@ -98,7 +100,7 @@ class OnTheFlyEngine:
         return Run(world.state(start), tuple(moves))
 
     def _checker(self, assuming: frozenset[str], formula: Formula | None = None) -> Checker:
-        """Return what decides formulas in any state, or this one alone in the initial ones."""
+        """Return the checker for any state, or with partial-order reduction for this formula in the initial states."""
         plan = reachability_goals(formula) if formula is not None and self._may_reduce else None
         checker = self._checkers.get((assuming, plan))
         if checker is None:
@@ -107,16 +109,16 @@ class OnTheFlyEngine:
         return checker
 
     def _considered_initial(self) -> Iterator[int]:
-        """Yield the initial states that formulas are asked of."""
+        """Yield the initial states in which formulas are evaluated."""
         return filter(self._checker(frozenset()).is_considered, self._context.world.initial())
 
     @property
     def begins(self) -> bool:
-        """Whether formulas are asked of any state."""
+        """Tell whether there is an initial state in which formulas are evaluated."""
         return next(self._considered_initial(), None) is not None
 
     def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
-        """Return an initial state in which the formula does not hold."""
+        """Return an initial state in which the formula does not hold, or None."""
         checker, initial = self._checker(assuming, formula), self._considered_initial()
         match formula:
             case OnPaths("A", path, along):

@@ -1,4 +1,4 @@
-"""Why a formula has its value, from what the searches found."""
+"""Evidence (counterexamples and witnesses) from the results of the searches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Part = tuple[int, Evidence]
 
 
 class EvidenceBuilder:
-    """Makes evidence from what one checker knows."""
+    """Builds evidence from the results of one checker."""
 
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
@@ -41,7 +41,7 @@ class EvidenceBuilder:
         self._cache: dict[tuple[Formula, bool, int], Evidence] = {}
 
     def evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
-        """Return why the formula has this value in a state; the checker has decided that it has."""
+        """Return evidence that the formula has this value in a state, as the checker has decided."""
         key = (formula, holds, state)
         if key not in self._cache:
             self._cache[key] = self._evidence(formula, state, holds)
@@ -70,7 +70,7 @@ class EvidenceBuilder:
                 return self._round(formula, state)
             case Adjacent(operand) if holds:
                 before = self.checker.round_predecessor(formula, state)
-                assert before is not None, "a round is said to have led here and none can be found"
+                assert before is not None, "the state was decided to have a predecessor by a round, but none exists"
                 return self._pair_with(before, formula, state, (operand, True), ())
             case OnPaths() | KnownFrom() | Knows() | Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
@@ -83,7 +83,7 @@ class EvidenceBuilder:
     # --- parts
 
     def _parts(self, position: int, state: int, claims: Iterable[Claim]) -> list[Part]:
-        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        """Return the evidence that the claims need besides the values of the variables."""
         needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
         return [(position, self.evidence(formula, state, holds)) for formula, holds in needed]
 
@@ -111,7 +111,7 @@ class EvidenceBuilder:
                 return [claim]
 
     def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
-        """Return what one true claim among these needs, one of the variables alone if there is such."""
+        """Return the needs of one true claim, preferably of one that the variables decide."""
         plain_first = sorted(claims, key=lambda claim: not is_plain(claim[0]))
         return self._needs(
             next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
@@ -120,7 +120,7 @@ class EvidenceBuilder:
     # --- runs
 
     def _run(self, formula: Formula, state: int, runs: PathSearch, holds: bool) -> Evidence:
-        """Follow the way that the search has found."""
+        """Return the run that the search has found, with the evidence for the state formulas along it."""
         runs.start_of_run((state,))
         node = runs.product.node(state)
         moves: list[Move] = []
@@ -157,7 +157,7 @@ class EvidenceBuilder:
 
     def _round(self, formula: Adjacent, state: int) -> Evidence:
         target = self.checker.round_successor(formula, state)
-        assert target is not None, "a round is said to be possible and none can be found"
+        assert target is not None, "the state was decided to have a successor by a round, but none exists"
         run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
         lasting = [(SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
         return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
@@ -168,7 +168,7 @@ class EvidenceBuilder:
         self, formula: Formula, state: int, claim: Claim, view: ObservationClass, agents: tuple[str, ...]
     ) -> Evidence:
         other = self.checker.indistinguishable_state(*claim, view, state)
-        assert other is not None, "two states are said to be related and the other one cannot be found"
+        assert other is not None, "the state was decided to have an indistinguishable one, but none exists"
         return self._pair_with(other, formula, state, claim, agents)
 
     def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
@@ -190,7 +190,7 @@ class EvidenceBuilder:
 
     def _chain(self, formula: Knows, state: int) -> Evidence:
         chain = self.checker.common_knowledge_chain(formula, state)
-        assert chain is not None, "it is said not to be common knowledge and everybody knows"
+        assert chain is not None, "common knowledge was refuted, but there is no chain"
         here = [state, *(other for _, other in chain[:-1])]
         evidence = self.evidence(formula.operand, chain[-1][1], False)
         for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):

@@ -1,7 +1,7 @@
-"""Which states matter to each other through what is observed of them: the other labels of the transition relation.
+"""Indistinguishability: the accessibility relations of knowledge and commitments, as classes of equal observations.
 
-Besides time there is one label for each agent, for agents who know together, and for each observer of the debtor's end
-of a channel: it leads to the states that look the same (the reduction of Bentahar, El-Menshawy, Qu and Dssouli,
+There is one relation for each agent, for each group with distributed knowledge, and for each observer of the debtor's
+end of a channel: it relates states with equal observations (the reduction of Bentahar, El-Menshawy, Qu and Dssouli,
 "Communicative commitments: model checking and complexity analysis", 2012, with one label in place of their two; see
 `cplc.logic.formulas.meaning`).
 """
@@ -17,7 +17,7 @@ from cplc.system.model import System
 
 
 class Observation:
-    """What somebody observes of a state: the variables under a mask, and the values of some conditions."""
+    """An observation function: the variables under a mask, and the values of some conditions."""
 
     def __init__(self, world: LazyStateSpace, mask: int, conditions: tuple[Expr, ...] = ()) -> None:
         self.mask = mask
@@ -26,7 +26,7 @@ class Observation:
         self._tests = tuple(map(world.condition, conditions))
 
     def of(self, state: int) -> int:
-        """Return what is observed of the state, as one number."""
+        """Return the observation of the state as one number."""
         pattern = state & self.mask
         for bit, test in enumerate(self._tests, start=self._width):
             pattern |= test(state) << bit
@@ -35,14 +35,14 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class ObservationClass:
-    """The states of which the same is observed."""
+    """The states with the same observation."""
 
     sight: Observation
     pattern: int
 
 
 class Indistinguishability:
-    """Where the labels lead, in one system."""
+    """The observation classes of one system."""
 
     def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
@@ -53,7 +53,7 @@ class Indistinguishability:
         self.nothing = Observation(world, 0)
 
     def of_agents(self, agents: tuple[str, ...], state: int) -> ObservationClass:
-        """Return the states that look the same to all of these agents together."""
+        """Return the class of the state under the joint observation of these agents."""
         sight = self._of_agents.get(agents)
         if sight is None:
             local = (name for agent in agents for name in self.system.agent[agent].local)
@@ -61,7 +61,7 @@ class Indistinguishability:
         return ObservationClass(sight, sight.of(state))
 
     def of_observers(self, observed: tuple[Expr, ...], state: int) -> ObservationClass:
-        """Return the states in which these variables and conditions are as they are here."""
+        """Return the class of the state under these variables and conditions."""
         sight = self._of_observers.get(observed)
         if sight is None:
             mask = self.world.packing.mask(expr.variable for expr in observed if isinstance(expr, Read))
@@ -70,7 +70,7 @@ class Indistinguishability:
         return ObservationClass(sight, sight.of(state))
 
     def condition(self, view: ObservationClass) -> Expr:
-        """Return the view as a condition on the variables."""
+        """Return the class as a condition on the variables."""
         packing, sight = self.world.packing, view.sight
         values = [
             equal(Read(name), Const(packing.value(name, view.pattern)))
@@ -82,7 +82,7 @@ class Indistinguishability:
         return conj(values)
 
     def determines(self, sight: Observation, observed: Iterable[Expr]) -> bool:
-        """Whether what is observed has one value in all states that look the same."""
+        """Tell whether these expressions are constant in every class of this observation."""
         return all(
             expr in sight.conditions or self.world.packing.mask(reads(expr)) & ~sight.mask == 0 for expr in observed
         )

@@ -1,4 +1,4 @@
-"""The states of a system as they are met, and what may come next: nothing is computed before it is asked for."""
+"""Lazy state space: successors of packed states, computed on demand and cached."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import State, System
 
 Successors = tuple[tuple[int, int], ...]
-"""The step and the state after it, for each way to go; the idle step is not among them. Rounds have the number 0."""
+"""Steps with their successors, without the idle step. Rounds have the number 0."""
 
 _MAX_REMEMBERED = 1 << 15
 _MAX_GROUP_BITS = 24
-"""Guards that read no more bits than this between them are looked up together."""
+"""Guards that together read at most this many bits share a table."""
 _READS_PER_UNIT = 64
-"""So many variables are read in the time that it takes to look at a state."""
+"""Variables that are read in one unit of work."""
 
 
 class LazyStateSpace:
-    """One system on packed states; it counts what its users store and do, and stops them at the limits."""
+    """One system on packed states. It counts stored states and work, and enforces the limits."""
 
     def __init__(self, system: System, limit: int, effort: int | None = None) -> None:
         self.system = system
         self.packing = Packing(system)
         self._limit = limit
         self.stored = 0
-        """States in somebody's memory."""
+        """States that the searches have stored."""
         self._effort = effort
         self._guard_groups = _guard_groups(self.packing, system, self.spend)
         self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
         self._cache: dict[int, Successors] = {}
 
     def store(self, number: int = 1) -> None:
-        """Account for so many states more in somebody's memory."""
+        """Count stored states. Raise `ResourceExhausted` beyond the limit."""
         self.stored += number
         progress.report(progress.StoredStates(self.stored))
         self.spend(number)
@@ -46,16 +46,16 @@ class LazyStateSpace:
             raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")
 
     def spend(self, effort: int) -> None:
-        """Account for work; the unit is what it takes to look at a state."""
+        """Count work in units of one visited state. Raise `ResourceExhausted` when the effort is used up."""
         charge(effort)
         if self._effort is not None:
             self._effort -= effort
             if self._effort < 0:
-                raise ResourceExhausted("a quick search did not find the answer")
+                raise ResourceExhausted("a bounded search did not decide the question")
 
     @property
     def has_idle_step(self) -> bool:
-        """Whether there is an idle step in every state."""
+        """Whether every state has an idle step."""
         return not self.system.is_synchronous
 
     def initial(self) -> Iterator[int]:
@@ -71,7 +71,7 @@ class LazyStateSpace:
         return self.packing.unpack(packed)
 
     def moves(self, state: int) -> Successors:
-        """Return every step that is possible and where it leads, in the order of the steps."""
+        """Return every enabled step with its successors, in the order of the steps."""
         successors = self._cache.get(state)
         if successors is None:
             if len(self._cache) >= _MAX_REMEMBERED:
@@ -83,7 +83,7 @@ class LazyStateSpace:
         return successors
 
     def condition(self, expr: Expr) -> Callable[[int], bool]:
-        """Return the condition as a function of the state that remembers what it saw."""
+        """Return the condition as a memoised predicate on states."""
         mask = self.packing.mask(reads(expr))
         holds = MemoTable(self.packing.condition(expr))
         return lambda state: holds[state & mask]
@@ -92,7 +92,7 @@ class LazyStateSpace:
 def _guard_groups(
     packing: Packing, system: System, spend: Callable[[int], None]
 ) -> list[tuple[int, MemoTable[tuple[int, ...]]]]:
-    """Return which steps are enabled as few functions, each of few bits of the state."""
+    """Return the enabled steps as a small number of functions, each of a group of bits."""
     masks = {number: packing.mask(reads(step.guard)) for number, step in enumerate(system.steps)}
     together: list[tuple[int, list[int]]] = []
     for number in sorted(masks, key=lambda number: -masks[number].bit_count()):
@@ -110,7 +110,7 @@ def _guard_groups(
 def _enabled(
     packing: Packing, system: System, members: Sequence[int], spend: Callable[[int], None]
 ) -> MemoTable[tuple[int, ...]]:
-    """Return the enabled steps as a function of the bits they read; evaluating wide guards is accounted for as work."""
+    """Return the enabled steps as a function of the bits that they read. Evaluating wide guards counts as work."""
     guards = [(number, packing.condition(system.steps[number].guard)) for number in members]
     effort = sum(len(reads(system.steps[number].guard)) for number in members) // _READS_PER_UNIT
 
@@ -122,7 +122,7 @@ def _enabled(
 
 
 class _Effect:
-    """What one step writes, as a function of the bits that its updates read."""
+    """The bits that one step writes, as a function of the bits that its updates read."""
 
     def __init__(self, packing: Packing, system: System, number: int) -> None:
         self._step = step = system.steps[number]
@@ -137,7 +137,7 @@ class _Effect:
         self._written = MemoTable(self._write)
 
     def targets(self, state: int) -> tuple[int, ...]:
-        """Return where the step leads from a state in which it is enabled."""
+        """Return the successors by the step from a state in which it is enabled."""
         unwritten = state & self._kept
         return tuple(unwritten | bits for bits in self._written[state & self._mask])
 

@@ -1,4 +1,4 @@
-"""The automaton of a path formula together with the system: where a run of the one is a walk of the other."""
+"""The product of a system with the tableau automaton of a path formula, computed on the fly."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cplc.records import dataclass
 from cplc.system.model import Justice
 
 Node = int
-"""A state of the system and one of the automaton in a single number."""
+"""A state of the system and one of the automaton, packed into one number."""
 Test = Callable[[int], bool]
-"""Whether something is so in a state."""
+"""A predicate on states."""
 
 _BITS = 16
-"""How many bits of a node are the automaton's."""
+"""Bits of a node that hold the automaton state."""
 _STATE = (1 << _BITS) - 1
 
 
@@ -35,44 +35,44 @@ class ProductEdge:
 
 @dataclass(frozen=True, slots=True)
 class GoodPrefix:
-    """Nothing is left to show after these hops, and any fair run goes on from there."""
+    """The prefix is good: no obligation is left, and every fair continuation is accepted."""
 
     edge: Edge | None
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptingCycle:
-    """The run goes round by these hops for ever."""
+    """The run repeats these edges forever."""
 
     hops: tuple[ProductEdge, ...]
 
 
 @dataclass(frozen=True)
 class Product:
-    """The runs on which a path formula holds, along some steps and under some conditions.
+    """The generalised Büchi automaton of the fair runs on which a path formula holds.
 
-    A mark is met on a hop, a bit for each: untils of the formula, justice, conditions of fairness.
+    Acceptance marks are on edges, a bit for each until of the formula, justice and fairness condition.
     """
 
     world: LazyStateSpace
     moves: Callable[[int], Successors]
-    """What may come next in a state, as far as it is of interest."""
+    """The successor function, possibly reduced."""
     tableau: Tableau
     test: Callable[[Formula], Test]
-    """What a state formula is worth in a state, as a function."""
+    """Returns the predicate of a state formula."""
     allowed: frozenset[int] | None
     """The steps that may be taken; None for all."""
     justice: tuple[int, ...]
-    """For each step the bits of the justice that taking it meets."""
+    """For each step the bits of the justices that it meets."""
     waiting: int
-    """The bits of all justice."""
+    """The bits of all justices."""
     conditions: tuple[tuple[int, Callable[[int], bool]], ...]
-    """The bits of the conditions of fairness, and when they hold."""
+    """The fairness conditions: their bits and predicates."""
     endless: Test | None
-    """Where nothing is left to show: whether a fair run goes on from a state, if that is not clear by itself."""
+    """Whether a fair run continues from a state, where that is not always so."""
     steps_of: Callable[[Taken], frozenset[int]]
     tests: dict[int, list[tuple[Edge, list[tuple[Test, bool]]]]] = field(default_factory=dict)
-    """The edges of each state of the automaton with their claims, as far as they have been needed."""
+    """Cache: the edges of each automaton state with the predicates of their claims."""
 
     @cached_property
     def all_marks(self) -> int:
@@ -83,26 +83,26 @@ class Product:
 
     @property
     def finite(self) -> bool:
-        """Whether every good run is good by a finite beginning."""
+        """Whether every accepted run has a good prefix."""
         return self.tableau.ends and (self.endless is not None or not self.conditions)
 
     def node(self, state: int) -> Node:
-        """Return where a run that begins in the state begins."""
+        """Return the initial node of runs from the state."""
         return state << _BITS | self.tableau.first
 
     def split(self, node: Node) -> tuple[int, int]:
-        """Return the state of the system and that of the automaton."""
+        """Return the system state and the automaton state."""
         return node >> _BITS, node & _STATE
 
     def is_done(self, node: Node) -> bool:
-        """Whether any fair run from there will do, and there is one."""
+        """Tell whether every fair run from the node is accepted, and there is one."""
         return node & _STATE == self.tableau.done and self._goes_on(node)
 
     def _goes_on(self, node: Node) -> bool:
         return not self.conditions if self.endless is None else self.endless(node >> _BITS)
 
     def open_edges(self, node: Node) -> Iterator[Edge]:
-        """Yield the edges of the automaton whose claims are true in the state, lazily."""
+        """Yield lazily the automaton edges whose claims are true in the state."""
         state, place = node >> _BITS, node & _STATE
         edges = self.tests.get(place)
         if edges is None:
@@ -118,7 +118,7 @@ class Product:
                 yield edge
 
     def hops(self, node: Node) -> Iterator[ProductEdge]:
-        """Yield the ways to go on; for each edge the idle step comes first."""
+        """Yield the outgoing product edges; for each automaton edge the idle step comes first."""
         state = node >> _BITS
         moves: Sequence[tuple[int, int]] | None = None
         here = 0
@@ -136,7 +136,7 @@ class Product:
                 yield ProductEdge(edge, step, after << _BITS | edge.target, marks | justice[step])
 
     def outcome(self, node: Node) -> GoodPrefix | AcceptingCycle | None:
-        """Return how a run from there can be seen to end well without going anywhere, if it can."""
+        """Return a proof of acceptance at this node alone: a good prefix or a self-loop; otherwise None."""
         if self.is_done(node):
             return GoodPrefix(None)
         state, here = node & _STATE, None
@@ -151,7 +151,7 @@ class Product:
         return None
 
     def _moves(self, state: int) -> tuple[Sequence[tuple[int, int]], int]:
-        """Return the steps that may be taken, and the bits of what the state itself meets."""
+        """Return the permitted successors, and the marks that the state itself meets."""
         moves: Sequence[tuple[int, int]] = self.moves(state)
         if self.allowed is not None:
             moves = [move for move in moves if move[0] in self.allowed]
@@ -176,7 +176,7 @@ def product(
     steps_of: Callable[[Taken], frozenset[int]],
     endless: Test | None,
 ) -> Product:
-    """Return the product; along some steps, the others do not count as enabled."""
+    """Return the product. Steps outside of ``along`` do not count as enabled."""
     allowed = None if along is None else steps_of(along)
     bit = 1 << tableau.marks
     met_by = [0] * max(1, len(world.system.steps))

@@ -1,4 +1,4 @@
-"""The reachable states, found by one search that all questions share and that goes on when one of them needs more."""
+"""Reachable states, enumerated by one incremental search that all questions share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHUNK = 64
 
 
 class ReachableStates:
-    """Reachable states in breadth-first order, as many as have been asked for, and by what can be seen of them."""
+    """Reachable states in breadth-first order, enumerated on demand and indexed by observation class."""
 
     def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
@@ -23,7 +23,7 @@ class ReachableStates:
         self._attempts = 0
 
     def may_search_separately(self, effort: int) -> bool:
-        """Whether a state may be looked for by other means: not for longer than by this search all in all."""
+        """Tell whether a separate guided search may be tried: in total it takes no longer than this search."""
         if self._begun and self._next == len(self.states):
             return False
         if self._attempts * effort > len(self.states) + 8 * effort:
@@ -32,14 +32,14 @@ class ReachableStates:
         return True
 
     def add_run(self, trail: list[tuple[int | None, int]]) -> None:
-        """Remember a run from an initial state."""
+        """Add the states of a run from an initial state."""
         before: int | None = None
         for step, state in trail:
             self._add(state, None if before is None or step is None else (before, step))
             before = state
 
     def expand(self) -> bool:
-        """Find some states more; return whether there may be any."""
+        """Expand some more states; return False if all were expanded before."""
         if not self._begun:
             self._begun = True
             for state in self.world.initial():
@@ -59,7 +59,7 @@ class ReachableStates:
             self.states.append(state)
 
     def states_in(self, view: ObservationClass) -> Iterator[int]:
-        """Yield every reachable state of the view, those that have been reached already first."""
+        """Yield every reachable state of the class, beginning with those that were reached before."""
         position = 0
         while True:
             while position < len(members := self.reached_in(view)):
@@ -69,7 +69,7 @@ class ReachableStates:
                 return
 
     def reached_in(self, view: ObservationClass) -> list[int]:
-        """Return the states of the view that have been reached so far."""
+        """Return the states of the class that have been reached so far."""
         views, done = self._views.setdefault(view.sight, ({}, [0]))
         for state in self.states[done[0] :]:
             views.setdefault(view.sight.of(state), []).append(state)
@@ -77,7 +77,7 @@ class ReachableStates:
         return views.get(view.pattern, [])
 
     def run_to(self, state: int) -> list[tuple[int | None, int]]:
-        """Return a run to a state that was found: the initial state, then each step and where it leads."""
+        """Return a run to a stored state: the initial state, then each step with its successor."""
         run: list[tuple[int | None, int]] = []
         while (parent := self._parents[state]) is not None:
             before, step = parent

@@ -1,9 +1,9 @@
-"""Whether a run exists, by going no further than it takes to find one.
+"""On-the-fly emptiness check of the product with a generalised Büchi automaton.
 
-Two searches take turns, each with twice the effort of the one before: the first looks for a run that ends well or
-comes to rest, nearest first and then by what brings it nearer to the goal; the second looks for fair loops, depth
-first, and stops at the first strongly connected part that meets every mark (Couvreur 1999). What one question found
-out is kept for the next: nodes from which no run is good, and nodes from which one is, with the way to go.
+Two searches alternate, each turn with twice the effort of the previous one. The first is breadth-first, later guided by
+a heuristic, and looks for good prefixes and self-loops. The second is depth-first and stops at the first strongly
+connected component that meets every mark (Couvreur 1999). Later questions reuse the results: rejecting nodes, and
+accepting nodes with a continuation.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, Node, Pr
 from cplc.records import dataclass
 
 _FIRST_EFFORT = 512
-"""Nodes that are met and nodes that are looked at, all in all."""
+"""Nodes that are stored or expanded in the first turn."""
 
 Continuation = ProductEdge | GoodPrefix | AcceptingCycle
-"""From a node on a good run: the next hop, or how it goes on for ever."""
+"""The continuation of an accepted run at a node: the next edge, or its infinite rest."""
 Heuristic = Callable[[Node], tuple[int, int, frozenset[int]]]
-"""How far a node is from the goal (stages of the formula, then steps), and the steps that help."""
+"""Returns the distance of a node (stages of the automaton, then steps), and the helpful steps."""
 
 
 @dataclass
 class SearchResults:
-    """What the searches of one product have found out."""
+    """Results that the searches of one product share."""
 
     rejecting: set[Node] = field(default_factory=set)
-    """Nodes from which no run is good."""
+    """Nodes from which no run is accepted."""
     continuations: dict[Node, Continuation] = field(default_factory=dict)
-    """Nodes from which some run is, and how it goes on."""
+    """Nodes from which a run is accepted, with its continuation."""
 
 
 def accepting_start(
     product: Product, results: SearchResults, starts: Iterable[Node], guide: Heuristic | None
 ) -> Node | None:
-    """Return one of the nodes from which some good run begins; `SearchResults.ways` tells how it goes on."""
+    """Return one of the nodes from which an accepted run begins, or None; see `SearchResults.continuations`."""
     open_starts = []
     for start in starts:
         if start in results.continuations:
@@ -62,7 +62,7 @@ def accepting_start(
 def nearest_accepting_start(
     product: Product, results: SearchResults, starts: Iterable[Node], guide: Heuristic | None, effort: int | None
 ) -> Node | None:
-    """Return one of the nodes from which a run that ends well begins, if there is one; or give up after some effort."""
+    """Return one of the nodes that reach a good prefix or self-loop, or None, also when the effort is used up."""
     best_first = _BestFirstSearch(product, results, list(starts), guide)
     start_node = best_first.advance(_FIRST_EFFORT if effort is None else min(effort, _FIRST_EFFORT))
     while start_node is None and not best_first.is_exhausted and effort is None:
@@ -71,14 +71,14 @@ def nearest_accepting_start(
 
 
 class _BestFirstSearch:
-    """A search for a node whose outcome is good: breadth-first at the beginning, then led by the guide."""
+    """A search for good prefixes and self-loops: first breadth-first, then best-first by the heuristic."""
 
     def __init__(self, product: Product, results: SearchResults, starts: list[Node], guide: Heuristic | None) -> None:
         self.product = product
         self.results = results
         self.guide = guide
         self.is_exhausted = False
-        """Every node has been looked at."""
+        """Every node has been expanded."""
         self._parents: dict[Node, tuple[Node, ProductEdge] | None] = dict.fromkeys(starts)
         self._starts = starts
         self._is_guided = False
@@ -89,11 +89,11 @@ class _BestFirstSearch:
 
     @property
     def is_refuted(self) -> bool:
-        """Whether no run is good: none ends well, and no endless one needs to be looked for."""
+        """Whether no run is accepted: there is no good prefix, and every accepted run would have one."""
         return self.is_exhausted and self.product.finite
 
     def advance(self, effort: int) -> Node | None:
-        """Return where a good run begins, if one is found with so much effort more."""
+        """Continue with this effort; return the first node of an accepted run, or None."""
         goal = len(self._parents) + effort
         while len(self._parents) < goal and not self.is_exhausted:
             goal -= 1
@@ -114,7 +114,7 @@ class _BestFirstSearch:
         return heappop(self._ranked)[-1] if self._ranked else None
 
     def _restart_guided(self) -> None:
-        """Begin again, and go where the guide leads: what was near is not it."""
+        """Restart as a best-first search: no accepting node is close to the start."""
         if self.guide is None or self._is_guided or not self._queue:
             return
         self._is_guided = True
@@ -151,22 +151,25 @@ class _BestFirstSearch:
 
 @dataclass(slots=True)
 class _SccRoot:
-    """The first node of a part that is strongly connected as far as is known, and the marks met within it."""
+    """The root of a component on the search path, with the marks met within it."""
 
     index: int
     arriving: int
-    """The marks of the hop that led here."""
+    """The marks of the edge that leads to the root."""
     marks: int = 0
 
 
 class _SccSearch:
-    """A depth-first search for a strongly connected part that meets every mark."""
+    """Couvreur's depth-first search for a strongly connected component that meets every mark.
+
+    Invariant: the roots partition the live nodes into the components of the visited subgraph, in the order of the path.
+    """
 
     def __init__(self, product: Product, results: SearchResults, starts: list[Node]) -> None:
         self.product = product
         self.results = results
         self.is_refuted = False
-        """Everything has been looked at, and no run is good."""
+        """Everything has been explored, and no run is accepted."""
         self._goal = product.all_marks
         self._index: dict[Node, int] = {}
         self._live: list[Node] = []
@@ -175,7 +178,7 @@ class _SccSearch:
         self._starts = starts[::-1]
 
     def advance(self, effort: int) -> Node | None:
-        """Return where a good run begins, if one is found with so much effort more."""
+        """Continue with this effort; return the first node of an accepted run, or None."""
         while effort > 0:
             if not self._path:
                 if not self._starts:
@@ -201,7 +204,7 @@ class _SccSearch:
         return None
 
     def _push(self, node: Node, hop: ProductEdge | None) -> bool:
-        """Go on to a new node; return whether all is well there."""
+        """Push a new node; return whether an accepted run continues from it."""
         outcome = self.results.continuations.get(node) or self.product.outcome(node)
         if outcome is not None:
             self.results.continuations[node] = outcome
@@ -215,14 +218,14 @@ class _SccSearch:
         return False
 
     def _record_continuations(self, length: int, last: ProductEdge | None) -> None:
-        """Note the way along the path, up to the given length, and by the last hop from there."""
+        """Record continuations along the path up to this length, ending with the last edge."""
         for position in range(length - 1, -1, -1):
             if last is not None:
                 self.results.continuations[self._path[position][0]] = last
             last = self._path[position][2]
 
     def _pop(self, node: Node) -> None:
-        """Go back from a node; where a whole part is done, no run from it is good."""
+        """Pop a node. If it is a root, its whole component is rejecting."""
         self._path.pop()
         index = self._index[node]
         if self._roots[-1].index == index:
@@ -233,7 +236,7 @@ class _SccSearch:
             del self._live[index:]
 
     def _merge_components(self, hop: ProductEdge) -> bool:
-        """Join what the hop connects; return whether the part now meets every mark."""
+        """Merge the components on the cycle that the edge closes; return whether the result meets every mark."""
         index = self._index[hop.target]
         marks = hop.marks
         while self._roots[-1].index > index:
@@ -252,7 +255,7 @@ class _SccSearch:
 
 
 def accepting_cycle(product: Product, entry: Node, part: set[Node]) -> tuple[ProductEdge, ...]:
-    """Return a way round through a strongly connected part that meets every mark, each at the next occasion."""
+    """Return a cycle through a strongly connected component that meets every mark, greedily."""
     missing = product.all_marks
     cycle: list[ProductEdge] = []
     node = entry
@@ -270,7 +273,7 @@ def accepting_cycle(product: Product, entry: Node, part: set[Node]) -> tuple[Pro
 def _shortest_segment(
     product: Product, start: Node, part: set[Node], marks: int, end: Node | None
 ) -> list[ProductEdge]:
-    """Return the shortest way within the part whose last hop meets one of the marks or leads to the end."""
+    """Return a shortest path within the component whose last edge meets one of the marks or leads to the end."""
     parents: dict[Node, tuple[Node, ProductEdge] | None] = {start: None}
     waiting = deque((start,))
     while waiting:
@@ -287,4 +290,4 @@ def _shortest_segment(
             if hop.target not in parents:
                 parents[hop.target] = (node, hop)
                 waiting.append(hop.target)
-    raise AssertionError("a strongly connected part has no way round")
+    raise AssertionError("a strongly connected component has no such path")

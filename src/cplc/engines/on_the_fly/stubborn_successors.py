@@ -1,7 +1,7 @@
-"""Fewer ways to go on, where all that is asked is what can be reached: those by stubborn sets of steps.
+"""Partial-order reduction on the fly: successors by stubborn sets (Valmari), for reachability questions.
 
-To follow every step from a state never does harm. So a search begins with all of them, and only one that takes longer
-chooses; and if choosing leaves out little it stops to choose.
+Following every step is always sound. A search therefore begins without reduction, computes stubborn sets only once it
+takes longer, and stops computing them if they leave out few steps.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 
 _UNREDUCED_STATES = 1024
-"""From so many states all steps are followed: choosing them takes preparations."""
+"""States that are expanded without reduction, since stubborn sets need preparations."""
 _SAMPLE_STATES = 1024
 _MAX_FOLLOWED_FRACTION = 0.7
 _COMBINATIONS_PER_UNIT = 32
-"""So many combinations of values can be gone through while a state is looked at."""
+"""Combinations of values that are enumerated in one unit of work."""
 _MAX_REMEMBERED = 1 << 15
 
 
 class StubbornSuccessors:
-    """The moves from each state that are enough for what a plan looks for."""
+    """The successor function that preserves the reachability of a plan's goals."""
 
     def __init__(self, world: LazyStateSpace, plan: ReachabilityGoals) -> None:
         self._world = world
         self._plan = plan
         self._cache: dict[int, Successors] = {}
         self._calls = self._possible = self._followed = self._charged = 0
-        self._interference: DependencyRelation | None = None
+        self._dependency: DependencyRelation | None = None
         self._stubborn: StubbornSets | None = None
 
     def __call__(self, state: int) -> Successors:
@@ -44,14 +44,14 @@ class StubbornSuccessors:
         self._calls += 1
         if self._calls <= _UNREDUCED_STATES or len(moves) < 2 or not self._is_worthwhile:
             return moves
-        if self._stubborn is None or self._interference is None:
-            self._interference = DependencyRelation(self._world.system)
-            self._stubborn = StubbornSets(self._interference, self._plan.goals)
+        if self._stubborn is None or self._dependency is None:
+            self._dependency = DependencyRelation(self._world.system)
+            self._stubborn = StubbornSets(self._dependency, self._plan.goals)
         enabled = 0
         for step, _ in moves:
             enabled |= 1 << step
         steps = self._stubborn(state, enabled, range(len(self._plan.goals)))
-        self._charge(self._interference.effort)
+        self._charge(self._dependency.effort)
         self._possible += enabled.bit_count()
         self._followed += steps.bit_count()
         return moves if steps == enabled else tuple(move for move in moves if steps >> move[0] & 1)
@@ -64,7 +64,7 @@ class StubbornSuccessors:
         )
 
     def _charge(self, effort: int) -> None:
-        """Account for what it took to see which steps get in each other's way."""
+        """Count the work of computing the dependency relation."""
         units = (effort - self._charged) // _COMBINATIONS_PER_UNIT
         if units:
             self._charged += units * _COMBINATIONS_PER_UNIT

@@ -1,4 +1,4 @@
-"""The states of a synchronous system as they are met: a round is worked out where a search comes to it."""
+"""Lazy state space of a synchronous system: rounds are computed when a search expands a state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cplc.logic.formulas import Adjacent
 from cplc.system.model import System
 
 _ROUNDS_PER_STATE = 8
-"""For each state of the limit so many rounds may be possible in one state."""
+"""Maximum number of rounds in one state, per state of the limit."""
 _MAX_REMEMBERED = 1 << 15
 
 
@@ -35,13 +35,13 @@ class LazySynchronousStateSpace(LazyStateSpace):
         return successors
 
     def after(self, state: int, only: Restriction | None = None) -> list[int]:
-        """Return where rounds lead, or those in which a player does this."""
+        """Return the successors, or those by rounds with this action."""
         rounds = self._rounds.get(only)
         if rounds is None:
             rounds = self._rounds[only] = RoundSuccessors(self.system, only)
         return rounds.after(state, _ROUNDS_PER_STATE * self._limit)
 
     def neighbours(self, formula: Adjacent) -> Callable[[int], Iterator[int]]:
-        """Return what gives the states after a round that the formula may be about, whatever its operand."""
+        """Return the successor function by rounds of the formula's kind."""
         agree = agreeing(self.packing, formula.same)
         return lambda state: (one for one in self.after(state, formula.choice) if agree(state, one))

@@ -1,9 +1,9 @@
-"""The rules by which a path formula is taken apart: an automaton that is made as far as a search walks on it.
+"""Tableau of a CTL* path formula with past: a generalised Büchi automaton that is built on demand.
 
-A state is a set of goals for the rest of the path, and which of the formulas that the past is asked for were so one
-step before. An edge says what must hold now, what the next step must (not) be, and which goals are left for after it;
-it is *marked* with every until that it does not put off. A path satisfies the formula iff it has a walk from the first
-state that meets every mark infinitely often: where nothing is left to prove, all is well.
+A state is a set of obligations for the rest of the path, with the values of the past subformulas one step before. An
+edge has claims on the current state, demands on the next step, and the obligations after it. It is *marked* with every
+until that it does not postpone. A path satisfies the formula iff it has a run from the first state that meets every
+mark infinitely often; the empty set of obligations accepts every path.
 
 The rules are those of the tableaux for CTL* (Bhat, Cleaveland and Grumble, "Efficient on-the-fly model checking for
 CTL*", 1995) with the marks on edges (Couvreur, "On-the-fly verification of linear temporal logic", 1999). For the
@@ -44,16 +44,16 @@ from cplc.runtime.limits import ResourceExhausted
 Claim = tuple[Formula, bool]
 """A state formula and the value it must have."""
 Demand = tuple[Taken, bool]
-"""What the next step must be, or must not."""
+"""A set of steps to which the next step must belong, or must not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     claims: tuple[Claim, ...]
-    """What must be so in the present state, the easiest to see first."""
+    """State formulas with their required values, the cheapest first."""
     demands: tuple[Demand, ...]
     marks: int
-    """A bit for each until that is not put off."""
+    """A bit for each until that is not postponed."""
     target: int
 
     @property
@@ -78,7 +78,7 @@ class _StepLiteral:
 
 @dataclass(frozen=True, slots=True)
 class _PastValue:
-    """Whether the formula of this number, among those the past is asked for, was so one step before."""
+    """The value of the past subformula of this number one step before."""
 
     number: int
     value: bool
@@ -116,12 +116,12 @@ class _Release:
 _Goal = _StateLiteral | _StepLiteral | _PastValue | _Conjunction | _Disjunction | _Next | _Until | _Release
 
 _Obligations = tuple[frozenset[int], int]
-"""What is left to prove, and a bit for each formula that was so one step before."""
+"""The obligations, and the past subformulas that held one step before, a bit for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """One way to prove the goals, as far as it has been followed."""
+    """A partially expanded disjunct of the obligations."""
 
     todo: tuple[int, ...]
     proven: frozenset[int] = frozenset()
@@ -131,7 +131,7 @@ class _Branch:
     put_off: int = 0
     decided: int = 0
     now: int = 0
-    """Of the formulas that the past is asked for: those decided, and those that are so."""
+    """Past subformulas: those decided on this branch, and those that hold."""
 
 
 class Tableau:
@@ -151,7 +151,7 @@ class Tableau:
         self.marks = len(self._mark_of)
         self.all_marks = (1 << self.marks) - 1
         self.ends = not any(isinstance(goal, _Release) and goal.bound is None for goal in self._goals)
-        """Whether whatever satisfies it does so by a finite beginning."""
+        """Whether every path that satisfies the formula has a good prefix."""
         self._places: list[_Obligations] = []
         self._state_of: dict[_Obligations, int] = {}
         self._edges: list[tuple[Edge, ...] | None] = []
@@ -247,7 +247,7 @@ class Tableau:
                 return self._number(_StateLiteral(formula, value))
 
     def _worth_a_step(self, goal: int) -> int:
-        """Return the goal; what is always so becomes one that takes a step to see."""
+        """Return the goal; a valid one becomes a goal that requires a next step."""
         return self._number(_StateLiteral(Atom(TRUE, "true"), True)) if goal == self._true else goal
 
     def _until(self, left: int, right: int, bound: int | None, value: bool, not_right: int) -> int:
@@ -282,14 +282,14 @@ class Tableau:
         state = self._state_of.get(place)
         if state is None:
             if len(self._places) >= self._limit:
-                raise ResourceExhausted(f"a formula about paths comes down to more than {self._limit:,} sets of goals")
+                raise ResourceExhausted(f"the automaton of a path formula has more than {self._limit:,} states")
             state = self._state_of[place] = len(self._places)
             self._places.append(place)
             self._edges.append(None)
         return state
 
     def _simplified(self, goals: Iterable[int]) -> frozenset[int]:
-        """Return goals that say the same: conjunctions taken apart, and of bounds the one that implies the others."""
+        """Return equivalent goals: conjunctions are split, and of several bounds the strictest remains."""
         simplified: set[int] = set()
         strictest: dict[tuple[type, int, int], tuple[float, int]] = {}
         todo = list(goals)
@@ -308,7 +308,7 @@ class Tableau:
         return frozenset(simplified.union(number for _, number in strictest.values()))
 
     def _past_of(self, number: int) -> int:
-        """Return what the goal will want to know of the past, a bit for each formula."""
+        """Return the past subformulas whose values the goal depends on, a bit for each."""
         past_formulas, todo, visited = 0, [number], {number}
         if number in self._past:
             return self._past[number]
@@ -349,7 +349,9 @@ class Tableau:
             else:
                 edges[self._edge(branch)] = None
             if len(edges) + len(waiting) > self._limit:
-                raise ResourceExhausted(f"a formula about paths can be met in more than {self._limit:,} ways")
+                raise ResourceExhausted(
+                    f"a state of the automaton of a path formula has more than {self._limit:,} edges"
+                )
         return self._leading(list(edges))
 
     def _undecided(self, branch: _Branch) -> int:
@@ -368,7 +370,7 @@ class Tableau:
         return Edge(tuple(claims), branch.demands, self.all_marks & ~branch.put_off, target)
 
     def _leading(self, edges: list[Edge]) -> tuple[Edge, ...]:
-        """Leave out what another edge does as well under fewer conditions, with fewer goals left."""
+        """Leave out edges that another edge subsumes: fewer claims and obligations, at least the same marks."""
         if len(edges) > 256:
             return tuple(edges)
         minimal: list[Edge] = []
@@ -388,7 +390,7 @@ class Tableau:
         )
 
     def _proofs(self, branch: _Branch, before: int) -> Iterator[_Branch]:
-        """Yield the ways to go on after the next goal has been looked at; the last is followed first."""
+        """Yield the branches after expanding the next goal; the last one is followed first."""
         number, rest = branch.todo[0], branch.todo[1:]
         if number in branch.proven:
             yield replace(branch, todo=rest)

@@ -82,7 +82,10 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
         return guards
 
     def greatest_safe_subset(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
-        """Drop what one step after the other leads out of the set, until none does."""
+        """Remove the states from which some move leaves the set, until none does.
+
+        Invariant: the result of the definition is contained in ``keep``.
+        """
         transitions, true = self._fixpoints.transitions, self._encoding.true
         taken = [(step, true) for step in moves.steps] + list(moves.insisted)
         keep, before = self._limited(keep), true
@@ -97,7 +100,7 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
         return keep
 
     def _limited(self, states: Node) -> Node:
-        """Keep what may be reachable of a set; only that where the diagram has grown large."""
+        """Intersect a large set with the reachable states."""
         if self._encoding.diagrams.size(states) > self._fixpoints.budget:
             return states & self._fixpoints.reachable
         return states
@@ -115,7 +118,7 @@ class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
         return self._round.image_of_joint_action(states, joint)
 
     def avoiding(self, states: Node, may: PermittedActions[Node]) -> ControllableStates[Node]:
-        """The choices of these players stay in the preimage: one set has the states with what to choose there."""
+        """Retain the bits of the choices in the preimage: the set pairs states with permitted choices."""
         ways = self._round.avoiding(states, may)
 
         def chosen(within: Node) -> tuple[tuple[JointAction, Node], ...]:
@@ -128,7 +131,7 @@ class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
     def _split(
         self, ways: Node, may: PermittedActions[Node], undecided: list[str]
     ) -> Iterator[tuple[JointAction, Node]]:
-        """Yield what to choose and where, of all that is in the set one choice for each state."""
+        """Yield disjoint sets of states, each with one of their choices."""
         if not undecided:
             yield (), ways
             return

@@ -32,29 +32,29 @@ class Node(Protocol):
 
 
 Substitution = NewType("Substitution", object)
-"""What `Diagrams.substitution` returns; of one manager only."""
+"""Result of `Diagrams.substitution`; valid for one manager."""
 
 N = TypeVar("N", bound=Node)
 U = TypeVar("U")
 
 NODE_LIMIT = 16_000_000
-"""Nodes alive where no memory limit is known."""
+"""Maximum number of live nodes if no memory limit is known."""
 _NODE_MEMORY_FRACTION = 0.7
-"""Of the memory limit, for the nodes of one manager, dead ones included."""
+"""Fraction of the memory limit for the nodes of one manager, dead ones included."""
 _BYTES_PER_NODE = {"oxidd": 40, "dd.cudd": 64, "dd.autoref": 800}
-"""Memory that a node takes, its place in the table of its level included (oxidd: 36 to 38 measured)."""
+"""Memory of a node, including its entry in the unique table (oxidd: 36 to 38 measured)."""
 _BYTES_PER_CACHE_ENTRY = 20
 _MIN_MEMORY_PER_CACHE_BYTE = 64
-"""At most one part in so many of the memory limit is for the cache of operations."""
+"""The operation cache takes at most this part of the memory limit."""
 _MIN_NODES_TO_COLLECT = 1 << 20
 _MIN_CAPACITY = 1 << 20
 _MAX_SUPPORT_NODES = 4000
 NODES_PER_UNIT = 16
-"""Nodes that are made in the time of one unit of work."""
+"""Number of nodes made per unit of work."""
 _POLL_SECONDS = 0.001
-"""Seconds until another look at a collector at work."""
+"""Seconds between two looks at a running collector."""
 _MAX_POLLS = 1000
-"""Looks, after a collection, for the number of nodes to be right."""
+"""Maximum number of looks until the number of nodes is exact after a collection."""
 
 
 class Diagrams(ABC, Generic[N, U]):
@@ -68,21 +68,21 @@ class Diagrams(ABC, Generic[N, U]):
         self.levels = levels
         self.node_limit = node_limit
         self.memory_limit: int | None = None
-        """What the node limit was derived from, in bytes; None if it was given."""
+        """Memory limit in bytes from which the node limit was derived; None if it was given."""
         self.is_exhausted = False
-        """Whether it was too small for something."""
+        """True if some operation exceeded the limit."""
         self.peak = 0
         self._charged = 0
-        """The nodes that work was charged for already."""
+        """Number of nodes that were charged as work."""
         self._next_collection = min(_MIN_NODES_TO_COLLECT, node_limit)
 
     @abstractmethod
     def literal(self, level: int) -> N:
-        """Return the function that is true where this variable is."""
+        """Return the variable of this level as a function."""
 
     @abstractmethod
     def exists(self, function: N, cube: N) -> N:
-        """Quantify the variables of a cube away."""
+        """Quantify the variables of the cube existentially."""
 
     @abstractmethod
     def and_exists(self, left: N, right: N, cube: N) -> N:
@@ -97,7 +97,7 @@ class Diagrams(ABC, Generic[N, U]):
 
     @abstractmethod
     def branches(self, function: N) -> tuple[int, N, N]:
-        """Return the top level of a function that is not constant, and what is left where it is false and true."""
+        """Return the top level of a function that is not constant, and its cofactors for false and true."""
 
     def level(self, function: N) -> int:
         """Return the top level of a function that is not constant."""
@@ -105,15 +105,15 @@ class Diagrams(ABC, Generic[N, U]):
 
     @abstractmethod
     def nodes(self) -> int:
-        """Return how many nodes the manager holds, dead ones included."""
+        """Return the number of nodes in the manager, dead ones included."""
 
     @abstractmethod
     def collect(self) -> None:
-        """Drop dead nodes."""
+        """Free dead nodes."""
 
     @abstractmethod
     def size(self, function: N) -> int:
-        """Return how many nodes a function has."""
+        """Return the number of nodes of a function."""
 
     def cube(self, levels: Iterable[int]) -> N:
         """Return the conjunction of variables."""
@@ -131,7 +131,7 @@ class Diagrams(ABC, Generic[N, U]):
         return result
 
     def collect_if_needed(self) -> None:
-        """Drop dead nodes if there are many; raise ResourceExhausted if too many are alive or too much work is done."""
+        """Free dead nodes if there are many; raise ResourceExhausted if too many nodes are alive or work is used up."""
         held = self.nodes()
         charge(1 + max(0, held - self._charged) // NODES_PER_UNIT)
         self._charged = held
@@ -145,16 +145,16 @@ class Diagrams(ABC, Generic[N, U]):
         self._next_collection = min(max(_MIN_NODES_TO_COLLECT, 2 * alive), self.node_limit)
 
     def exhausted(self) -> ResourceExhausted:
-        """Note that the manager is too small; return the error that names the limit in force."""
+        """Record that the manager is too small; return the error that names the limit in force."""
         self.is_exhausted = True
         reason = f"the decision diagrams need more than {self.node_limit:,} nodes"
         if self.memory_limit is not None:
             size = f"{self.memory_limit // 2**20} MB"
-            reason += f", as many as the memory limit of {size} leaves room for; a larger `--memory` raises it"
+            reason += f", which do not fit in the memory limit of {size}; raise it with `--memory`"
         return ResourceExhausted(reason)
 
     def count(self, function: N) -> int:
-        """Return the exact number of assignments to all levels that satisfy it."""
+        """Return the exact number of satisfying assignments of all levels."""
         below: dict[N, int] = {self.false: 0, self.true: 1}
         top: dict[N, int] = {self.false: self.levels, self.true: self.levels}
         stack = [function]
@@ -174,7 +174,7 @@ class Diagrams(ABC, Generic[N, U]):
         return below[function] << top[function]
 
     def pick(self, function: N) -> dict[int, bool]:
-        """Return the first satisfying assignment, false before true from the top; what is left out is false."""
+        """Return the first satisfying assignment, false before true from the top; missing levels are false."""
         chosen: dict[int, bool] = {}
         while function != self.true:
             level, low, high = self.branches(function)
@@ -183,14 +183,14 @@ class Diagrams(ABC, Generic[N, U]):
         return chosen
 
     def value(self, function: N, assignment: Mapping[int, bool]) -> bool:
-        """Return the value of a function under an assignment to all levels it depends on."""
+        """Return the value under an assignment of all levels that the function depends on."""
         while function not in (self.true, self.false):
             level, low, high = self.branches(function)
             function = high if assignment[level] else low
         return function == self.true
 
     def support(self, function: N) -> frozenset[int] | None:
-        """Return the levels that a function depends on, or None if it is too large to say quickly."""
+        """Return the levels that a function depends on; None if the diagram is too large to traverse."""
         if self.size(function) > _MAX_SUPPORT_NODES:
             return None
         levels: set[int] = set()
@@ -210,10 +210,10 @@ class Diagrams(ABC, Generic[N, U]):
 class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
     """Diagrams with complement edges of the oxidd library, in one thread.
 
-    The library collects garbage by itself only when the manager is nearly full, in a thread of its own, and
-    operations may then fail although there is room; so twice the allowed number of nodes is reserved and
-    `collect_if_needed` collects. Memory for nodes is taken as they are made; that for the cache at once, so its
-    size follows the number of levels.
+    The library collects garbage only when the manager is nearly full, in a thread of its own, and operations may then
+    fail although there is room. Therefore twice the allowed number of nodes is reserved, and `collect_if_needed`
+    collects. Memory of nodes is allocated as they are made, that of the cache at once, so its size depends on the
+    number of levels.
     """
 
     name = "oxidd"
@@ -266,11 +266,11 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
         return self._manager.approx_num_inner_nodes()
 
     def collect(self) -> None:
-        """Drop dead nodes.
+        """Free dead nodes.
 
-        The library's own collector starts when the manager is nearly full. While it is at work `gc` returns at once,
-        having dropped nothing, and is not counted; what the collector drops can be used, and leaves the approximate
-        number of nodes, when it has come to its end. That number may be some nodes off once the manager was full.
+        The library's own collector starts when the manager is nearly full. While it runs, `gc` returns at once without
+        freeing anything and is not counted. Freed nodes become usable, and leave the approximate number of nodes, when
+        the collector has finished. That number may remain slightly wrong after the manager was full.
         """
         manager = self._manager
         while True:
@@ -296,7 +296,7 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
 
 
 class _DDFunction(Node, Protocol):
-    """A function of the dd library; its low and high branches disregard the negation of the edge to it."""
+    """A function of the dd library; its branches ignore the complement of the edge to it."""
 
     level: int
     low: _DDFunction
@@ -320,7 +320,7 @@ class _DDManager(Protocol):
 
 
 class _DD(Diagrams[_DDFunction, dict[str, _DDFunction]]):
-    """What the two managers of the dd library have in common."""
+    """Common part of the two managers of the dd library."""
 
     def __init__(self, levels: int, node_limit: int, manager: _DDManager) -> None:
         super().__init__(levels, node_limit)
@@ -358,7 +358,7 @@ class _DD(Diagrams[_DDFunction, dict[str, _DDFunction]]):
         return len(self._manager)
 
     def collect(self) -> None:
-        """Nothing to do: the library collects by itself."""
+        """Do nothing: the library collects by itself."""
 
     def size(self, function: _DDFunction) -> int:
         return function.dag_size
@@ -386,7 +386,7 @@ class _Cudd(_DD):
 
 
 class _Autoref(_DD):
-    """Diagrams in plain Python, for places without compiled libraries."""
+    """Diagrams in pure Python, where no compiled library is installed."""
 
     name = "dd.autoref"
 
@@ -407,16 +407,16 @@ class _Autoref(_DD):
 
 
 BACKENDS = ("oxidd", "dd.cudd", "dd.autoref")
-"""In order of preference."""
+"""Backends in order of preference."""
 
 
 def diagrams(levels: int, *, backend: str | None = None, node_limit: int | None = None) -> Diagrams[Node, Substitution]:
-    """Return a manager of the backend asked for, or of the first that is installed.
+    """Return a manager of the given backend, or of the first one installed.
 
-    Without a limit on nodes the memory limit in force decides how many there may be.
+    Without a limit on nodes, the memory limit in force determines it.
     """
     if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"no decision diagrams are called {backend}; there are {', '.join(BACKENDS)}")
+        raise ValueError(f"unknown backend `{backend}` for decision diagrams; choose from {', '.join(BACKENDS)}")
     for name in BACKENDS if backend is None else (backend,):
         try:
             return _manager(name, levels, node_limit)
@@ -437,8 +437,8 @@ def _manager(name: str, levels: int, node_limit: int | None) -> Diagrams[Node, S
 
 
 def nodes_within(memory: int, backend: str) -> int:
-    """Return how many nodes may be alive under this memory limit: half of those that there is room for.
+    """Return the maximum number of live nodes under a memory limit: half of those that fit.
 
-    The other half are nodes that are dead, or needed by one operation alone.
+    The other half is for dead nodes, and for temporary nodes of one operation.
     """
     return max(1, int(memory * _NODE_MEMORY_FRACTION) // (2 * _BYTES_PER_NODE[backend]))

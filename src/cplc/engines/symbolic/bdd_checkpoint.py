@@ -21,13 +21,13 @@ from cplc.system.fingerprint import fingerprint
 
 _HEAD = struct.Struct("<II")
 _BYTES_PER_NODE = 400
-"""About so many bytes a node takes while it is written or read."""
+"""Approximate memory per node during reading or writing."""
 _MIN_NODES_TO_SAVE = 2000
-"""So many nodes are quicker found than read."""
+"""Smaller diagrams are computed faster than read."""
 
 
 class ReachabilityCheckpoint:
-    """What is found in each component of a system; as far as an earlier run has come, and from now on kept."""
+    """Reachable states of each component so far: restored from an earlier run, and registered for saving."""
 
     def __init__(self, encoding: Encoding, components: int) -> None:
         self._encoding = encoding
@@ -48,24 +48,24 @@ class ReachabilityCheckpoint:
         self._store.register(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
 
     def start(self, number: int, initial: Node) -> Node:
-        """Return where to begin in a component."""
+        """Return the set from which to continue in a component."""
         states = self._states[number]
         return initial if states is None else initial | states
 
     def update(self, number: int, states: Node) -> None:
-        """Take note of what is found so far; this is a good moment."""
+        """Record the states reached so far; a safe point for checkpoints."""
         if self._store is not None and states != self._states[number]:
             self._states[number] = states
             self._changes += 1
         checkpointing.safepoint()
 
     def finish(self) -> None:
-        """Take note that everything is found: little is not kept."""
+        """Record that the fixpoint is complete: small results are not saved."""
         if self._store is not None and sum(map(self._diagrams.size, self._known_states())) < _MIN_NODES_TO_SAVE:
             self._store.unregister(self._name)
 
     def suspend(self) -> None:
-        """Let nobody keep this search, which is given up for another one, any longer."""
+        """Stop saving this search, which is abandoned for another one."""
         if self._store is not None:
             self._store.detach(self._name)
 
@@ -82,7 +82,7 @@ class ReachabilityCheckpoint:
 
 
 def _name(encoding: Encoding) -> str:
-    """Return what the diagrams of different runs have in common that can be exchanged."""
+    """Return a name that is equal for runs with interchangeable diagrams."""
     levels = repr(sorted(encoding.bits.items())).encode()
     return f"diagrams {sys.byteorder} {fingerprint(encoding.system)} {sha256(levels).hexdigest()}"
 
@@ -106,12 +106,12 @@ def _written(diagrams: Diagrams[Node, Substitution], roots: list[Node | None]) -
             nodes.extend((level, position[low], position[high]))
             position[node] = len(position)
             waiting.pop()
-    found = array("I", [0 if root is None else 1 + position[root] for root in roots])
-    return _HEAD.pack(len(roots), len(nodes) // 3) + found.tobytes() + nodes.tobytes()
+    positions = array("I", [0 if root is None else 1 + position[root] for root in roots])
+    return _HEAD.pack(len(roots), len(nodes) // 3) + positions.tobytes() + nodes.tobytes()
 
 
 def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Container[int]) -> list[Node | None] | None:
-    """Return the diagrams again; None if this is not what was written, over the levels of states alone."""
+    """Return the diagrams; None if the content is no list of diagrams over levels of states."""
     if len(content) < _HEAD.size:
         return None
     roots, count = _HEAD.unpack_from(content)

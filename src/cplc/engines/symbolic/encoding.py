@@ -32,11 +32,11 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 
 Cases = dict[Value, Node]
-"""For each value that an expression may have, where it has it; the conditions exclude each other."""
+"""Partition of the states by the value of an expression."""
 
 
 class Unchanged(Enum):
-    """What a case distinction assigns where it leaves the variable alone."""
+    """Result of a case distinction that leaves the variable unchanged."""
 
     KEPT = "kept"
 
@@ -46,12 +46,12 @@ _MAX_VALUE_PAIRS = 1 << 18
 
 
 class Encoding:
-    """A manager of diagrams, and what its levels mean for one system.
+    """A manager of diagrams, and the meaning of its levels for one system.
 
-    ``doubled`` variables have a second row of bits, each right below the one it belongs to, for relations between the
-    value before a step and after it. Levels of no variable's, for who needs bits beside a state, are on top: a set of
-    such pairs takes no more nodes there than the sets of states that belong to each value of the bits. ``choices`` are
-    read like variables, with these values, and are no part of a state.
+    ``doubled`` variables have a second row of bits, each directly below the bit it belongs to, for relations between
+    the values before and after a step. Spare levels, for bits beside a state, are on top: a set of pairs of bits and
+    states then has no more nodes there than the sets of states for each value of the bits. ``choices`` are read like
+    variables with these values, and are no part of a state.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Encoding:
         self.true = self.diagrams.true
         self.false = self.diagrams.false
         self.ceiling: int | None = None
-        """Conditions are given up when the manager holds more nodes than that."""
+        """Translation of conditions is given up if the manager holds more nodes than this."""
         self._coded: State = {}
         self._bits_of_coded: dict[int, bool] = {}
         self._values: dict[str, Cases] = {}
@@ -99,7 +99,7 @@ class Encoding:
         return self._cases_of_variable(variable).get(value, self.false)
 
     def becomes(self, variable: str, value: Value) -> Node | None:
-        """Return where the second row of bits has the value, or None if it is not one of the variable's."""
+        """Return where the second row of bits has the value; None if it is outside of the domain."""
         domain = self.system.variable[variable].domain
         return self._code(self.next_bits[variable], domain.index(value)) if value in domain else None
 
@@ -111,7 +111,7 @@ class Encoding:
         return result
 
     def equal_after(self, before: str, after: str) -> Node:
-        """Return where a variable has the value that another has after the step; what is not doubled stays."""
+        """Return where one variable before the step equals another one after it; variables not doubled stay."""
         levels_after = self.next_bits.get(after, self.bits[after])
         if self._domains[before] == self._domains[after]:
             result = self.true
@@ -134,7 +134,7 @@ class Encoding:
         return self.diagrams.cube(level for name in variables for level in self.bits[name])
 
     def variables_in(self, function: Node) -> frozenset[str] | None:
-        """Return the variables whose present values a function depends on, or None if it is too large to say."""
+        """Return the variables before the step that a function depends on; None if it is too large."""
         levels = self.diagrams.support(function)
         if levels is None:
             return None
@@ -151,7 +151,10 @@ class Encoding:
         return result
 
     def initial_states(self, variables: frozenset[str]) -> Node:
-        """Return where a run may begin, as far as these variables go: no condition is about some of them and others."""
+        """Return the initial states, restricted to these variables.
+
+        No condition on initial states is about some of these variables and others.
+        """
         start = self.system.start
         return self.initial_values(variables) & (self.condition(start) if reads(start) <= variables else self.true)
 
@@ -166,7 +169,7 @@ class Encoding:
         return result
 
     def contains(self, states: Node, state: State) -> bool:
-        """Return whether a state is in a set; the next one asked about mostly differs from it in little."""
+        """Return whether a state is in a set. Only the bits that differ from the previous query are recomputed."""
         if state != self._coded:
             for name, value in state.items():
                 if self._coded.get(name) != value:
@@ -176,7 +179,7 @@ class Encoding:
 
     @cached_property
     def _codes(self) -> dict[str, dict[Value, dict[int, bool]]]:
-        """Each variable to its values, each with the bits that stand for it."""
+        """For each variable and value, its bits."""
         return {
             variable.name: {
                 value: {
@@ -188,7 +191,7 @@ class Encoding:
         }
 
     def first(self, states: Node) -> State:
-        """Return the first state of a set that is not empty."""
+        """Return the first state of a nonempty set."""
         chosen = self.diagrams.pick(states)
         state: State = {}
         for variable in self.system.variables:
@@ -199,13 +202,13 @@ class Encoding:
         return state
 
     def count(self, states: Node) -> int:
-        """Return the exact number of states; the set must speak of nothing but the first rows of bits."""
+        """Return the exact number of states of a set over the first rows of bits."""
         return self.diagrams.count(states) >> self._unused
 
     # --- expressions
 
     def condition(self, expr: Expr) -> Node:
-        """Return where an expression over truth values is true."""
+        """Return the diagram of a Boolean expression."""
         cached = self._diagram_of.get(id(expr))
         if cached is not None:
             return cached[1]
@@ -246,7 +249,7 @@ class Encoding:
                 return self.cases(expr).get(True, self.false)
 
     def _bottom_up(self, operands: Iterable[Expr]) -> list[Node]:
-        """Return the conditions, the deepest first: local ones are then put together in linear time."""
+        """Return the conditions, the deepest first: local conditions are then conjoined in linear time."""
         constants = self.true, self.false
         level = self.diagrams.level
         conditions = map(self.condition, operands)
@@ -254,12 +257,10 @@ class Encoding:
 
     def _check_ceiling(self) -> None:
         if self.ceiling is not None and self.diagrams.nodes() > self.ceiling:
-            raise ResourceExhausted(
-                f"under this order of the variables a condition takes more than {self.ceiling:,} nodes"
-            )
+            raise ResourceExhausted(f"a condition needs more than {self.ceiling:,} nodes under this variable order")
 
     def cases(self, expr: Expr) -> Cases:
-        """Return for each value where the expression has it."""
+        """Return the states for each value of the expression."""
         match expr:
             case Const(value):
                 return {value: self.true}
@@ -283,7 +284,7 @@ class Encoding:
                 return {value: where for value, where in result.items() if where != self.false}
 
     def updates(self, variable: str, expr: Expr, guard: Node) -> dict[Value | Unchanged, Node]:
-        """Return, within the guard, where each value is assigned, and where the variable keeps its own."""
+        """Return, within the guard, where each value is assigned, and where the variable is unchanged."""
         if guard == self.false:
             return {}
         match expr:
@@ -300,7 +301,7 @@ class Encoding:
                 return {value: where for value, where in within.items() if where != self.false}
 
     def define(self, choice: str, cases: Cases) -> None:
-        """Say what a choice is that the state decides, before anything reads it; its bits are not used then."""
+        """Define a choice as a function of the state, before it is read; its bits remain unused."""
         self._values[choice] = cases
 
     def _cases_of_variable(self, variable: str) -> Cases:
@@ -323,7 +324,10 @@ class Encoding:
         return result
 
     def _less(self, left: Cases, right: Cases) -> Node:
-        """Go through all numbers upwards, with the union of what the left side has been below."""
+        """Compare by increasing numbers.
+
+        Invariant: ``below`` contains the states where the left side is less than the current number.
+        """
         result = below = self.false
         for number in sorted({*map(int, left), *map(int, right)}):
             if number in right:
@@ -334,7 +338,9 @@ class Encoding:
 
     def _arithmetic(self, op: ArithOp, left: Cases, right: Cases) -> Cases:
         if len(left) * len(right) > _MAX_VALUE_PAIRS:
-            raise ResourceExhausted(f"an expression combines {len(left)} values with {len(right)}")
+            raise ResourceExhausted(
+                f"an expression combines {len(left):,} values with {len(right):,}, more than {_MAX_VALUE_PAIRS:,} pairs"
+            )
         result: Cases = {}
         for one, where in left.items():
             for other, other_where in right.items():

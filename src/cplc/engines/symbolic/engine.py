@@ -64,9 +64,9 @@ T = TypeVar("T")
 def _with_node_limit(
     method: Callable[Concatenate[SymbolicEngine, P], T],
 ) -> Callable[Concatenate[SymbolicEngine, P], T]:
-    """Try again without dead nodes when the manager is full; then raise what users of engines expect.
+    """Retry after a collection if the manager is full; then raise the error that users of engines expect.
 
-    Where the reachable states themselves do not fit, every further call is refused with the same reason at once.
+    If the reachable states do not fit, every further call is refused at once with the same reason.
     """
 
     @wraps(method)
@@ -84,7 +84,7 @@ def _with_node_limit(
 
 
 class SymbolicEngine(Engine[Node]):
-    """One system, its sets of states as decision diagrams. Nothing is computed before it is asked for."""
+    """The symbolic engine of one system. Everything is computed on demand."""
 
     name = "symbolic"
 
@@ -100,7 +100,7 @@ class SymbolicEngine(Engine[Node]):
         self.system = system
         self._options = Options(backend, node_limit, variants, budget)
         self._exhaustion_reason: str | None = None
-        """Why the reachable states cannot be computed."""
+        """Reason why the reachable states cannot be computed."""
         self._states_of: dict[tuple[Formula, frozenset[str]], Node] = {}
         self._solutions: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
         self._exists_paths: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
@@ -140,7 +140,7 @@ class SymbolicEngine(Engine[Node]):
 
     @property
     def peak(self) -> int:
-        """The largest number of nodes that were held at once."""
+        """Maximum number of nodes held at once."""
         return self._representation.peak
 
     @property
@@ -173,7 +173,7 @@ class SymbolicEngine(Engine[Node]):
         reachable = self._fixpoints.reachable
         for step in self._transitions:
             if reachable & step.out_of_range != self._encoding.false:
-                raise ValueError(f"`{step.name}` assigns a variable what is none of its values")
+                raise ValueError(f"`{step.name}` assigns a variable a value outside of its domain")
         return reachable
 
     @cached_property
@@ -210,7 +210,7 @@ class SymbolicEngine(Engine[Node]):
 
     @_with_node_limit
     def pick(self, states: Node) -> State:
-        """Return the state whose codes come first in the order of the diagrams."""
+        """Return the state whose encoding is first in the order of the diagrams."""
         if self.is_empty(states):
             raise ValueError("an empty set has no state to pick")
         return self._encoding.first(states)
@@ -252,7 +252,7 @@ class SymbolicEngine(Engine[Node]):
         return self._reachable & self._holds(formula, assuming)
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
-        """Return a set whose reachable members are those that satisfy the formula."""
+        """Return a set whose reachable members are the states that satisfy the formula."""
         states = self._states_of.get((formula, assuming))
         if states is None:
             states = self._states_of[formula, assuming] = self._evaluated(formula, assuming)
@@ -298,14 +298,14 @@ class SymbolicEngine(Engine[Node]):
             case Enforces():
                 return self._enforcing(formula, assuming).winning_region
             case _:
-                raise ValueError("only a path decides the formula")
+                raise ValueError("a path formula needs a path quantifier")
 
     # --- paths
 
     def _exists_path(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> ExistsPath:
-        """Return the judge of single fair runs; ``along`` leaves them these steps alone.
+        """Return the evaluator of existential path formulas; ``along`` restricts it to these steps.
 
-        In a synchronous system what is CTL may be met by a run that ends.
+        In a synchronous system a CTL formula may be satisfied by a run that ends.
         """
         along = formula.along
         may_end = by_laws and ctl_path(formula) is not None
@@ -326,7 +326,7 @@ class SymbolicEngine(Engine[Node]):
 
     @_with_node_limit
     def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
-        """Return the states that satisfy it, found without the laws that make it simpler: slowly, as a check."""
+        """Return the states that satisfy the formula, by the tableau alone: slow, for cross-checking."""
         some_run = self._exists_path(formula, assuming, by_laws=False)
         if formula.quantifier == "E":
             return self._reachable & some_run.satisfying_by_tableau(formula.path)
@@ -403,7 +403,7 @@ class SymbolicEngine(Engine[Node]):
                 return ~self._reachable_by_doubt(agents, ~operand) if agents else self._encoding.true
 
     def _reachable_by_doubt(self, agents: tuple[str, ...], missing: Node) -> Node:
-        """Return the states from which a chain of look-alikes, of one agent after the other, leads into the set."""
+        """Return the states from which a chain of indistinguishable states of the agents leads into the set."""
         doubted, more = self._encoding.false, self._within_components(missing)
         while more != doubted:
             doubted = more
@@ -413,9 +413,9 @@ class SymbolicEngine(Engine[Node]):
         return doubted
 
     def _within_components(self, states: Node, variables: Iterable[str] = ()) -> Node:
-        """Cut a set down to the reachable states of the components that it, or one of the variables, belongs to.
+        """Intersect a set with the reachable states of the components of its support and of these variables.
 
-        The other components have reachable states whatever these do.
+        Other components are independent of these and have reachable states.
         """
         support = self._encoding.variables_in(states)
         around = self._fixpoints.reachable_in_components(None if support is None else support.union(variables))
@@ -423,13 +423,13 @@ class SymbolicEngine(Engine[Node]):
 
     @cached_property
     def _considered(self) -> Node:
-        """The states that knowledge and commitments are about: in rounds those that begin a fair run."""
+        """The states that knowledge and commitments range over: in rounds, those from which a fair run starts."""
         if not (self.system.is_synchronous and self.system.conditions):
             return self._encoding.true
         return self._holds(OnPaths("E", Globally(And(()))), frozenset())
 
     def _indistinguishable_from(self, agents: tuple[str, ...], states: Node) -> Node:
-        """Return what looks to these agents together like a reachable state of the set."""
+        """Return the states that the agents together cannot distinguish from a reachable state of the set."""
         around = self._projections.projected(agents, states)
         if around is None:
             around = self._within_components(states)
@@ -448,6 +448,6 @@ class SymbolicEngine(Engine[Node]):
         return self._reachable & self._agreeing(observed, states)
 
     def _agreeing(self, observed: tuple[Expr, ...], states: Node) -> Node:
-        """Return what agrees in all that is observed with a reachable state of the set."""
+        """Return the states that agree on all observed expressions with a reachable state of the set."""
         around = self._within_components(states, frozenset().union(*map(reads, observed)))
         return agreement_closure(self._encoding, observed, around)

@@ -38,43 +38,43 @@ from cplc.logic.nnf import conjunction, conjuncts, disjuncts, has_past_operators
 from cplc.records import dataclass
 
 _MAX_BRANCHES = 64
-"""Conjunctions with more combinations of alternatives than this are left to the tableau as they are."""
+"""Maximum number of disjuncts of a conjunction; above it the tableau is used."""
 _MAX_EVENTUALITIES = 6
-"""With more things still to come than this, in any order, it is the tableau that keeps track."""
+"""Maximum number of eventualities in a conjunction; above it the tableau is used."""
 
 Parts = tuple[Formula, ...]
-"""Of a conjunction."""
+"""Conjuncts."""
 
 
 @dataclass(frozen=True)
 class _ConjunctsByShape:
-    """The parts of a conjunction, by how they can be met."""
+    """Conjuncts of a path formula by their shape."""
 
     state_formulas: list[Formula] = field(default_factory=list)
-    """On states."""
+    """State formulas."""
     taken: list[Taken] = field(default_factory=list)
     not_taken: list[Taken] = field(default_factory=list)
     nexts: list[Next] = field(default_factory=list)
     eventualities: list[Until | Finally] = field(default_factory=list)
-    """State formulas to the left."""
+    """``F`` and ``U`` with a state formula to the left."""
     invariants: list[Globally] = field(default_factory=list)
-    """State formulas for ever."""
+    """``G`` of state formulas."""
     bounded_invariants: list[Globally] = field(default_factory=list)
-    """State formulas for a number of steps."""
+    """``G<=k`` of state formulas."""
     persistence: list[Finally] = field(default_factory=list)
-    """State formulas for ever from some time on."""
+    """``F G`` of state formulas."""
     recurrence: list[Globally] = field(default_factory=list)
-    """State formulas, or steps, again and again."""
+    """``G F`` of state formulas or steps."""
     tableau_only: list[Formula] = field(default_factory=list)
 
     @property
     def lasting(self) -> list[Formula]:
-        """What holds of every suffix of a path as soon as it holds of the path."""
+        """Conjuncts that hold at every suffix of a path if they hold at the path."""
         return [*self.invariants, *self.persistence, *self.recurrence]
 
 
 class ExistsPath:
-    """The fair runs of a system, or those along some of its steps, with these roles going on."""
+    """States from which some fair run satisfies a path formula, if these roles keep going."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ExistsPath:
         *,
         may_end: bool,
     ) -> None:
-        """With ``may_end`` a run that cannot go on counts as well, where nothing is said of all that follows."""
+        """With ``may_end``, runs that end in a deadlock count where no conjunct is about infinitely many positions."""
         self._encoding = encoding
         self._may_end = may_end
         self._fixpoints = fair_runs.fixpoints
@@ -99,15 +99,15 @@ class ExistsPath:
         self._cached: dict[frozenset[Formula], Node] = {}
 
     def satisfying(self, path: Formula) -> Node:
-        """Return from where some run satisfies it; of states that are not reachable this says nothing."""
+        """Return where some run satisfies the path formula; exact on reachable states."""
         return self._of(to_nnf(path))
 
     def failing(self, path: Formula) -> Node:
-        """Return from where some run does not satisfy it."""
+        """Return where some run violates the path formula."""
         return self._of(to_nnf(Not(path)))
 
     def satisfying_by_tableau(self, path: Formula) -> Node:
-        """Return the same without taking the formula apart."""
+        """Return the same by the tableau alone."""
         return self._by_tableau(conjuncts(to_nnf(path)))
 
     def _of(self, *formulas: Formula) -> Node:
@@ -123,7 +123,7 @@ class ExistsPath:
     # --- taking apart
 
     def _split(self, parts: Parts) -> Node:
-        """Go over the alternatives, each of which says more."""
+        """Distribute ``E`` over the disjuncts."""
         choices = [_alternatives(part) for part in parts]
         if 1 < prod(map(len, choices)) <= _MAX_BRANCHES:
             return reduce(or_, (self._of(*choice) for choice in product(*choices)))
@@ -153,7 +153,7 @@ class ExistsPath:
         return self._lasting(by_shape)
 
     def _one_step(self, parts: _ConjunctsByShape) -> Node:
-        """Take one step. What else is promised is met at once or later; every promise is one operator less deep."""
+        """Unfold one step. Every eventuality is met now or remains; each recursive call has one operator less."""
         fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.nexts, *parts.lasting]
         states = self._encoding.false
         through = self._invariant(parts)
@@ -165,7 +165,7 @@ class ExistsPath:
         return states | (through & self._preimage(goal, parts.taken, parts.not_taken))
 
     def _preimage(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
-        """Return from where one of the steps, or no step if none must be taken, leads to the goal."""
+        """Return where one of the steps, or idling if no step is required, leads to the goal."""
         steps, idle = self._allowed, self._fixpoints.idles
         for one in taken:
             steps, idle = steps & self._steps(one), False
@@ -178,7 +178,7 @@ class ExistsPath:
         return frozenset(self._numbers[name] for name in taken.steps if name in self._numbers)
 
     def _meet_eventualities(self, parts: _ConjunctsByShape) -> Node:
-        """One promise is kept first; then the others still stand, and what lasts goes on."""
+        """Choose the eventuality that is met first; the others and the lasting conjuncts remain."""
         through = self._invariant(parts)
         goal = self._encoding.false
         for promise in parts.eventualities:
@@ -242,7 +242,7 @@ class ExistsPath:
 
 
 def _alternatives(part: Formula) -> tuple[Formula, ...]:
-    """Return one of which holds; ``p R q`` is ``G q | q U (p & q)``."""
+    """Return the disjuncts; ``p R q`` is ``G q | q U (p & q)``."""
     match part:
         case Release(left, right) if is_state_formula(right) and not has_past_operators(left):
             return Globally(right), *disjuncts(until(right, conjunction((right, left)), None))

@@ -23,23 +23,24 @@ from cplc.records import dataclass
 from cplc.system.model import System
 
 _SEARCHES_BEFORE_REST = 8
+"""Number of fixpoints before states that may idle fairly are computed."""
 
 Demand = Node | frozenset[int]
-"""A set to be met, or steps one of which is to be taken."""
+"""A set of states to be visited, or steps one of which is to be taken, infinitely often."""
 
 
 @dataclass(frozen=True)
 class _Constraint:
     unmet: Callable[[Node], Node]
-    """The states of a set in which it is not met at once while staying in the set."""
+    """Returns the states of a set that do not meet the constraint at once inside the set."""
     idle: Node
-    """The states in which it is met by doing nothing."""
+    """The states that meet the constraint by idling."""
     writes: frozenset[str] | None
-    """It is met at once in every state of a set that depends on none of these; None if that is not known."""
+    """A set over none of these variables meets the constraint at once everywhere; None if unknown."""
 
 
 class FairRuns:
-    """The fair runs of one system, or those of them that take only some of its steps and idle."""
+    """Fair runs of one system, or those that take only some of its steps."""
 
     def __init__(
         self,
@@ -49,7 +50,7 @@ class FairRuns:
         recurrent: Callable[[Expr | Regardless], Node],
         allowed: frozenset[int] | None = None,
     ) -> None:
-        """Where a condition of fairness is met is asked of ``recurrent``."""
+        """``recurrent`` evaluates fairness conditions."""
         self._system = system
         self._encoding = encoding
         self.fixpoints = fixpoints
@@ -58,17 +59,17 @@ class FairRuns:
         self._cached: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
 
     def beginning(self, assuming: frozenset[str], *, may_end: bool) -> Node:
-        """Return where a fair run begins: everywhere, unless there are conditions of fairness or runs that end.
+        """Return where a fair run starts.
 
-        These count as fair where there are no conditions and they may.
+        With ``may_end``, runs that end count as fair if there are no fairness conditions.
         """
         is_everywhere = not self._system.conditions and (self.fixpoints.idles or may_end)
         return self._encoding.true if is_everywhere else self.within(self._encoding.true, assuming)
 
     def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
-        """Return from where a fair run stays in the set; of states that are not reachable this says nothing.
+        """Return where a fair run stays in the set and meets every demand infinitely often.
 
-        Besides what is just and fair, the run meets every demand again and again.
+        The result is exact on reachable states.
         """
         roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
         key = keep, roles, demands
@@ -78,11 +79,11 @@ class FairRuns:
         return cached
 
     def conditions(self) -> list[Node]:
-        """Return the sets that every fair run meets again and again."""
+        """Return the sets that every fair run visits infinitely often."""
         return [self._recurrent(condition) for condition in self._system.conditions]
 
     def justices(self, assuming: frozenset[str]) -> list[tuple[int, ...]]:
-        """Return, for each justice, its steps as far as they are allowed at all."""
+        """Return the allowed steps of each justice constraint."""
         taken = (
             tuple(index for index in justice.steps if self._allowed is None or index in self._allowed)
             for justice in self._system.constraints(assuming)
@@ -131,12 +132,13 @@ class FairRuns:
         return _Constraint(unmet, ~enabled, frozenset().union(*(step.writes for step in steps)))
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
-        """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
+        """Return the greatest subset in which every constraint can be met (Emerson and Lei).
 
-        A simple one often leaves nothing to do for others whose search would have been long. Those whose searches were
-        in vain so far come last: as soon as one more is, after another was not, who comes first is found anew. Where
-        many searches are needed, the states from which a run can come to rest, where doing nothing meets every
-        constraint, are found first: they are known to stay.
+        Invariant: the result is contained in ``states``. In each round, constraints whose search removed nothing so far
+        come last; among the others, those with the smallest set of unmet states come first. After an unsuccessful
+        search that follows a successful one the order is computed again. After several searches, the states from which
+        a run can reach a state where idling meets every constraint are computed: they belong to the result and are
+        excluded from further searches.
         """
         fixpoints, size = self.fixpoints, self._encoding.diagrams.size
         states = self._simplest(states)
@@ -168,9 +170,9 @@ class FairRuns:
                 return states
 
     def _with_infinite_run(self, states: Node) -> Node:
-        """Return from where a run, fair or not, stays in the set for ever.
+        """Return where an infinite run, fair or not, stays in the set.
 
-        Before unreachable states there are many others, however few of the reachable ones there are.
+        Unreachable states may have many unreachable predecessors, so the set is cut down first.
         """
         states = states & self.fixpoints.reachable
         while (smaller := states & self._preimage(states)) != states:
@@ -178,13 +180,13 @@ class FairRuns:
         return states
 
     def _simplest(self, states: Node) -> Node:
-        """Return a set with the same reachable states: these alone, if that takes no more nodes."""
+        """Return a set with the same reachable states: these alone, if their diagram is not larger."""
         size = self._encoding.diagrams.size
         reachable = states & self.fixpoints.reachable_in_components(self._encoding.variables_in(states))
         return reachable if size(reachable) <= size(states) else self.fixpoints.restricted_to_blocks(states)
 
     def _affected(self, constraints: list[_Constraint], states: Node) -> list[int]:
-        """Return the positions of those that may be unmet somewhere."""
+        """Return the positions of the constraints that may be unmet somewhere."""
         support = self._encoding.variables_in(states)
         return [
             number
@@ -193,7 +195,7 @@ class FairRuns:
         ]
 
     def _reaching_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
-        """Return from where a run reaches, within the set, a state in which it may stay idle for ever."""
+        """Return where a run reaches, within the set, a state in which it may idle forever."""
         rest = states & self.fixpoints.reachable
         for constraint in constraints:
             rest = rest & constraint.idle
@@ -202,13 +204,13 @@ class FairRuns:
         return self.fixpoints.backward(rest, states, states & self.fixpoints.reachable)
 
     def _unmet(self, constraint: _Constraint, states: Node, settled: Node) -> Node | None:
-        """Return the unsettled states in which it is not met at once, or None if none of them is reachable."""
+        """Return the states in which the constraint is not met at once; None if none of them is reachable."""
         missing = constraint.unmet(states) & ~settled
         self._encoding.diagrams.collect_if_needed()
         return None if missing & self.fixpoints.reachable == self._encoding.false else missing
 
     def _reaching(self, constraint: _Constraint, states: Node, settled: Node) -> Node:
-        """Return the states from which it is met within the set, among them all that are settled."""
+        """Return the states that can meet the constraint within the set, settled states included."""
         missing = self._unmet(constraint, states, settled)
         if missing is None:
             return states

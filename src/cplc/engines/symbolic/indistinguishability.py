@@ -17,18 +17,18 @@ from cplc.logic.formulas import Atom, Formula, Knows, subformulas
 from cplc.system.model import System
 
 _MIN_OPERANDS = 2
-"""A projection is worth its while for so many questions."""
+"""Minimum number of operands for which a projection is computed."""
 
 Agents = tuple[str, ...]
 
 
 class ObservationProjections:
-    """Projections of the reachable states to what groups of agents see, and to what is asked of their knowledge."""
+    """Projections of the reachable states to the observations of agents and the operands of their knowledge."""
 
     def __init__(
         self, system: System, encoding: Encoding, fixpoints: ChainedFixpoints, considered: Callable[[], Node]
     ) -> None:
-        """``considered`` are the states, among the reachable ones, that knowledge is about."""
+        """``considered`` returns the states that knowledge ranges over."""
         self._considered = considered
         self._system = system
         self._encoding = encoding
@@ -38,7 +38,7 @@ class ObservationProjections:
         self._cubes: dict[Agents, Node] = {}
 
     def expect(self, formula: Formula) -> None:
-        """Note what is going to be asked."""
+        """Register the epistemic subformulas of a formula that is about to be evaluated."""
         for part in subformulas(formula):
             if isinstance(part, Knows):
                 groups = [part.agents] if part.mode == "together" else [(agent,) for agent in part.agents]
@@ -49,14 +49,14 @@ class ObservationProjections:
                     self._operands.setdefault(group, {})[part.operand] = about
 
     def hidden(self, agents: Agents) -> Node:
-        """Return the cube of what none of them sees."""
+        """Return the cube of the variables that none of the agents observes."""
         cube = self._cubes.get(agents)
         if cube is None:
             cube = self._cubes[agents] = self._encoding.cube(self._system.variable.keys() - self._observed(agents))
         return cube
 
     def projected(self, agents: Agents, states: Node) -> Node | None:
-        """Return the set, cut down to a projection of the reachable states; None if there is none that would do."""
+        """Return the set, intersected with a projection of the reachable states; None if none applies."""
         operands = self._operands.get(agents, {})
         support = self._encoding.variables_in(states)
         if len(operands) < _MIN_OPERANDS or support is None:

@@ -25,7 +25,7 @@ from cplc.runtime import checkpointing, progress
 from cplc.runtime.work_budget import charge
 
 Image = Callable[[int, Node], Node]
-"""Where the step of that position leads to, or from where it leads to the set."""
+"""Image or preimage of a set under the step of this position."""
 
 
 BUDGET = 200_000
@@ -48,23 +48,23 @@ class Group:
     steps: tuple[int, ...]
     writes: frozenset[str]
     mask: int
-    """A bit for each step."""
+    """The steps as a bit mask."""
 
 
 @dataclass(frozen=True)
 class _Search:
     image: Image
     is_free: Callable[[int], bool] = lambda number: True
-    """Whether the step does not cross a limit of the search."""
+    """Returns whether the step writes no variable of the limits of the search."""
     is_done: Callable[[Node], bool] | None = None
     note: Callable[[Node], None] = lambda _: checkpointing.safepoint()
-    """Is told what is found, again and again."""
+    """Called with the current set after each pass."""
     is_backward: bool = False
-    """What comes later in a group is then taken first."""
+    """True if the steps of a group are applied in reverse order."""
 
 
 class _SetTooLarge(Exception):
-    """A search has found a set that is too large to go on with unreachable states in it."""
+    """A set with unreachable states exceeded its budget."""
 
     def __init__(self, states: Node) -> None:
         self.states = states
@@ -73,9 +73,10 @@ class _SetTooLarge(Exception):
 class ChainedFixpoints:
     """Fixpoints over the steps of one system.
 
-    A search backwards runs into states that are not reachable. To cut every set down to the reachable ones couples
-    all variables; not to cut at all lets in local states that no run ever produces. In between, the variables that a
-    group writes are a block, and a set is cut down to what is reachable in each block that it speaks of.
+    A backward search runs into unreachable states. Intersecting every set with the reachable states couples all
+    variables; not intersecting admits local states that occur in no run. As a compromise the variables that a group
+    writes form a block, and a set is intersected with the projection of the reachable states to each block in its
+    support.
     """
 
     def __init__(
@@ -95,15 +96,15 @@ class ChainedFixpoints:
         self.groups = _grouped(encoding, transitions, part, self._component_of)
         self._everything = _mask(number for group in self.groups for number in group.steps)
         self._partial_sets: dict[int, Node] = {}
-        """What was reached so far in each component."""
+        """States reached so far in each component."""
 
     @property
     def idles(self) -> bool:
-        """Whether every state has an idle step besides the transitions."""
+        """Return whether every state has an idle step."""
         return not self._encoding.system.is_synchronous
 
     def restricted_to(self, allowed: Collection[int]) -> ChainedFixpoints:
-        """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
+        """Return searches by these steps alone; reachable states and blocks remain those of all steps."""
         self._compute_shared()
         narrowed = copy(self)
         narrowed.groups = tuple(
@@ -115,20 +116,20 @@ class ChainedFixpoints:
         return narrowed
 
     def _compute_shared(self) -> None:
-        """Compute what copies share."""
+        """Compute the parts that copies share."""
         _ = self.transitions, self._blocks, self._dependent
 
     # --- what is reachable
 
     @cached_property
     def _reachable_in(self) -> tuple[Node, ...]:
-        """What the initial states lead to in each component."""
+        """Reachable states of each component."""
         return self._explored(None)
 
     def reaches_within(self, budget: int) -> bool:
-        """Compute the reachable states; return False, without them, if a set on the way has more nodes than that.
+        """Compute the reachable states; return False if an intermediate set exceeds the budget of nodes.
 
-        A later call, with a larger budget, goes on from there.
+        A later call with a larger budget resumes from there.
         """
         if "_reachable_in" not in vars(self):
             try:
@@ -159,7 +160,7 @@ class ChainedFixpoints:
 
     @cached_property
     def reachable(self) -> Node:
-        """The product of the components' reachable states."""
+        """The reachable states: the product over the components."""
         return self._product(range(len(self._components)))
 
     def reachable_in_components(self, variables: Iterable[str] | None) -> Node:
@@ -176,9 +177,9 @@ class ChainedFixpoints:
 
     @cached_property
     def _blocks(self) -> tuple[tuple[frozenset[str], Node], ...]:
-        """Sets of variables, and the values that they have together in reachable states.
+        """Blocks of variables, with the projection of the reachable states to each.
 
-        All players act at once: what they change belongs together, and depends on what never changes.
+        In a synchronous system all players act at once, so all variables form one block.
         """
         if not self.idles:
             return ((frozenset(self._component_of), self.reachable),)
@@ -194,7 +195,7 @@ class ChainedFixpoints:
         return tuple(blocks)
 
     def restricted_to_blocks(self, states: Node) -> Node:
-        """Return a set with the same reachable states and, as a rule, fewer others."""
+        """Return a set with the same reachable states and usually fewer unreachable ones."""
         support = self._encoding.variables_in(states)
         for variables, local in self._blocks:
             if support is None or not support.isdisjoint(variables):
@@ -203,12 +204,12 @@ class ChainedFixpoints:
 
     @cached_property
     def budget(self) -> int:
-        """How many nodes a set may have that is not cut down to the reachable states."""
+        """Maximum number of nodes of a set that is not intersected with the reachable states."""
         return min(self._budget, _MIN_RESTRICTED_NODES + _MAX_SIZE_RATIO * self._diagrams.size(self.reachable))
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
-        """All steps, taken only where the blocks that they write have values of reachable states."""
+        """All steps, restricted to blocks with values of reachable states."""
         return tuple(transition.restricted_to(self._care(transition)) for transition in self._transitions)
 
     def _care(self, step: Transition) -> Node:
@@ -235,10 +236,9 @@ class ChainedFixpoints:
         return _DependentTransitions(self._transitions)
 
     def backward(self, goal: Node, within: Node, cover: Node | None = None) -> Node:
-        """Return the states of ``within`` that lead to the goal inside of it, and the goal itself.
+        """Return the states of ``within`` that reach the goal inside of it, and the goal itself.
 
-        The answer may be wrong for states that are not reachable, and it may be incomplete where it contains all of
-        ``cover``.
+        The result is exact on reachable states alone. It may be incomplete if it contains all of ``cover``.
         """
         goal = self.restricted_to_blocks(goal)
         if within == self._encoding.true and len(factors := self._factors(goal)) > 1:
@@ -254,9 +254,10 @@ class ChainedFixpoints:
         return self._backward(product, within & self.reachable, cover, None)
 
     def _factors(self, states: Node) -> list[Node]:
-        """Return sets, each of one component, whose product this is; the set itself if it is no product.
+        """Return sets of one component each whose product is this set; the set itself if there are none.
 
-        What leads to the product is the product of what leads to each: components take their steps in any order.
+        The backward closure of a product is the product of the closures, since components take their steps in any
+        order.
         """
         support = self._encoding.variables_in(states)
         concerned = set(
@@ -290,7 +291,10 @@ class ChainedFixpoints:
         return self._close(goal, pending, search, Limit(self._diagrams, budget))
 
     def _close(self, states: Node, pending: int, search: _Search, limit: Limit) -> Node:
-        """Take the steps that are pending, a bit for each, until nothing new is found."""
+        """Apply the pending steps, a bit mask, until the set is closed.
+
+        Invariant: the set is closed under every step that is not pending.
+        """
         groups = self.groups
         while pending:
             for group in groups:
@@ -304,9 +308,10 @@ class ChainedFixpoints:
         return states
 
     def _saturated(self, group: Group, states: Node, pending: int, search: _Search, limit: Limit) -> tuple[Node, int]:
-        """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few.
+        """Apply the group's steps until the set is closed under them; return the set and the pending steps.
 
-        Return what is pending then. One that is not pending has nothing to find in what there was before.
+        The steps apply to the new states alone if these are few. Invariant: a step that is not pending finds nothing in
+        the states from before this pass.
         """
         size = self._diagrams.size
         steps = group.steps[::-1] if search.is_backward else group.steps
@@ -336,7 +341,7 @@ class ChainedFixpoints:
 
 
 class Limit:
-    """Looks at the size of a set whenever so many nodes have been made that it may be too large."""
+    """Checks the size of a set whenever enough nodes were made that it may exceed the budget."""
 
     def __init__(self, diagrams: Diagrams[Node, Substitution], budget: int | None) -> None:
         self._diagrams = diagrams
@@ -355,9 +360,9 @@ class Limit:
 
 
 class _DependentTransitions:
-    """Which steps are to be looked at again when one has changed a set, a bit for each.
+    """The steps that depend on a step, as bit masks.
 
-    All others write nothing that it reads or writes, and read nothing that it writes.
+    Independent steps write nothing that the other reads or writes.
     """
 
     def __init__(self, transitions: Sequence[Transition]) -> None:
@@ -394,9 +399,9 @@ def _mask(numbers: Iterable[int]) -> int:
 def _grouped(
     encoding: Encoding, transitions: Sequence[Transition], part: Mapping[str, int], component_of: Mapping[str, int]
 ) -> tuple[Group, ...]:
-    """Put the steps of each pair of agents and part of the order together, those furthest down in the order first.
+    """Group the steps by pairs of agents and part of the order, those furthest down in the order first.
 
-    Restarts go with the only pair whose variables they write, if there is only one.
+    A restart joins the only group whose variables include those it writes, if there is exactly one.
     """
     pairs = {message.name: tuple(sorted((message.sender, message.receiver))) for message in encoding.system.messages}
     members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}

@@ -27,22 +27,22 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import Step, System
 
 NODES_PER_BIT = (48, 384, 3072)
-"""How many nodes for each bit of a state a set may have in each turn of the race."""
+"""Budgets of the rounds of the trial, in nodes per bit of a state."""
 MAX_RACERS = 4
 _MAX_BUILD_FACTOR = 8
-"""A step may take so many times the budget to build."""
+"""Maximum number of nodes to build one step, as a multiple of the budget."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a system is represented, whatever the order."""
+    """Options of the representation that do not depend on the order."""
 
     backend: str | None
     node_limit: int | None
     variants: int
-    """A step with more ground variants becomes relational."""
+    """Maximum number of ground variants of a step; above it the step becomes relational."""
     budget: int
-    """Nodes of a set from which on a search keeps to the reachable states."""
+    """Maximum number of nodes of a set that is not intersected with the reachable states."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class Representation:
     order: Order
     encoding: Encoding
     transitions: tuple[Transition, ...]
-    """The steps by their positions; in a synchronous system the round is the only one."""
+    """The steps by position; in a synchronous system the round alone."""
     fixpoints: ChainedFixpoints
     peaks: list[int] = field(default_factory=list, compare=False)
-    """The largest number of nodes that each candidate of the race held, if this is the winner."""
+    """Maximum number of nodes of each candidate of the trial."""
 
     @property
     def peak(self) -> int:
-        """The largest number of nodes that were held at once."""
+        """Maximum number of nodes held at once."""
         return max(self.encoding.diagrams.peak, self.encoding.diagrams.nodes(), *self.peaks, 0)
 
 
 def representation(system: System, options: Options) -> Representation:
-    """Return the system under the order that wins the race."""
+    """Return the system under the order that wins the trial."""
     orders = variable_orders(system)[: 1 if system.is_synchronous else MAX_RACERS]
     bits = sum((len(variable.domain) - 1).bit_length() for variable in system.variables)
     budgets = [bits * factor for factor in NODES_PER_BIT]
@@ -72,7 +72,7 @@ def representation(system: System, options: Options) -> Representation:
 def race(
     orders: Sequence[Order], budgets: Sequence[int], build: Callable[[Order, int | None], Representation]
 ) -> Representation:
-    """Return the first representation whose sets stay within the budget; the first of all if there is none."""
+    """Return the first representation whose sets stay within a budget; that of the first order if there is none."""
     racing: list[Representation | None] = [None] * len(orders)
     peaks = [0] * len(orders)
     for budget in budgets if len(orders) > 1 else ():
@@ -92,8 +92,8 @@ def race(
 def represented(system: System, order: Order, options: Options, budget: int | None = None) -> Representation:
     """Return the system under this order.
 
-    Raise `ResourceExhausted` where a step takes many more nodes to build than the budget. One whose diagrams are linear
-    in the bits that it touches takes at most about their square.
+    Raise `ResourceExhausted` if a step takes many more nodes to build than the budget. A step with diagrams linear in
+    the bits it touches takes at most about their square.
     """
     encoding = Encoding(
         system,

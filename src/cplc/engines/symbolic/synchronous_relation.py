@@ -31,12 +31,12 @@ from cplc.system.model import System
 from cplc.system.synchronous import Change, Player
 
 MAX_CLUSTER_NODES = 20_000
-"""Pieces are put together up to this many nodes."""
+"""Maximum number of nodes of a cluster."""
 MAX_RESTRICTED_NODES = 200_000
-"""Between the reachable states they are up to so many, for that is built once and used in every search."""
+"""Maximum number of nodes of the relation between reachable states, which is built once."""
 
 BitPairs = tuple[tuple[int, int], ...]
-"""Bits before the round, each with the one after it."""
+"""Bits before the round, each with the bit after it."""
 
 
 # --- what players choose
@@ -44,15 +44,15 @@ BitPairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """A player's actions as far as conditions tell them apart."""
+    """Actions of a player, as classes that no condition distinguishes."""
 
     name: str
     allowed: dict[str, Expr]
-    """For each class of actions, by one of them, where one of it is allowed."""
+    """For each class, named by one of its actions, where one of them is allowed."""
 
 
 def choices(system: System) -> tuple[Choice, ...]:
-    """Return what each player may choose between."""
+    """Return the choice of each player."""
     named: dict[str, set[str]] = {player.choice: set() for player in system.players}
     for player in system.players:
         for rule in player.rules:
@@ -62,7 +62,7 @@ def choices(system: System) -> tuple[Choice, ...]:
 
 
 def _collect_named_actions(condition: Expr, players: Mapping[str, Player], named: dict[str, set[str]]) -> None:
-    """Note which actions a condition speaks of."""
+    """Collect the actions that occur in a condition."""
     stack, visited = [condition], set[int]()
     while stack:
         top = stack.pop()
@@ -87,7 +87,7 @@ def _choice(player: Player, named: set[str]) -> Choice:
 
 
 def class_of(choice: Choice, action: str) -> str:
-    """Return the action that stands for this one: the last, if no condition names it."""
+    """Return the action that names the class: the last one, if no condition mentions the action."""
     return action if action in choice.allowed else list(choice.allowed)[-1]
 
 
@@ -97,7 +97,7 @@ def written(system: System) -> frozenset[str]:
 
 
 def used_together(system: System) -> Iterator[frozenset[str]]:
-    """Yield sets of variables, and names of choices, that go together: those of each change and of each choice."""
+    """Yield the variables and choices that each change, or each choice, connects."""
     for choice in choices(system):
         if len(choice.allowed) > 1:
             yield frozenset({choice.name}).union(*map(reads, choice.allowed.values()))
@@ -117,7 +117,7 @@ def _changes(system: System) -> Iterator[Change]:
 class Piece:
     relation: Node
     levels: frozenset[int]
-    """Among which are all that it depends on."""
+    """A superset of the levels it depends on."""
 
 
 class Round(Transition):
@@ -136,7 +136,7 @@ class Round(Transition):
         self._care = encoding.true
         self._choices = {choice.name: choice for choice in choices(system)}
         self._nondeterministic = frozenset(self._choices)
-        """Who has more than one choice in some state."""
+        """Choices that the state does not determine."""
         self._allowed = {choice.name: self._decided(choice) for choice in self._choices.values()}
         self._rules = [piece for player in system.players for rule in player.rules for piece in self._pieces(rule)]
         self._row: BitPairs = tuple(
@@ -147,7 +147,7 @@ class Round(Transition):
         self._images_by_choices: dict[frozenset[str], _Images] = {}
 
     def _decided(self, choice: Choice) -> dict[str, Node]:
-        """Return where each class is allowed; a choice that the state decides is read as a function of it."""
+        """Return where each class is allowed; a choice that the state determines becomes a function of it."""
         encoding = self._encoding
         allowed = {action: encoding.condition(condition) for action, condition in choice.allowed.items()}
         before = encoding.false
@@ -161,13 +161,13 @@ class Round(Transition):
 
     @cached_property
     def choice_levels(self) -> frozenset[int]:
-        """The bits of what players choose."""
+        """The bits of choices."""
         return frozenset(level for choice in self._choices for level in self._encoding.bits[choice])
 
     # --- what rules say
 
     def _pieces(self, rule: Sequence[Change]) -> Iterator[Piece]:
-        """Yield what a rule says: of each variable by itself, if never two of its changes are possible at once."""
+        """Yield the relations of a rule: one for each variable, if its changes exclude each other."""
         guards = [self._encoding.condition(change.guard) for change in rule]
         names = list(dict.fromkeys(name for change in rule for name, _ in change.updates))
         if self._overlap(guards) and any(len(change.updates) < len(names) or len(names) > 1 for change in rule):
@@ -208,7 +208,7 @@ class Round(Transition):
         return relation | unchanged
 
     def _assigned(self, name: str, value: Expr, guard: Node) -> Node:
-        """Return where the guard holds and the variable becomes the value; nowhere if it has no such value."""
+        """Return the relation: the guard holds and the variable takes the value, which is in its domain."""
         encoding, relation = self._encoding, self._encoding.false
         for one, where in encoding.updates(name, value, guard).items():
             then = encoding.stays(name) if one is Unchanged.KEPT else encoding.becomes(name, one)
@@ -217,7 +217,7 @@ class Round(Transition):
         return relation
 
     def _piece(self, relation: Node, rule: Iterable[Change], names: Iterable[str]) -> Piece:
-        """Return a piece with the bits it depends on; if it is too large to look at, those that it may depend on."""
+        """Return the relation with its support, or a superset of it if the relation is large."""
         encoding = self._encoding
         levels = self._diagrams.support(relation)
         if levels is None:
@@ -234,7 +234,7 @@ class Round(Transition):
         return self._choices[choice].allowed.values()
 
     def _playing(self, choice: str, allowed: Mapping[str, Node]) -> Piece:
-        """Return that something allowed is chosen."""
+        """Return the relation: the choice is allowed."""
         relation = self._encoding.false
         for action, where in allowed.items():
             relation = relation | (where & self._encoding.is_value(choice, action))
@@ -251,7 +251,7 @@ class Round(Transition):
         return self._joined(frozenset())
 
     def _joined(self, steered: frozenset[str]) -> _Images:
-        """Return images in which the choices of these players are given, or found."""
+        """Return images in which the choices of these players are retained."""
         pieces = [self._playing(choice, where) for choice, where in self._allowed.items()]
         pieces = [piece for piece in (*pieces, *self._rules) if piece.relation != self._encoding.true]
         return _Images(self._encoding, self._row, pieces, self.choice_levels, self._levels(steered))
@@ -282,13 +282,13 @@ class Round(Transition):
     # --- rounds of one kind
 
     def round_predecessors(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
-        """Return from where a round leads into the set in which these agree, and in which a player does this."""
+        """Return the states from which a round with these equalities and this choice leads into the set."""
         joint = (choice,) if choice else ()
         before = self._images_of(joint).preimage(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
         return self.without_choices(before & self._performing(joint), dict(joint)) & self._care
 
     def round_successors(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
-        """Return where such a round leads to from the set."""
+        """Return the states that such rounds lead to from the set."""
         joint = (choice,) if choice else ()
         after = self._images_of(joint).image(states & self._care & self._agreeing(same) & self._performing(joint))
         return self._diagrams.substitute(after, self._back)
@@ -300,12 +300,12 @@ class Round(Transition):
         return relation
 
     def image_of_joint_action(self, states: Node, joint: JointAction) -> Node:
-        """Return where a round in which these players do this may lead to from the set."""
+        """Return the states that rounds with these actions lead to."""
         after = self._images_of(joint).image(states & self._care & self._performing(joint))
         return self._diagrams.substitute(after, self._back)
 
     def avoiding(self, states: Node, may: Mapping[str, Mapping[str, Node]]) -> Node:
-        """Return where these players may choose what, so that no round leads into the set: states with choices."""
+        """Return pairs of states and permitted choices after which no round leads into the set."""
         permitted = self._care
         for choice, actions in may.items():
             ways = self._encoding.false
@@ -315,11 +315,11 @@ class Round(Transition):
         return permitted & ~self._images_of(may.items()).preimage(self._diagrams.substitute(states, self._forth))
 
     def without_choices(self, ways: Node, choices: Iterable[str]) -> Node:
-        """Forget what these players choose."""
+        """Quantify the choices of these players away."""
         return self._diagrams.exists(ways, self._diagrams.cube(self._levels(choices)))
 
     def doing(self, choice: str, action: str) -> Node:
-        """Return where a player chooses an action, or one that no condition tells from it."""
+        """Return where a player chooses the action, or one of the same class."""
         return self._encoding.is_value(choice, class_of(self._choices[choice], action))
 
     def _performing(self, joint: JointAction) -> Node:
@@ -342,7 +342,7 @@ class Round(Transition):
 
 
 class _Images:
-    """Images and preimages by the conjunction of some pieces; sets after a round are in the second row of bits."""
+    """Images and preimages by a conjunction of relations; sets after a round are over the second row of bits."""
 
     def __init__(
         self,
@@ -356,7 +356,7 @@ class _Images:
         self._true = encoding.true
         self._row = row
         self._steered = steered
-        """Bits of choices that come with the states: they are given to an image, and in a preimage they stay."""
+        """Bits of choices that are retained: given with the states in an image, and kept in a preimage."""
         self._choices = choices = choices - steered
         self._joined = _clusters(self, _without_choices(self, pieces, choices))
         self._schedule()
@@ -368,9 +368,9 @@ class _Images:
         self._backwards = self._scheduled(self._joined, self._choices.union(then for _, then in self._row))
 
     def restricted_to(self, care: Node) -> _Images:
-        """Return the same, from these states: in one piece, if that is a small one, else as it is.
+        """Return images from these states: one relation if it is small, otherwise unchanged.
 
-        Few states make few pairs of states, where a relation between all of them would be large.
+        A relation between few states can be small even if that between all states is large.
         """
         one = Piece(care, frozenset())
         for number, piece in enumerate(self._joined):
@@ -391,7 +391,7 @@ class _Images:
         return self._diagrams.size(piece.relation)
 
     def _scheduled(self, clusters: Sequence[Piece], forgotten: frozenset[int]) -> list[tuple[Node, Node]]:
-        """Return the relations in turn, each with the cube of the bits that nothing after it speaks of."""
+        """Return the relations in order, each with the cube of bits that no later one depends on."""
         steps: list[tuple[Node, Node]] = []
         pending = forgotten
         for piece in reversed(clusters):
@@ -413,7 +413,7 @@ class _Images:
 
 
 def _without_choices(images: _Images, pieces: Sequence[Piece], choices: frozenset[int]) -> list[Piece]:
-    """Put together the pieces that speak of one choice and quantify it away, where that leaves a small piece."""
+    """Conjoin the relations over one choice and quantify it away, if the result is small."""
     remaining = list(pieces)
     for level in sorted(choices, reverse=True):
         concerned = sorted((piece for piece in remaining if level in piece.levels), key=images.size)
@@ -434,7 +434,7 @@ def _without_choices(images: _Images, pieces: Sequence[Piece], choices: frozense
 
 
 def _clusters(images: _Images, pieces: Iterable[Piece]) -> list[Piece]:
-    """Put together what stands together in the order, from the bottom upwards."""
+    """Conjoin relations that are adjacent in the order, from the bottom upwards."""
     clusters: list[Piece] = []
     for piece in sorted(pieces, key=lambda one: min(one.levels, default=0), reverse=True):
         if clusters and images.size(clusters[-1]) + images.size(piece) <= MAX_CLUSTER_NODES:

@@ -60,21 +60,21 @@ class _Memory:
     level: int
     at_first: bool
     satisfied: Node
-    """Where it is so that the next position remembers it."""
+    """Condition under which the next position remembers the formula."""
 
 
 @dataclass(frozen=True)
 class _StepClass:
-    """Steps that the formula does not tell from one another."""
+    """Steps that the formula does not distinguish."""
 
     steps: tuple[int, ...]
     idle: bool
     taken: Node
-    """What their bits say before such a step."""
+    """Values of the step bits before such a step."""
 
 
 class Tableau:
-    """The product with the tableau of one conjunction of path formulas in normal form."""
+    """The product of the system with the tableau of a conjunction of path formulas in normal form."""
 
     def __init__(
         self,
@@ -98,14 +98,14 @@ class Tableau:
         self._satisfied: dict[Formula, Node] = {}
         self._rows: list[tuple[int, int]] = []
         self._promise_relations: list[Node] = []
-        """What promises mean, over the row of promises made and the row of those at the next position."""
+        """Conditions that promises impose, over those made and those at the next position."""
         self._acceptance_conditions: list[Node] = []
-        """Conditions that a run must meet again and again."""
+        """Sets that a run must visit infinitely often."""
         self._memories: list[_Memory] = []
         self._bits: dict[frozenset[int], int] = {}
 
     def satisfying(self, parts: Iterable[Formula]) -> Node:
-        """Return from where a fair run satisfies all these; of states that are not reachable this says nothing."""
+        """Return where a fair run satisfies all of these formulas; exact on reachable states."""
         keep, first = self._fixpoints.reachable, self._encoding.true
         for part in parts:
             match part:
@@ -174,11 +174,11 @@ class Tableau:
 
     def _allocate_bit(self) -> int:
         if not self._free:
-            raise ResourceExhausted(f"the path formula needs more than the {len(self._encoding.spare)} bits set aside")
+            raise ResourceExhausted(f"the tableau of the path formula needs more than {len(self._encoding.spare)} bits")
         return self._free.pop()
 
     def _allocate_pair(self) -> Node:
-        """Return a bit that will have a second one right below it for the next position."""
+        """Return a new bit with a second one directly below it for the next position."""
         now, then = self._allocate_bit(), self._allocate_bit()
         self._rows.append((now, then))
         return self._diagrams.literal(now)
@@ -189,7 +189,7 @@ class Tableau:
         return promised
 
     def _at_next(self, satisfied: Node) -> Node:
-        """Return the same condition on the promises of the next position."""
+        """Return the condition over the promises of the next position."""
         rows = self._diagrams.substitution((now, self._diagrams.literal(then)) for now, then in self._rows)
         return self._diagrams.substitute(satisfied, rows) if self._rows else satisfied
 
@@ -223,7 +223,7 @@ class Tableau:
     # --- numbers as promises, the least significant bit first
 
     def _number(self, limit: int) -> list[tuple[Node, Node]]:
-        """Return the bits of a number up to the limit, each with that of the next position."""
+        """Return the bits of a number up to the limit, least significant first, each with that of the next position."""
         bits = []
         for _ in range(limit.bit_length()):
             now = self._allocate_pair()
@@ -231,7 +231,7 @@ class Tableau:
         return bits
 
     def _bounded_until(self, left: Node, right: Node, bound: int) -> Node:
-        """A number below the bound promises ``left U<=number right``."""
+        """Encode ``left U<=number right`` as the promise of a number below the bound."""
         bits = self._number(bound)
         promised = self._below(bits, bound)
         less = self._encoding.false
@@ -241,7 +241,7 @@ class Tableau:
         return right | (left & promised)
 
     def _bounded_globally(self, operand: Node, bound: int) -> Node:
-        """A number promises the operand for so many positions."""
+        """Encode ``G<=number`` as the promise of a number of positions."""
         bits = self._number(bound)
         more, equal, one_less = self._encoding.false, self._encoding.true, self._encoding.false
         for now, then in bits:
@@ -286,7 +286,7 @@ class Tableau:
         self._class_of = {index: kind for kind in self._step_classes for index in kind.steps}
 
     def _arriving(self, states: Node) -> Node:
-        """Return the positions, with the promises made before, that keep them in a set of product states."""
+        """Return the positions, with the promises made before them, that lead into the set of product states."""
         arriving = self._diagrams.substitute(states, self._to_then) if self._rows else states
         if not self._promise_relations:
             return self._diagrams.exists(arriving, self._next_row)
@@ -296,11 +296,11 @@ class Tableau:
         return self._diagrams.and_exists(arriving, last, self._next_row)
 
     def _leaving(self, positions: Node, kind: _StepClass) -> Node:
-        """Let positions before such a step remember what they satisfy, and know what step it is."""
+        """Set the memory and step bits of positions before a step of this class."""
         return (self._diagrams.substitute(positions, self._recall) if self._memories else positions) & kind.taken
 
     def _preimage(self, states: Node, indices: Iterable[int] | None = None) -> Node:
-        """Return from where one of the steps, for None any or none, leads into the set."""
+        """Return the product states from which one of the steps leads into the set; for None any step or idling."""
         arriving = self._arriving(states)
         positions = self._encoding.false
         selected = None if indices is None else frozenset(indices)
@@ -314,7 +314,10 @@ class Tableau:
         return positions
 
     def _backward(self, goal: Node, within: Node) -> Node:
-        """Return the product states that lead to the goal within a set."""
+        """Return the product states that lead to the goal within a set.
+
+        Invariant: the last ``unchanged`` steps find nothing new.
+        """
         leading = goal & within
         ways = [(None, kind) for kind in self._step_classes if kind.idle]
         groups = [index for group in self._fixpoints.groups for index in group.steps]
@@ -337,7 +340,7 @@ class Tableau:
     # --- fair runs
 
     def _fair(self, states: Node) -> Node:
-        """Return from where a run stays in the set and meets every constraint again and again."""
+        """Return where a run stays in the set and meets every constraint infinitely often (Emerson and Lei)."""
         conditions = [*self._conditions, *self._acceptance_conditions]
         enabled = [
             reduce(or_, (self._fixpoints.transitions[index].guard for index in steps)) for steps in self._justices

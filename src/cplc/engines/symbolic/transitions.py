@@ -20,53 +20,55 @@ from cplc.records import dataclass
 from cplc.system.model import Step, System
 
 MAX_VARIANTS = 64
-"""With more ground variants a step becomes relational."""
+"""Maximum number of ground variants; above it a step becomes relational."""
 
 
 class Transition(ABC):
-    """What one step does to sets of states."""
+    """Image and preimage of one step."""
 
     name: str
     event: str
-    """The message or scope it is about; empty if there is none."""
+    """The message or scope; empty for a tick."""
     writes: frozenset[str]
     footprint: frozenset[str]
-    """What it reads or writes."""
+    """The variables that it reads or writes."""
     guard: Node
     out_of_range: Node
-    """Where the guard holds and an assigned value is none of its variable's; the step is not taken there."""
+    """States where the guard holds and an assigned value is outside of its domain; the step is not taken there."""
 
     @abstractmethod
     def image(self, states: Node) -> Node:
-        """Return the states the step leads to."""
+        """Return the successors of the set."""
 
     @abstractmethod
     def preimage(self, states: Node) -> Node:
-        """Return the states from which it leads into the set."""
+        """Return the predecessors of the set."""
 
     @abstractmethod
     def restricted_to(self, care: Node) -> Transition:
-        """Return the same step, taken only in these states."""
+        """Return the step, taken in these states alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
     condition: Node
     written: Node
-    """The cube of what is written."""
+    """Cube of the written variables."""
     result: Node
-    """What holds of the written variables afterwards."""
+    """Values of the written variables after the step."""
 
 
 class Ground(Transition):
     """A step as variants that write constants."""
 
-    def __init__(self, encoding: Encoding, step: Step, guard: Node, variants: Iterable[Variant], astray: Node) -> None:
+    def __init__(
+        self, encoding: Encoding, step: Step, guard: Node, variants: Iterable[Variant], out_of_range: Node
+    ) -> None:
         self._step = step
         self.name, self.event, self.writes, self.footprint = step.name, step.event, step.writes, step.footprint
         self.guard = guard
         self.variants = tuple(variants)
-        self.out_of_range = astray
+        self.out_of_range = out_of_range
         self._encoding = encoding
         self._and_exists = encoding.diagrams.and_exists
         self._nothing = encoding.false
@@ -94,7 +96,7 @@ class Ground(Transition):
 
 
 class Relational(Transition):
-    """A step as one relation for each variable it writes; a variable is forgotten once nothing more reads it."""
+    """A step as one relation for each variable it writes; variables are quantified away as early as possible."""
 
     def __init__(self, encoding: Encoding, step: Step, guard: Node) -> None:
         diagrams = encoding.diagrams
@@ -159,7 +161,7 @@ def _bit_of(encoding: Encoding, variable: str, level: int, value: Value) -> Node
 def _scheduled(
     encoding: Encoding, step: Step, relations: list[tuple[Node, frozenset[str] | None]]
 ) -> list[tuple[Node, Node]]:
-    """Return the relations in turn, each with the cube of what nothing after it reads and the step writes."""
+    """Return the relations in order, each with the cube of written variables that no later one reads."""
     pending = set(step.writes)
     needed: set[str] = set()
     images: list[tuple[Node, Node]] = []
@@ -172,7 +174,7 @@ def _scheduled(
 
 
 def transition(encoding: Encoding, step: Step, limit: int = MAX_VARIANTS) -> Transition:
-    """Return the step in ground variants, or as relations if they would be more than the limit."""
+    """Return the step in ground variants, or as relations if there are more than the limit."""
     guard = encoding.condition(step.guard)
     may_be_relational = all(name in encoding.next_bits for name, _ in step.updates)
     variants = _variants(encoding, step, guard, limit if may_be_relational else None)
@@ -180,9 +182,9 @@ def transition(encoding: Encoding, step: Step, limit: int = MAX_VARIANTS) -> Tra
 
 
 def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) -> Ground | None:
-    """Split the guard by what is assigned to each variable; None if that makes more parts than the limit."""
+    """Split the guard by the assigned values; None if there are more parts than the limit."""
     no_node = encoding.false
-    astray = no_node
+    out_of_range = no_node
     parts: list[tuple[Node, dict[str, Value]]] = [(guard, {})] if guard != no_node else []
     for variable, expr in step.updates:
         domain = encoding.system.variable[variable].domain
@@ -194,7 +196,7 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
                 elif value in domain:
                     split.append((where, {**assigned, variable: value}))
                 else:
-                    astray = astray | where
+                    out_of_range = out_of_range | where
         parts = split
         if limit is not None and len(parts) > limit:
             return None
@@ -204,11 +206,11 @@ def _variants(encoding: Encoding, step: Step, guard: Node, limit: int | None) ->
         for variable, value in sorted(assigned.items(), key=lambda item: encoding.bits[item[0]], reverse=True):
             result = encoding.is_value(variable, value) & result
         variants.append(Variant(condition, encoding.cube((*assigned, *step.free)), result))
-    return Ground(encoding, step, guard, variants, astray)
+    return Ground(encoding, step, guard, variants, out_of_range)
 
 
 def doubled(system: System, limit: int = MAX_VARIANTS) -> frozenset[str]:
-    """Return the variables whose steps may have too many variants; they need a second row of bits."""
+    """Return the variables of steps that may have too many variants; they need a second row of bits."""
     return frozenset(
         name
         for step in system.steps
@@ -218,7 +220,7 @@ def doubled(system: System, limit: int = MAX_VARIANTS) -> frozenset[str]:
 
 
 def _assignable(system: System, variable: str, expr: Expr) -> set[Value | Unchanged]:
-    """Return values among which are all that the expression may assign."""
+    """Return a superset of the values that the expression may assign."""
     values: set[Value | Unchanged] = set()
     visited: set[int] = set()
     stack = [expr]

@@ -31,34 +31,34 @@ from cplc.records import dataclass
 from cplc.system.model import Step, System
 
 Edge = tuple[int, ...]
-"""Positions of variables, or of blocks of them, in increasing order."""
+"""Positions of variables, or of blocks, in increasing order."""
 Block = tuple[int, ...]
-"""Positions of variables that are laid out as one."""
+"""Positions of variables that are laid out together."""
 Layout = tuple[int, ...]
 
 _FORCE_ROUNDS = 12
 _CUTHILL_MCKEE_STARTS = 2
 _MAX_WIDTH_FACTORS = (2, 3)
-"""How many times as much as most a step must touch to be set aside."""
+"""Steps with more variables than this multiple of the median are set aside."""
 
 
 @dataclass(frozen=True)
 class Order:
     names: tuple[str, ...]
-    """All variables, and what players choose, the topmost first."""
+    """All variables and choices, from the top."""
     part: dict[str, int]
-    """The number of the part that a variable lies in; hubs lie in none."""
+    """Connected part of each variable; hubs have none."""
 
 
 def variable_order(system: System) -> Order:
-    """Return the candidate with the smallest predicted diagrams."""
+    """Return the candidate with the least predicted cost."""
     return variable_orders(system)[0]
 
 
 def variable_orders(system: System) -> tuple[Order, ...]:
-    """Return candidate orders in which variables that are used together stand together, the most promising first.
+    """Return candidate orders in which dependent variables are close, the most promising first.
 
-    The best of each reading come before the second best of any.
+    The best candidate of each reading precedes the second best of any.
     """
     names = [variable.name for variable in system.variables] + [player.choice for player in system.players]
     position = {name: index for index, name in enumerate(names)}
@@ -101,7 +101,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
 
 
 def _readings(system: System) -> list[list[frozenset[str]]]:
-    """Return what each step uses together: all that it touches; and without its channel conjuncts, if it has some."""
+    """Return the variables of each step; and, if different, those without its channel conjuncts."""
     if system.is_synchronous:
         return [list(used_together(system))]
     whole = [step.footprint for step in system.steps]
@@ -111,7 +111,7 @@ def _readings(system: System) -> list[list[frozenset[str]]]:
 
 
 def _without_channel(step: Step, free_channel: Mapping[Expr, str]) -> frozenset[str]:
-    """Return what a step touches, leaving out the conjuncts of its guard by which another message is not in flight."""
+    """Return the variables of a step, without conjuncts that another message is not in flight."""
     conjuncts = step.guard.operands if isinstance(step.guard, And) else (step.guard,)
     own = [conjunct for conjunct in conjuncts if free_channel.get(conjunct, step.event) == step.event]
     if len(own) == len(conjuncts):
@@ -120,7 +120,7 @@ def _without_channel(step: Step, free_channel: Mapping[Expr, str]) -> frozenset[
 
 
 def _views(system: System) -> Iterable[list[str]]:
-    """Yield, for each commitment and claim, the variables of its state: its own and that of each view."""
+    """Yield, for each commitment and claim, the variables of its state and of its views."""
     for commitment in system.commitments:
         yield [commitment.variable, *(variable for _, variable in commitment.views)]
     for claim in system.claims:
@@ -128,7 +128,7 @@ def _views(system: System) -> Iterable[list[str]]:
 
 
 def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, dict[int, int]]:
-    """Return a layout of all variables, and the part of each that is no hub."""
+    """Return a layout of all variables, and the part of each variable that is no hub."""
     block_of = {index: number for number, block in enumerate(blocks) for index in block}
     between: Counter[Edge] = Counter()
     for edge, weight in edges.items():
@@ -153,7 +153,7 @@ def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, di
 
 
 def _merged(size: int, groups: Iterable[Sequence[int]]) -> list[Block]:
-    """Return the classes of the finest partition that tears no group apart, in the order of their first members."""
+    """Return the classes of the finest partition that contains each group in one class (union-find)."""
     leader = list(range(size))
 
     def find(index: int) -> int:
@@ -207,7 +207,7 @@ def _best_layout(size: int, edges: dict[Edge, int]) -> Layout:
 
 
 def _cost(layout: Layout, edges: dict[Edge, int]) -> int:
-    """Return the sum over all gaps of the squared number of edges that cross it."""
+    """Return the sum of squared cut widths."""
     place = _places(layout)
     change = [0] * (len(layout) + 1)
     for edge, weight in edges.items():
@@ -229,7 +229,7 @@ def _places(layout: Layout) -> list[int]:
 
 
 def _cuthill_mckee(start: int, neighbours: list[set[int]]) -> Layout:
-    """Breadth first from a variable with few neighbours; from what is farthest from it once more; reversed."""
+    """Return the reverse breadth-first order from a vertex that is farthest from the start."""
     farthest = _breadth_first(start, neighbours)[-1]
     return tuple(reversed(_breadth_first(farthest, neighbours)))
 
@@ -245,7 +245,7 @@ def _breadth_first(start: int, neighbours: list[set[int]]) -> list[int]:
 
 
 def _force(layout: Layout, edges: dict[Edge, int]) -> Layout:
-    """Move every variable to the mean of its edges' centres of gravity as long as that helps."""
+    """Move each variable to the mean of the centres of gravity of its edges while the cost decreases."""
     best, lowest = layout, _cost(layout, edges)
     for _ in range(_FORCE_ROUNDS):
         place = _places(layout)
