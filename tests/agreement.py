@@ -25,8 +25,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import ENGINES
-from tests.ispl_commitments import committing
-from tests.ispl_models import Wanted, model
+from tests.ispl_commitments import commitment_model
+from tests.ispl_models import Features, model
 from tests.naive import Frozen, Naive, States
 from tests.naive_games import TooManyStrategies
 from tests.naive_rounds import NaiveRounds
@@ -407,7 +407,7 @@ def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[
     engines = [name for name in engines if name != "onthefly"]
 
     def compare(data: st.DataObject) -> None:
-        text = model(Random(data.draw(st.integers(0, 2**32))), Wanted(fairness=False)).partition("Formulae")[0]
+        text = model(Random(data.draw(st.integers(0, 2**32))), Features(fairness=False)).partition("Formulae")[0]
         group, goal = data.draw(st.sampled_from("ghk")), data.draw(st.sampled_from(ROUND_GOALS))
         text = f"{text}Formulae <{group}> {goal}; end Formulae"
         reading = IsplCompilation(Source("generated.ispl", text), strategies="uniform")
@@ -433,7 +433,7 @@ def models_compared(
 ) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
         chance = Random(data.draw(st.integers(0, 2**32)))
-        text = committing(chance)[0] if data.draw(st.booleans()) else model(chance, Wanted(games=False))
+        text = commitment_model(chance)[0] if data.draw(st.booleans()) else model(chance, Features(games=False))
         compare_model(text, engines, methods, figures)
 
     return compare

@@ -1,7 +1,7 @@
-"""An independent reader of CCS and GCTL* as the Concurrency Workbench takes them: grammar, rules, and what is the same.
+"""Reference implementation of CCS and GCTL* of the Concurrency Workbench: parser, semantics and bisimulation.
 
-Processes move by the rules of the book, weak behaviour is compared by refining partitions (of branching bisimulation,
-which is finer than the weak one), and formulas go to the tableau of `tests/naive_paths.py`.
+Transitions follow the structural operational semantics of CCS. Equivalence is branching bisimulation by partition
+refinement, which is finer than weak bisimulation. Formulas are decided by the tableau of `tests/naive_paths.py`.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ _TOKEN = re.compile(r"\s+|\*[^\n]*|('?[a-zA-Z][a-zA-Z0-9'_-]*|/\\|\\/|->|[=.+|\\
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens; what is none of them is an error. A star begins a comment."""
-    found: list[str] = []
+    """Return the tokens; other characters are an error. A star begins a comment."""
+    result: list[str] = []
     place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)
         assert match, f"no token at {text[place : place + 30]!r}"
         if match[1]:
-            found.append(match[1])
+            result.append(match[1])
         place = match.end()
-    return found
+    return result
 
 
 class _Reader:
@@ -96,16 +96,16 @@ class _Reader:
         return token
 
     def names(self, end: str) -> frozenset[str]:
-        found: set[str] = set()
+        names: set[str] = set()
         while not self.accept(end):
-            found.add(self.name())
+            names.add(self.name())
             assert self.next in (",", end)
             self.accept(",")
-        return frozenset(found)
+        return frozenset(names)
 
 
 class _Ccs(_Reader):
-    """From the loosest: ``+``, ``|``, ``\\``, ``.``."""
+    """Operators by increasing precedence: ``+``, ``|``, ``\\``, ``.``."""
 
     def declarations(self) -> tuple[dict[str, Agent], dict[str, frozenset[str]]]:
         agents: dict[str, Agent] = {}
@@ -134,16 +134,16 @@ class _Ccs(_Reader):
         return operands[0] if len(operands) == 1 else Par(tuple(operands))
 
     def _restricted(self) -> Agent:
-        found = self._prefixed()
+        agent = self._prefixed()
         while self.accept("\\"):
-            found = Restrict(found, self.names("}") if self.accept("{") else frozenset({f"set {self.name()}"}))
-        return found
+            agent = Restrict(agent, self.names("}") if self.accept("{") else frozenset({f"set {self.name()}"}))
+        return agent
 
     def _prefixed(self) -> Agent:
         if self.accept("("):
-            found = self._sum()
+            agent = self._sum()
             self.take(")")
-            return found
+            return agent
         token = self.take()
         if self.accept("."):
             return Prefix(token, self._prefixed())
@@ -158,23 +158,23 @@ Moves = Mapping[State, tuple[tuple[str, State], ...]]
 
 
 class Ccs:
-    """The declarations of one file."""
+    """Declarations of one file."""
 
     def __init__(self, text: str) -> None:
         self.agents, self._sets = _Ccs(text).declarations()
         self._known: dict[Agent, tuple[tuple[str, Agent], ...]] = {}
 
-    def reachable(self, name: str, most: int = 100_000) -> Moves:
-        found: dict[State, tuple[tuple[str, State], ...]] = {}
+    def reachable(self, name: str, max_states: int = 100_000) -> Moves:
+        transitions: dict[State, tuple[tuple[str, State], ...]] = {}
         waiting: list[Agent] = [Ref(name)]
         while waiting:
             agent = waiting.pop()
-            if agent not in found:
+            if agent not in transitions:
                 moves = tuple(dict.fromkeys(self._moves(agent)))
-                found[agent] = moves
+                transitions[agent] = moves
                 waiting.extend(after for _, after in moves)
-                assert len(found) <= most
-        return found
+                assert len(transitions) <= max_states
+        return transitions
 
     def moves(self, agent: Agent) -> tuple[tuple[str, Agent], ...]:
         if agent not in self._known:
@@ -198,12 +198,12 @@ class Ccs:
                     if action.removeprefix("'") not in hidden:
                         yield action, Restrict(after, actions)
             case Par(operands):
-                yield from self._together(operands)
+                yield from self._interleavings(operands)
 
     def _set(self, name: str) -> frozenset[str]:
         return self._sets[name.removeprefix("set ")] if name.startswith("set ") else frozenset({name})
 
-    def _together(self, operands: tuple[Agent, ...]) -> Iterator[tuple[str, Agent]]:
+    def _interleavings(self, operands: tuple[Agent, ...]) -> Iterator[tuple[str, Agent]]:
         offered: dict[str, list[tuple[int, Agent]]] = {}
         for place, operand in enumerate(operands):
             for action, after in self.moves(operand):
@@ -224,29 +224,29 @@ class Ccs:
 
 
 def branching_bisimilar(moves: Moves, first: State, second: State) -> bool:
-    """Whether two states of one graph cannot be told apart by what can be seen, now or ever."""
+    """Tell whether two states of one graph are branching bisimilar."""
     block = dict.fromkeys(moves, 0)
     number = 1
     while True:
         before: dict[State, list[State]] = {state: [] for state in moves}
-        seen: dict[State, set[tuple[str, int]]] = {}
+        signatures: dict[State, set[tuple[str, int]]] = {}
         for state, steps in moves.items():
-            found: set[tuple[str, int]] = set()
+            signature: set[tuple[str, int]] = set()
             for action, after in steps:
                 if action == TAU and block[after] == block[state]:
                     before[after].append(state)
                 else:
-                    found.add((action, block[after]))
-            seen[state] = found
+                    signature.add((action, block[after]))
+            signatures[state] = signature
         waiting = list(moves)
         while waiting:  # what can be seen after silent moves within a block can be seen before
             state = waiting.pop()
             for earlier in before[state]:
-                if not seen[state] <= seen[earlier]:
-                    seen[earlier] |= seen[state]
+                if not signatures[state] <= signatures[earlier]:
+                    signatures[earlier] |= signatures[state]
                     waiting.append(earlier)
         names: dict[tuple[int, frozenset[tuple[str, int]]], int] = {}
-        block = {state: names.setdefault((block[state], frozenset(seen[state])), len(names)) for state in moves}
+        block = {state: names.setdefault((block[state], frozenset(signatures[state])), len(names)) for state in moves}
         if len(names) == number:
             return block[first] == block[second]
         number = len(names)
@@ -256,78 +256,78 @@ def branching_bisimilar(moves: Moves, first: State, second: State) -> bool:
 
 
 @dataclass(frozen=True)
-class Is:
+class Node:
     """A formula: an operator and its operands."""
 
     word: str
-    operands: tuple[Is, ...] = ()
+    operands: tuple[Node, ...] = ()
     actions: frozenset[str] = frozenset()
     name: str = ""
 
 
 class _Gctl(_Reader):
-    """From the loosest: ``->``, ``\\/``, ``/\\``, ``U W R``, and what stands before a formula."""
+    """Operators by increasing precedence: ``->``, ``\\/``, ``/\\``, ``U W R``, prefix operators."""
 
-    def declarations(self) -> dict[str, Is]:
-        found: dict[str, Is] = {}
+    def declarations(self) -> dict[str, Node]:
+        formulas: dict[str, Node] = {}
         while self.next:
             self.take("prop")
             name = self.name()
             self.take("=")
-            assert name not in found, f"{name} is declared twice"
-            found[name] = self._implication()
-        return found
+            assert name not in formulas, f"{name} is declared twice"
+            formulas[name] = self._implication()
+        return formulas
 
-    def _implication(self) -> Is:
-        left = self._either()
-        return Is("->", (left, self._implication())) if self.accept("->") else left
+    def _implication(self) -> Node:
+        left = self._disjunction()
+        return Node("->", (left, self._implication())) if self.accept("->") else left
 
-    def _either(self) -> Is:
-        found = self._both()
+    def _disjunction(self) -> Node:
+        disjunction = self._conjunction()
         while self.accept("\\/"):
-            found = Is("\\/", (found, self._both()))
-        return found
+            disjunction = Node("\\/", (disjunction, self._conjunction()))
+        return disjunction
 
-    def _both(self) -> Is:
-        found = self._until()
+    def _conjunction(self) -> Node:
+        conjunction = self._until()
         while self.accept("/\\"):
-            found = Is("/\\", (found, self._until()))
-        return found
+            conjunction = Node("/\\", (conjunction, self._until()))
+        return conjunction
 
-    def _until(self) -> Is:
+    def _until(self) -> Node:
         left = self._simple()
-        return Is(self.take(), (left, self._until())) if self.next in ("U", "W", "R") else left
+        return Node(self.take(), (left, self._until())) if self.next in ("U", "W", "R") else left
 
-    def _simple(self) -> Is:
+    def _simple(self) -> Node:
         match self.take():
             case "(":
-                found = self._implication()
+                formula = self._implication()
                 self.take(")")
-                return found
+                return formula
             case "<":
                 actions = self.names(">")
-                return Is("<>", (self._simple(),), actions)
+                return Node("<>", (self._simple(),), actions)
             case "{":
-                return Is("{}", actions=self.names("}"))
+                return Node("{}", actions=self.names("}"))
             case "~":
                 self.take("{")
-                return Is("~{}", actions=self.names("}"))
+                return Node("~{}", actions=self.names("}"))
             case "not" | "A" | "E" | "G" | "F" | "X" as word:
-                return Is(word, (self._simple(),))
+                return Node(word, (self._simple(),))
             case "tt" | "ff" as word:
-                return Is(word)
+                return Node(word)
             case name:
                 assert re.fullmatch(r"[a-zA-Z][a-zA-Z0-9'_-]*", name), f"{name!r} is no name"
-                return Is("name", name=name)
+                return Node("name", name=name)
 
 
 class Gctl:
-    """The formulas of one file on one graph."""
+    """Formulas of one file over one graph."""
 
     def __init__(self, text: str, moves: Moves) -> None:
         self.formulas = _Gctl(text).declarations()
         self._graph = {state: steps or ((None, state),) for state, steps in moves.items()}
-        self._known: dict[Is, frozenset[State]] = {}
+        self._known: dict[Node, frozenset[State]] = {}
 
     @cached_property
     def _runs(self) -> way.Runs[State, str | None]:
@@ -336,12 +336,12 @@ class Gctl:
     def satisfying(self, name: str) -> frozenset[State]:
         return self._where(self.formulas[name])
 
-    def _where(self, formula: Is) -> frozenset[State]:
+    def _where(self, formula: Node) -> frozenset[State]:
         if formula not in self._known:
             self._known[formula] = self._evaluated(formula)
         return self._known[formula]
 
-    def _evaluated(self, formula: Is) -> frozenset[State]:
+    def _evaluated(self, formula: Node) -> frozenset[State]:
         everywhere = frozenset(self._graph)
         match formula.word, formula.operands:
             case "tt", _:
@@ -370,7 +370,7 @@ class Gctl:
             case word, _:
                 raise AssertionError(f"{word} does not speak of a state")
 
-    def _path(self, formula: Is) -> way.Path:
+    def _path(self, formula: Node) -> way.Path:
         if _is_state_formula(formula):
             return way.Seen(("in", self._where(formula)))
         binary: dict[str, Callable[[way.Path, way.Path], way.Path]] = {
@@ -404,21 +404,21 @@ def _sees(what: Hashable, state: State, action: str | None) -> bool:
     return (state if kind == "in" else action) in members
 
 
-def _is_state_formula(formula: Is) -> bool:
+def _is_state_formula(formula: Node) -> bool:
     if formula.word in ("A", "E", "<>", "name", "tt", "ff"):
         return True
     return formula.word in ("not", "/\\", "\\/", "->") and all(map(_is_state_formula, formula.operands))
 
 
-def size(formula: Is) -> int:
-    """Return how many temporal operators a path formula has at most, which its tableau is exponential in."""
+def size(formula: Node) -> int:
+    """Return the maximum number of temporal operators of a path formula; its tableau is exponential in this."""
     here = formula.word in "XFGUWR"
     if formula.word in ("A", "E"):
-        return max(_longest(operand) for operand in formula.operands)
+        return max(_max_nesting(operand) for operand in formula.operands)
     return here + sum(map(size, formula.operands))
 
 
-def _longest(formula: Is) -> int:
-    inner = [_longest(operand) for operand in formula.operands if operand.word in ("A", "E")]
-    outer = (formula.word in "XFGUWR") + sum(_longest(o) for o in formula.operands if o.word not in ("A", "E"))
+def _max_nesting(formula: Node) -> int:
+    inner = [_max_nesting(operand) for operand in formula.operands if operand.word in ("A", "E")]
+    outer = (formula.word in "XFGUWR") + sum(_max_nesting(o) for o in formula.operands if o.word not in ("A", "E"))
     return max([outer, *inner])

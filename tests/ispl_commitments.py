@@ -1,23 +1,23 @@
-"""Small random models in ISPL whose agents share variables, with a formula for each operator on commitments."""
+"""Random ISPL models with shared variables, and a formula for each commitment operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
 
-from tests.ispl_models import _TYPES, Models, Wanted, _Variable
+from tests.ispl_models import _TYPES, Features, Models, _Variable
 
 OPERATORS = ("C", "Fu", "WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "Tr")
-"""Those that MCMAS+ reads: of ``AsS`` its grammar has the word alone."""
+"""Operators of MCMAS+; its grammar lacks the arguments of ``AsS``."""
 _ACTS = ("Fulfill", "Cancel", "Release", "Delegate")
 
 
-class _Sharing(Models):
-    """Variables of one name have one type, and actions have the names that commitments go by."""
+class _SharingModels(Models):
+    """Models in which variables of one name have one type, and actions are those of commitment operations."""
 
     def __init__(self, chance: Random, *, deadlocks: bool) -> None:
         self._types = {name: chance.choice(_TYPES) for name in "xy"}
-        super().__init__(chance, Wanted(deadlocks=deadlocks, fairness=False, games=False, linear=False))
+        super().__init__(chance, Features(deadlocks=deadlocks, fairness=False, games=False, linear=False))
         for name in self._agents:
             acts = chance.sample([f"{act}_{name}" for act in _ACTS], len(self._actions[name]) - 1)
             self._actions[name] = ["a", *acts]
@@ -27,11 +27,11 @@ class _Sharing(Models):
         return [_Variable(agent, name, values, type_) for name in names for type_, values in (self._types[name],)]
 
     def _protocol(self, name: str, seen: list[_Variable]) -> Iterator[str]:
-        """Never nothing: an environment that may do anything does in MCMAS what is none of its actions as well."""
+        """Yield at least one line: without any, the environment of MCMAS also takes undeclared actions."""
         yield from list(super()._protocol(name, seen)) or ["    Other : {a};"]
 
-    def asked(self) -> list[tuple[str, str]]:
-        """Return a formula for each operator, and which one it is about."""
+    def formulas_by_operator(self) -> list[tuple[str, str]]:
+        """Return a formula for each operator."""
         others = [name for name in self._agents if name != "Environment"]
         found = []
         for operator in OPERATORS:
@@ -50,12 +50,12 @@ class _Sharing(Models):
         return found
 
 
-def committing(chance: Random, *, deadlocks: bool = True) -> tuple[str, list[tuple[str, str]]]:
-    """Return a random model of two or three agents, and what it asks: the operators with their formulas."""
+def commitment_model(chance: Random, *, deadlocks: bool = True) -> tuple[str, list[tuple[str, str]]]:
+    """Return a random model of two or three agents, and its formulas with their operators."""
     while True:
-        made = _Sharing(chance, deadlocks=deadlocks)
+        made = _SharingModels(chance, deadlocks=deadlocks)
         if len([name for name in made._agents if name != "Environment"]) > 1:
             break
-    asked = made.asked()
-    formulas = "".join(f"  {formula};\n" for _, formula in asked)
-    return f"{made.text(0).partition('Formulae')[0]}Formulae\n{formulas}end Formulae\n", asked
+    formulas_by_operator = made.formulas_by_operator()
+    formulas = "".join(f"  {formula};\n" for _, formula in formulas_by_operator)
+    return f"{made.text(0).partition('Formulae')[0]}Formulae\n{formulas}end Formulae\n", formulas_by_operator

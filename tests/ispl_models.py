@@ -1,4 +1,4 @@
-"""Small random models in ISPL as text, with every feature of the language that MCMAS 1.3 reads."""
+"""Random generator of small ISPL models as text, with all features of MCMAS 1.3."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _TYPES = (
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What models may have."""
+class Features:
+    """Features that random models may have."""
 
     deadlocks: bool = True
     fairness: bool = True
@@ -37,23 +37,25 @@ class Wanted:
     linear: bool = True
     knowledge: bool = True
     deep_fairness: bool = True
-    """Conditions of fairness that more than the present state decides."""
-    hard_fairness: bool = True
-    """Those among them, too, that MCMAS crashes on: of what all runs come to, or some run keeps to."""
+    """Fairness conditions that are not propositional."""
+    crashing_fairness: bool = True
+    """Fairness conditions with AF or EG, on which MCMAS crashes."""
 
 
 class Models:
-    """One model for each state of the source of chance."""
+    """Random models, determined by the state of the random generator."""
 
-    def __init__(self, chance: Random, wanted: Wanted) -> None:
+    def __init__(self, chance: Random, wanted: Features) -> None:
         self._chance = chance
-        self._wanted = wanted
-        self._has_world = chance.random() < 0.8
-        names = (["Environment"] if self._has_world else []) + ["P", "Q", "R"][: chance.choice((1, 2, 2, 3))]
+        self._features = wanted
+        self._has_environment = chance.random() < 0.8
+        names = (["Environment"] if self._has_environment else []) + ["P", "Q", "R"][: chance.choice((1, 2, 2, 3))]
         self._agents = names
-        self._own = {name: self._variables(name) for name in names}
-        world = self._own.get("Environment", [])
-        self._seen = {name: [one for one in world if chance.random() < 0.5] for name in names if name != "Environment"}
+        self._variables_of = {name: self._variables(name) for name in names}
+        world = self._variables_of.get("Environment", [])
+        self._observed = {
+            name: [one for one in world if chance.random() < 0.5] for name in names if name != "Environment"
+        }
         self._actions = {name: ["a", "b", "c"][: chance.choice((1, 2, 2, 3))] for name in names}
         self._single = chance.random() < 0.3
 
@@ -66,14 +68,14 @@ class Models:
         """Return the whole model."""
         parts = [f"Semantics = {'SA' if self._single else 'MA'};"]
         parts += map(self._agent, self._agents)
-        everything = [one for own in self._own.values() for one in own]
+        everything = [one for own in self._variables_of.values() for one in own]
         parts.append("Evaluation")
         parts += (f"  p{n} if {self._condition(everything, 'all', (), 2)};" for n in range(3))
         parts += ["end Evaluation", f"InitStates {self._initial(everything)}; end InitStates"]
         others = [name for name in self._agents if name != "Environment"]
         both = self._chance.sample(self._agents, min(2, len(self._agents)))
         parts.append(f"Groups g = {{{', '.join(others)}}}; h = {{{', '.join(both)}}}; k = {{{others[0]}}}; end Groups")
-        if self._wanted.fairness and self._chance.random() < 0.3:
+        if self._features.fairness and self._chance.random() < 0.3:
             conditions = (f"{self._recurring()};" for _ in range(self._chance.choice((1, 1, 2))))
             parts.append(f"Fairness {' '.join(conditions)} end Fairness")
         parts.append("Formulae")
@@ -83,13 +85,13 @@ class Models:
     # --- agents
 
     def _agent(self, name: str) -> str:
-        seen = [*self._own[name], *self._seen.get(name, [])]
+        seen = [*self._variables_of[name], *self._observed.get(name, [])]
         lines = [f"Agent {name}"]
-        if self._seen.get(name):
-            lines.append(f"  Lobsvars = {{{', '.join(one.name for one in self._seen[name])}}};")
-        lines += ["  Vars:", *(f"    {one.name} : {one.type};" for one in self._own[name]), "  end Vars"]
+        if self._observed.get(name):
+            lines.append(f"  Lobsvars = {{{', '.join(one.name for one in self._observed[name])}}};")
+        lines += ["  Vars:", *(f"    {one.name} : {one.type};" for one in self._variables_of[name]), "  end Vars"]
         if self._chance.random() < 0.2:
-            lines.append(f"  RedStates: {self._condition(self._own[name], name, (), 1)}; end RedStates")
+            lines.append(f"  RedStates: {self._condition(self._variables_of[name], name, (), 1)}; end RedStates")
         lines.append(f"  Actions = {{{', '.join(self._actions[name])}}};")
         lines += ["  Protocol:", *self._protocol(name, seen), "  end Protocol"]
         lines += ["  Evolution:", *self._evolution(name, seen), "  end Evolution", "end Agent"]
@@ -102,11 +104,11 @@ class Models:
     def _protocol(self, name: str, seen: list[_Variable]) -> Iterator[str]:
         for _ in range(self._chance.choice((0, 1, 2))):
             yield f"    {self._condition(seen, name, (), 1)} : {{{self._some(name)}}};"
-        if not self._wanted.deadlocks or self._chance.random() < 0.8:
+        if not self._features.deadlocks or self._chance.random() < 0.8:
             yield f"    Other : {{{self._some(name)}}};"
 
     def _evolution(self, name: str, seen: list[_Variable]) -> Iterator[str]:
-        own = self._own[name]
+        own = self._variables_of[name]
         for _ in range(self._chance.choice((1, 2, 3, 4))):
             changed = (
                 [self._chance.choice(own)]
@@ -118,7 +120,7 @@ class Models:
 
     def _assigned(self, one: _Variable, own: list[_Variable]) -> str:
         alike = [other.name for other in own if other.type == one.type]
-        if one.type == "0 .. 3" and self._wanted.deadlocks and self._chance.random() < 0.5:
+        if one.type == "0 .. 3" and self._features.deadlocks and self._chance.random() < 0.5:
             return self._chance.choice((f"{one.name} + 1", f"{one.name} - 1", f"3 - {one.name}", f"{one.name} * 2"))
         if one.type == "boolean" and self._chance.random() < 0.3:
             return self._chance.choice((f"~{one.name}", *alike))
@@ -159,22 +161,22 @@ class Models:
     # --- formulas
 
     def _formula(self) -> str:
-        if self._wanted.linear and self._chance.random() < 0.3:
+        if self._features.linear and self._chance.random() < 0.3:
             if self._chance.random() < 0.5:
                 return f"LTL {self._path(2)}"
             return f"CTL* {self._chance.choice('AE')}({self._path(2)})"
         return self._state(2)
 
     def _recurring(self) -> str:
-        """Return a condition of fairness."""
-        if not self._wanted.deep_fairness or self._chance.random() < 0.5:
+        """Return a random fairness condition."""
+        if not self._features.deep_fairness or self._chance.random() < 0.5:
             return self._state(0)
         operand = self._chance.choice((self._state(0), f"(!{self._state(0)})"))
-        paths = ["EX", "EF", "AX", "AG", *(("AF", "EG") if self._wanted.hard_fairness else ())]
+        paths = ["EX", "EF", "AX", "AG", *(("AF", "EG") if self._features.crashing_fairness else ())]
         agent, group = self._chance.choice(self._agents), self._chance.choice("ghk")
         knowing = [f"K({agent}, {operand})", f"{self._chance.choice(('GK', 'DK', 'GCK'))}({group}, {operand})"]
         said = [f"({self._chance.choice(paths)} {operand})", f"E({self._state(0)} U {operand})"]
-        found = self._chance.choice([*said, *(knowing if self._wanted.knowledge else ())])
+        found = self._chance.choice([*said, *(knowing if self._features.knowledge else ())])
         return self._chance.choice((found, f"(!{found})"))
 
     def _state(self, depth: int) -> str:
@@ -184,8 +186,8 @@ class Models:
             return self._chance.choice(("p0", "p1", "p2"))
         below: Callable[[], str] = lambda: self._state(depth - 1 if self._chance.random() < 0.8 else 0)  # noqa: E731
         kinds = ["!", "and", "or", "->", "T", "T", "T", "U"]
-        kinds += ["K", "K", "O", "GK", "DK", "GCK"] if self._wanted.knowledge else []
-        kinds += ["<>", "<>", "<>U"] if self._wanted.games else []
+        kinds += ["K", "K", "O", "GK", "DK", "GCK"] if self._features.knowledge else []
+        kinds += ["<>", "<>", "<>U"] if self._features.games else []
         agent, group = self._chance.choice(self._agents), self._chance.choice("ghk")
         match self._chance.choice(kinds):
             case "!":
@@ -217,6 +219,6 @@ class Models:
                 return f"({self._path(depth - 1)} {op} {self._path(depth - 1)})"
 
 
-def model(chance: Random, wanted: Wanted = Wanted(), formulas: int = 4) -> str:
+def model(chance: Random, wanted: Features = Features(), formulas: int = 4) -> str:
     """Return a random model."""
     return Models(chance, wanted).text(formulas)

@@ -1,4 +1,4 @@
-"""Processes in CCS behave like the system they were made from, and their formulas say what was asked."""
+"""Exported CCS processes are bisimilar to the system, and their GCTL* formulas have its verdicts."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _FILES = [
     _ROOT / "tests" / "cases_extra" / "repeated_sync.cpl",
 ]
 _OPERATORS = 6
-"""A tableau is exponential in the temporal operators; formulas with more are not looked at."""
+"""A tableau is exponential in the temporal operators; formulas with more are skipped."""
 
 
 def _exported(system: System, formulas: Sequence[Formula] = (), assuming: frozenset[str] = frozenset()) -> Export:
-    asked = [ExportedFormula(f"q{n}", formula, "", assuming) for n, formula in enumerate(formulas)]
-    return export("ccs", Request(system, asked, Origin("a.cpl", "0")))
+    questions = [ExportedFormula(f"q{n}", formula, "", assuming) for n, formula in enumerate(formulas)]
+    return export("ccs", Request(system, questions, Origin("a.cpl", "0")))
 
 
-def _behaves_like(exported: Export, system: System) -> bool:
-    """Whether what is seen of the processes is the system's steps; looks at cells change nothing and do not count."""
+def _is_bisimilar(exported: Export, system: System) -> bool:
+    """Tell whether the processes, without self-loops of cells, are branching bisimilar to the system."""
     vocabulary = Vocabulary(system)
     names = [vocabulary.step(step.name) for step in system.steps]
     both: dict[State, tuple[tuple[str, State], ...]] = {}
@@ -47,24 +47,24 @@ def _behaves_like(exported: Export, system: System) -> bool:
         assert all(after == unfolded for action, after in moves if action.startswith("is_"))
         both[state] = tuple((action, after) for action, after in moves if not action.startswith("is_"))
     naive = Naive(system)
-    for known, edges in naive.edges.items():
-        both[known] = (("idle", known), *((names[step], after) for step, after in edges))
+    for state_of_system, edges in naive.edges.items():
+        both[state_of_system] = (("idle", state_of_system), *((names[step], after) for step, after in edges))
     both["begin"] = tuple((TAU, first) for first in naive.initial) if len(naive.initial) > 1 else ()
     start: State = "begin" if len(naive.initial) > 1 else next(iter(naive.initial))
     return branching_bisimilar(both, start, Ref("Main"))
 
 
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
-def test_files_behave_alike(path: Path) -> None:
+def test_files_bisimilar_to_system(path: Path) -> None:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
-    asked = compilation.declared_questions() or compilation.questions()
-    exported = compilation.export("ccs", asked)
-    assert _behaves_like(exported, asked[0].system)
+    questions = compilation.declared_questions() or compilation.questions()
+    exported = compilation.export("ccs", questions)
+    assert _is_bisimilar(exported, questions[0].system)
     ((_, text),) = exported.beside
     gctl = Gctl(text, Ccs(exported.text).reachable("Main"))
-    vocabulary = Vocabulary(asked[0].system, tuple(one.question.name for one in asked))
-    for result in compilation.verify([one for one in asked if one.question.name in exported.written]):
+    vocabulary = Vocabulary(questions[0].system, tuple(one.question.name for one in questions))
+    for result in compilation.verify([one for one in questions if one.question.name in exported.written]):
         name = vocabulary.proposition(result.question.name)
         if size(gctl.formulas[name]) <= _OPERATORS:
             assert (Ref("Main") in gctl.satisfying(name)) == (result.answer != "fails"), name
@@ -72,13 +72,13 @@ def test_files_behave_alike(path: Path) -> None:
 
 @settings(max_examples=10)
 @given(systems(states=16))
-def test_systems_behave_alike(system: System) -> None:
-    assert _behaves_like(_exported(system), system)
+def test_random_systems_bisimilar_to_export(system: System) -> None:
+    assert _is_bisimilar(_exported(system), system)
 
 
 @settings(max_examples=10)
 @given(st.data(), systems(states=12))
-def test_formulas_say_what_was_asked(data: st.DataObject, system: System) -> None:
+def test_formulas_equivalent_after_export(data: st.DataObject, system: System) -> None:
     formulas = [data.draw(logic_formulas(system)) for _ in range(3)]
     assuming = data.draw(roles(system))
     exported = _exported(system, formulas, assuming)

@@ -1,4 +1,4 @@
-"""Conditional commitments in the languages of other tools: what is written, what it means, and what is left out."""
+"""Export of conditional commitments: text, meaning, and omissions."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def _compilation() -> Compilation:
 
 def test_models_in_ispl_give_the_same_verdicts() -> None:
     compilation = _compilation()
-    asked = [one for one in compilation.questions() if one.question.kind == "property"]
-    exported = compilation.export("ispl", asked)
-    assert exported.written == tuple(one.question.name for one in asked)
+    questions = [one for one in compilation.questions() if one.question.kind == "property"]
+    exported = compilation.export("ispl", questions)
+    assert exported.written == tuple(one.question.name for one in questions)
     reading = IsplCompilation(Source("exported.ispl", exported.text))
     assert reading.ok, [one.concise() for one in reading.diagnostics]
-    again = reading.verify([one for one in reading.questions() if one.question.kind == "property"])
-    expected = {result.question.name: result.answer != "fails" for result in compilation.verify(asked)}
+    reimported = reading.verify([one for one in reading.questions() if one.question.kind == "property"])
+    expected = {result.question.name: result.answer != "fails" for result in compilation.verify(questions)}
     assert expected["weak"]
     assert expected["delegated"]
     assert not expected["wrong"]
-    assert dict(zip(exported.written, (one.answer != "fails" for one in again), strict=True)) == expected
+    assert dict(zip(exported.written, (one.answer != "fails" for one in reimported), strict=True)) == expected
 
 
 def test_arctl_has_a_relation_for_each_set_of_offers() -> None:
@@ -64,7 +64,7 @@ def test_arctl_has_a_relation_for_each_set_of_offers() -> None:
 
 
 @pytest.mark.parametrize("target", ["smv", "ccs", "prism"])
-def test_what_cannot_be_said_is_named(target: str) -> None:
+def test_inexpressible_formula_noted(target: str) -> None:
     compilation = _compilation()
     exported = compilation.export(target, compilation.questions(["weak"]))
     assert exported.written == ()

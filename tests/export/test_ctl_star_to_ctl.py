@@ -1,4 +1,4 @@
-"""What is written as CTL says what the CTL* formula said."""
+"""Translations from CTL* to CTL are equivalent."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ p, q, r = (f.Atom(e.Read(name), name) for name in "pqr")
         (f.And((f.Next(p), f.Finally(q))), "E (X p & F q)"),
     ],
 )
-def test_laws(path: Formula, expected: str) -> None:
+def test_distribution_laws(path: Formula, expected: str) -> None:
     assert formula_text(to_ctl(f.OnPaths("E", path), all_states_fair=True)) == expected
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_same_states(data: st.DataObject) -> None:
+def test_translated_formula_has_same_states(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula = data.draw(quantified(system, SIMPLE) | logic_formulas(system))
     assuming = data.draw(roles(system))
     engine = ExplicitEngine(system)
-    found = engine.satisfying(to_ctl(formula, all_states_fair=not system.fairness), assuming)
-    assert found == engine.satisfying(formula, assuming)
+    satisfying = engine.satisfying(to_ctl(formula, all_states_fair=not system.fairness), assuming)
+    assert satisfying == engine.satisfying(formula, assuming)

@@ -1,4 +1,4 @@
-"""Drawings are read by a reader of DOT that is not ours, and show what is there."""
+"""DOT drawings are parsed by pydot and show the whole system."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_state_and_step_is_drawn(system: System) -> None:
     assert len(begin) == len(naive.initial)
 
 
-def test_too_many_states_are_drawn_by_commitments() -> None:
+def test_large_state_space_drawn_as_quotient() -> None:
     compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": "2"})
     assert isinstance(compilation, Compilation)
     graph, notes = _drawn(compilation.system, states=True)
@@ -93,7 +93,7 @@ def test_too_many_states_are_drawn_by_commitments() -> None:
     assert sum(sizes) == 441
 
 
-def test_where_that_says_nothing_the_first_are_drawn() -> None:
+def test_trivial_quotient_replaced_by_first_states() -> None:
     graph, notes = _drawn(_system(_ROOT / "examples" / "dining_cryptographers.cpl"), states=True)
     assert notes == ("all states but the first 200 of 868",)
     assert len(_nodes(graph)) == MAX_DRAWN_STATES + 2

@@ -1,4 +1,4 @@
-"""Fairness as exporters say it: conditions on states, antecedents in linear time, or nothing where all is the same."""
+"""Translation of justice to state conditions, of formulas to LTL, and dependence on fairness."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _step(guard: e.Expr, *updates: tuple[str, e.Expr], free: tuple[str, ...] = (
     return Step("go", "tick", "Env", "", (), guard, updates, free)
 
 
-def test_a_step_that_disables_itself_needs_no_bit() -> None:
+def test_self_disabling_step_needs_no_toggle_bit() -> None:
     system = _system(_step(e.Not(e.Read("x")), ("x", e.TRUE)))
     assert disables_itself(system, system.justice[0])
     fair = fair_system(system, frozenset())
@@ -37,7 +37,7 @@ def test_a_step_that_disables_itself_needs_no_bit() -> None:
     assert [condition.holds for condition in fair.conditions] == [e.Read("x")]
 
 
-def test_a_step_that_can_be_taken_again_gets_a_bit_that_flips() -> None:
+def test_repeatable_step_gets_toggle_bit() -> None:
     for step in (
         _step(e.Not(e.Read("x"))),
         _step(e.Less(e.Read("n"), e.Const(2)), ("n", e.Arith("+", e.Read("n"), e.Const(1)))),
@@ -50,7 +50,7 @@ def test_a_step_that_can_be_taken_again_gets_a_bit_that_flips() -> None:
         assert not list(fair.system.problems())
 
 
-def test_what_cannot_be_told_in_time_counts_as_possible() -> None:
+def test_satisfiability_assumed_beyond_case_limit() -> None:
     odd = e.Equal(e.Arith("%", e.Read("n"), e.Const(2)), e.Const(1))
     contradiction = e.And((odd, e.Not(odd)))
     assert is_unsatisfiable(contradiction, {"n": (0, 1, 2)})
@@ -59,7 +59,7 @@ def test_what_cannot_be_told_in_time_counts_as_possible() -> None:
 
 @settings(max_examples=25)
 @given(st.data())
-def test_conditions_on_states_say_what_justice_says(data: st.DataObject) -> None:
+def test_state_conditions_equivalent_to_justice(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(quantified(system, SIMPLE)), data.draw(roles(system))
     fair = fair_system(system, assuming)
@@ -70,12 +70,12 @@ def test_conditions_on_states_say_what_justice_says(data: st.DataObject) -> None
 
 @settings(max_examples=25)
 @given(st.data())
-def test_what_needs_no_fairness_is_the_same_under_any(data: st.DataObject) -> None:
+def test_fairness_independent_formula_has_same_verdict(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula = data.draw(logic_formulas(system))
     if not needs_fairness(system, formula):
         everybody = frozenset(justice.role for justice in system.justice if justice.role is not None)
-        found = [
+        verdicts = [
             ExplicitEngine(one).is_valid(formula, assuming)
             for one, assuming in (
                 (replace(system, justice=()), frozenset[str]()),
@@ -83,19 +83,19 @@ def test_what_needs_no_fairness_is_the_same_under_any(data: st.DataObject) -> No
                 (system, everybody),
             )
         ]
-        assert len(set(found)) == 1
+        assert len(set(verdicts)) == 1
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_linear_time_says_the_same(data: st.DataObject) -> None:
+def test_ltl_translation_equivalent(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system, SIMPLE)), data.draw(roles(system))
     always = f.OnPaths("A", f.Globally(formula))
     engine = ExplicitEngine(system)
     begins = engine.satisfying(f.OnPaths("E", f.And(())), assuming)
     if not engine.is_empty(engine.difference(engine.initial, begins)):
-        return  # where no fair run begins, every statement about all of them is true
+        return  # without fair runs, universal formulas hold vacuously
     for one in (formula, always):
         path = to_ltl(one)
         if path is not None:

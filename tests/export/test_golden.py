@@ -1,4 +1,4 @@
-"""The text of what is exported: every change of it is seen. ``--update-golden`` writes what comes.
+"""Golden tests of exported protocols; ``--update-golden`` writes the actual text.
 
 Each ``tests/golden/export/PROTOCOL.cpl`` is exported to each target, once for each kind of channels.
 """

@@ -1,4 +1,4 @@
-"""The text of what is exported of models in ISPL: every change of it is seen. ``--update-golden`` writes what comes."""
+"""Golden tests of exported ISPL models; ``--update-golden`` writes the actual text."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_text(model: str, target: str, update_golden: bool) -> None:
     path = _MODELS[model]
     reading = IsplCompilation(Source(f"{model}.ispl", path.read_text(encoding="utf-8")))
     assert reading.ok
-    asked = [one for one in reading.questions() if one.question.name.startswith("formula")]
-    exported = reading.export(target, asked, states=target == "dot")
+    questions = [one for one in reading.questions() if one.question.name.startswith("formula")]
+    exported = reading.export(target, questions, states=target == "dot")
     text = exported.text.replace(f"cplc {__version__}", "cplc 1.0")
     golden = _FOLDER / f"{model}{_TARGETS[target]}"
     if update_golden:

@@ -1,4 +1,4 @@
-"""Names for other tools are legal, different where they were different, and always the same."""
+"""Identifiers for other tools are legal, injective and deterministic."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _TEXTS = st.text("ab_B1-[]@(),. Äß", max_size=6) | st.sampled_from(["next", "A
         ("", "n"),
     ],
 )
-def test_names_remind_of_what_they_stand_for(original: str, name: str) -> None:
+def test_sanitized_name_resembles_original(original: str, name: str) -> None:
     assert sanitized(original) == name
 
 
 @given(st.lists(_TEXTS, max_size=12), st.booleans())
-def test_names_are_legal_and_distinct(originals: list[str], folds_case: bool) -> None:
+def test_identifiers_legal_and_distinct(originals: list[str], folds_case: bool) -> None:
     syntax = IdentifierSyntax(frozenset({"next", "A"}), folds_case)
-    found = unique_identifiers(originals, syntax, taken=("b",))
-    assert found == unique_identifiers(originals, syntax, taken=("b",))
-    assert set(found) == set(originals)
-    assert all(re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*", name) for name in found.values())
-    used = [syntax.key(name) for name in (*found.values(), "next", "A", "b")]
+    identifiers = unique_identifiers(originals, syntax, taken=("b",))
+    assert identifiers == unique_identifiers(originals, syntax, taken=("b",))
+    assert set(identifiers) == set(originals)
+    assert all(re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*", name) for name in identifiers.values())
+    used = [syntax.key(name) for name in (*identifiers.values(), "next", "A", "b")]
     assert len(set(used)) == len(used)
 
 
-def test_what_is_reserved_gets_a_number() -> None:
+def test_reserved_word_gets_number() -> None:
     assert unique_identifiers(["next", "x"], IdentifierSyntax(frozenset({"next"}))) == {"next": "next_2", "x": "x"}
     assert unique_identifiers(["Next"], IdentifierSyntax(frozenset({"next"}), folds_case=True)) == {"Next": "Next_2"}

@@ -1,4 +1,4 @@
-"""What is written for MCMAS in other words means the same, and what cannot be is left out and said to be."""
+"""Translations for MCMAS are equivalent; inexpressible formulas are omitted with a note."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _exported(properties: str) -> Export:
     return compilation.export("ispl", compilation.declared_questions())
 
 
-# --- in other words
+# --- translation to operators of MCMAS
 
 
 @st.composite
 def _social(draw: st.DrawFn, system: System) -> Formula:
-    """Draw a commitment or the fulfilment of one, about a formula that may have others in it."""
+    """Draw a commitment or its fulfilment, possibly nested."""
     channel = draw(st.sampled_from(some_channels(system)))
     operand = draw(
         atoms(system) | logic_formulas(system, Logic(past=False, taken=False, games=False, depth=1, weight=3))
@@ -57,12 +57,12 @@ def _social(draw: st.DrawFn, system: System) -> Formula:
 
 @settings(max_examples=25)
 @given(st.data())
-def test_commitment_is_what_one_more_agent_knows(data: st.DataObject) -> None:
+def test_commitment_equivalent_to_knowledge_of_observer(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
     formula = data.draw(_social(system))
     try:
-        said = to_mcmas_operators(formula, system)
-    except NotExpressible:  # a step or the beginning leaves open what is promised
+        translated = to_mcmas_operators(formula, system)
+    except NotExpressible:  # the commitment is nondeterministic after a step or initially
         return
     engine, other = ExplicitEngine(system), ExplicitEngine(with_observers([formula], system))
     assert other.count(other.reachable) == engine.count(engine.reachable)
@@ -70,13 +70,13 @@ def test_commitment_is_what_one_more_agent_knows(data: st.DataObject) -> None:
     names = system.variable.keys()
     assert [
         {name: value for name, value in state.items() if name in names}
-        for state in members(other, other.satisfying(said))
+        for state in members(other, other.satisfying(translated))
     ] == expected
 
 
 @settings(max_examples=25)
 @given(st.data())
-def test_conditions_mean_the_same_written_out(data: st.DataObject) -> None:
+def test_expanded_conditions_equivalent(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
     atom = data.draw(atoms(system))
     assert isinstance(atom, f.Atom)
@@ -102,7 +102,7 @@ def _is_simple(part: e.Expr) -> bool:
             return True
 
 
-def test_numbers_are_words_and_arithmetic_is_written_out() -> None:
+def test_numbers_enumerated_and_arithmetic_expanded() -> None:
     compilation = compile(
         """
         protocol Count {
@@ -123,14 +123,14 @@ def test_numbers_are_words_and_arithmetic_is_written_out() -> None:
 # --- fairness
 
 
-def test_one_fairness_for_all_needs_no_copies() -> None:
+def test_common_assumption_needs_no_selector() -> None:
     text = _exported("property p assuming Bob: AG (ping -> AF pong)").text
     assert "as many reachable states as the system." in text
     assert "  fair_to_send_pong;  -- send pong" in text
     assert "(AG (ping -> (AF pong)));" in text
 
 
-def test_what_is_assumed_is_told_by_a_variable() -> None:
+def test_different_assumptions_need_selector() -> None:
     text = _exported(
         "property p assuming Bob: AG (ping -> AF pong)  property q: AG (ping -> AF pong)  property r: EF pong"
     ).text
@@ -141,33 +141,33 @@ def test_what_is_assumed_is_told_by_a_variable() -> None:
     assert "\n  (EF pong);" in text
 
 
-def test_what_asks_for_no_fair_runs_gets_none() -> None:
+def test_fairness_omitted_if_irrelevant() -> None:
     assert "Fairness" not in _exported("property p assuming Bob: EF pong").text
 
 
-def test_fairness_of_the_file_stands_before_runs_where_knowledge_could_tell() -> None:
-    known = _exported("fairness pong  property p: A F K(Ann, ping)").text
-    assert "CTL* (A (((G (F fairness))) -> (F K(Ann, ping))));" in known
+def test_fairness_is_premise_below_knowledge() -> None:
+    text = _exported("fairness pong  property p: A F K(Ann, ping)").text
+    assert "CTL* (A (((G (F fairness))) -> (F K(Ann, ping))));" in text
     assert "\n  (AF ping);" in _exported("fairness pong  property p: A F ping").text
 
 
-# --- what is left out
+# --- omissions
 
 
-def test_what_mcmas_cannot_say_is_left_out() -> None:
-    found = _exported(
+def test_inexpressible_formulas_omitted() -> None:
+    exported = _exported(
         "property past: A G (pong -> O ping)  property game: <<Ann>> F ping  "
         "property few: E{does(ping)} F pong  property said: EF pong"
     )
-    assert found.written == ("said",)
-    assert [note.partition(":")[0] for note in found.notes] == ["`past`", "`game`", "`few`"]
-    assert found.text.count("* `") == 3
+    assert exported.written == ("said",)
+    assert [note.partition(":")[0] for note in exported.notes] == ["`past`", "`game`", "`few`"]
+    assert exported.text.count("* `") == 3
 
 
-def test_a_file_without_questions_asks_something() -> None:
-    found = _exported("property past: A G (pong -> O ping)")
-    assert found.written == ()
-    assert found.text.endswith("Formulae\n  -- no formula was exported\n  always;\nend Formulae\n")
+def test_file_without_formulas_has_dummy_formula() -> None:
+    exported = _exported("property past: A G (pong -> O ping)")
+    assert exported.written == ()
+    assert exported.text.endswith("Formulae\n  -- no formula was exported\n  always;\nend Formulae\n")
 
 
 # --- the file as a whole
@@ -175,17 +175,17 @@ def test_a_file_without_questions_asks_something() -> None:
 
 @settings(max_examples=25)
 @given(st.data())
-def test_every_name_is_introduced_once_and_none_is_reserved(data: st.DataObject) -> None:
+def test_names_declared_once_and_not_reserved(data: st.DataObject) -> None:
     system = data.draw(systems())
     drawn = [data.draw(st.tuples(logic_formulas(system), roles(system))) for _ in range(3)]
     formulas = [ExportedFormula(f"f{n}", formula, "", assuming) for n, (formula, assuming) in enumerate(drawn)]
-    found = export("ispl", Request(system, formulas, Origin("-", "0")))
-    assert found.text.isascii()
-    assert {*found.written} | {asked.name for asked in formulas if any(asked.name in n for n in found.notes)} == {
-        asked.name for asked in formulas
-    }
-    introduced = re.findall(r"^ +(\w+) : \{?\w", found.text.partition("Actions")[0], re.MULTILINE)
-    introduced += re.findall(r"^Agent (\w+)", found.text, re.MULTILINE)
-    introduced += re.findall(r"^  (\w+) if ", found.text.partition("\nEvaluation")[2], re.MULTILINE)
+    exported = export("ispl", Request(system, formulas, Origin("-", "0")))
+    assert exported.text.isascii()
+    assert {*exported.written} | {
+        question.name for question in formulas if any(question.name in n for n in exported.notes)
+    } == {question.name for question in formulas}
+    introduced = re.findall(r"^ +(\w+) : \{?\w", exported.text.partition("Actions")[0], re.MULTILINE)
+    introduced += re.findall(r"^Agent (\w+)", exported.text, re.MULTILINE)
+    introduced += re.findall(r"^  (\w+) if ", exported.text.partition("\nEvaluation")[2], re.MULTILINE)
     assert len(set(introduced)) == len(introduced)
     assert not (set(introduced) & IDENTIFIERS.reserved) - {"Environment", "always"}

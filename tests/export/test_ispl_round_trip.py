@@ -1,4 +1,4 @@
-"""What is written in ISPL and read again means the same: protocols, and models in ISPL."""
+"""Export to ISPL and import preserve reachable states and verdicts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _read(text: str) -> IsplCompilation:
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_protocols(case: Case) -> None:
     compilation = compiled(case)
-    asked = compilation.declared_questions()
-    request = compilation.to_be_exported(asked)
+    questions = compilation.declared_questions()
+    request = compilation.to_be_exported(questions)
     exported = export("ispl", request)
     reading = _read(exported.text)
     bare = _read(export("ispl", replace(request, formulas=())).text)
     assert count_reachable(bare.system) == count_reachable(request.system)
-    written = {one.question.name: one for one in asked if one.question.name in exported.written}
+    written = {one.question.name: one for one in questions if one.question.name in exported.written}
     before = {result.question.name: result.answer != "fails" for result in compilation.verify(list(written.values()))}
     formulas = [one for one in reading.questions() if one.question.kind == "property"]
     results = reading.verify(formulas)
@@ -50,12 +50,12 @@ def test_models(chance: Random) -> None:
     reading = IsplCompilation(Source("model.ispl", model(chance)))
     if not reading.ok:
         return
-    asked = [one.question for one in reading.questions()]
-    formulas = [ExportedFormula(question.name, question.formula, question.text) for question in asked]
+    questions = [one.question for one in reading.questions()]
+    formulas = [ExportedFormula(question.name, question.formula, question.text) for question in questions]
     exported = export("ispl", Request(reading.system, formulas, Origin("model.ispl", "0")))
-    again = _read(exported.text)
-    before, after = ExplicitEngine(reading.system), ExplicitEngine(again.system)
+    reimported = _read(exported.text)
+    before, after = ExplicitEngine(reading.system), ExplicitEngine(reimported.system)
     assert before.count(before.reachable) == after.count(after.reachable)
     meant = {one.name: one.formula for one in formulas}
-    for name, one in zip(exported.written, again.questions(), strict=False):
+    for name, one in zip(exported.written, reimported.questions(), strict=False):
         assert after.is_valid(one.question.formula) == before.is_valid(meant[name]), exported.text

@@ -1,4 +1,4 @@
-"""The JSON document has everything: the system and its formulas can be made from it again."""
+"""The JSON document is complete: system and formulas can be reconstructed from it."""
 
 from __future__ import annotations
 
@@ -160,9 +160,9 @@ def formula_of(data: list[Any]) -> Formula:
             taken = None if along is None else f.Taken(frozenset(along[0]), along[1])
             return f.OnPaths(quantifier, formula_of(path), taken)
         case ["enforces", group, goal, sight]:
-            found = formula_of(goal)
-            assert isinstance(found, f.Next | f.Finally | f.Globally | f.Until)
-            return f.Enforces(tuple(group), found, sight == "uniform")
+            goal_formula = formula_of(goal)
+            assert isinstance(goal_formula, f.Next | f.Finally | f.Globally | f.Until)
+            return f.Enforces(tuple(group), goal_formula, sight == "uniform")
         case ["commits", channel, operand]:
             return f.Commits(channel_of(channel), formula_of(operand))
         case ["fulfils", channel, operand]:

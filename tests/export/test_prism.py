@@ -1,4 +1,4 @@
-"""PRISM models: what Storm makes of them is what they were made from."""
+"""Storm finds the states and verdicts of the system in exported PRISM models."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from cplc.system.model import System, Variable
 _ROOT = Path(__file__).parents[2]
 _FILES = sorted((*_ROOT.glob("examples/*.cpl"), *_ROOT.glob("tests/cases/*.cpl")))
 _CONDITIONS = 5
-"""More conditions of fairness than these in one property keep Storm busy for minutes; it is not asked then."""
+"""Maximum number of fairness conditions in one property; with more, Storm takes minutes."""
 
-_storm = pytest.mark.skipif(importlib.util.find_spec("stormpy") is None, reason="Storm is not there")
+_storm = pytest.mark.skipif(importlib.util.find_spec("stormpy") is None, reason="Storm is not installed")
 
 
 def _exported(system: System, formulas: Sequence[Formula], assuming: frozenset[str] = frozenset()) -> Export:
-    asked = [ExportedFormula(f"q{n}", formula, "", assuming) for n, formula in enumerate(formulas)]
-    return export("prism", Request(system, asked, Origin("a.cpl", "0")))
+    questions = [ExportedFormula(f"q{n}", formula, "", assuming) for n, formula in enumerate(formulas)]
+    return export("prism", Request(system, questions, Origin("a.cpl", "0")))
 
 
-def _judged(exported: Export, folder: Path) -> tuple[int, dict[str, bool]]:
-    """Return how many states Storm finds, and which properties hold in all initial ones."""
+def _storm_verdicts(exported: Export, folder: Path) -> tuple[int, dict[str, bool]]:
+    """Return Storm's number of states and the verdicts in all initial states."""
     stormpy: Any = importlib.import_module("stormpy")
     place = folder / "model.prism"
     place.write_text(exported.text, encoding="utf-8")
@@ -47,8 +47,8 @@ def _judged(exported: Export, folder: Path) -> tuple[int, dict[str, bool]]:
         for one in stormpy.parse_properties(text):
             if str(one.get_raw_formula()).count("G F") > _CONDITIONS:
                 continue
-            found = stormpy.model_checking(model, one, only_initial_states=False)
-            truth = found.get_truth_values_vector()
+            checked = stormpy.model_checking(model, one, only_initial_states=False)
+            truth = checked.get_truth_values_vector()
             verdicts[one.get_name()] = all(truth[state] for state in model.initial_states)
     return model.nr_states, verdicts
 
@@ -58,12 +58,12 @@ def _judged(exported: Export, folder: Path) -> tuple[int, dict[str, bool]]:
 def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
-    asked = compilation.declared_questions()
-    exported = compilation.export("prism", asked)
-    states, verdicts = _judged(exported, tmp_path)
+    questions = compilation.declared_questions()
+    exported = compilation.export("prism", questions)
+    states, verdicts = _storm_verdicts(exported, tmp_path)
     if "toggle bit" not in exported.text:
-        assert states == count_reachable(asked[0].system)
-    results = compilation.verify([one for one in asked if one.question.name in exported.written])
+        assert states == count_reachable(questions[0].system)
+    results = compilation.verify([one for one in questions if one.question.name in exported.written])
     expected = {result.question.name: result.answer != "fails" for result in results}
     names = unique_identifiers(exported.written, LABELS)
     for name in exported.written:
@@ -78,7 +78,7 @@ def test_storm_agrees_on_systems(tmp_path_factory: pytest.TempPathFactory, data:
     assuming = data.draw(roles(system))
     naive = Naive(system)
     exported = _exported(system, formulas, assuming)
-    states, verdicts = _judged(exported, tmp_path_factory.mktemp("storm"))
+    states, verdicts = _storm_verdicts(exported, tmp_path_factory.mktemp("storm"))
     if "toggle bit" not in exported.text:
         assert states == len(naive.reachable)
     for name in verdicts:

@@ -1,4 +1,4 @@
-"""What can be told of a file for NuSMV without NuSMV; `tests/reference_tools` has the rest."""
+"""Static checks of exported NuSMV files; `tests/reference_tools` runs NuSMV."""
 
 from __future__ import annotations
 

@@ -167,8 +167,8 @@ def test_other_files_are_refused_and_left_alone(
     earlier = '{"cplc_monitor":1,"logs":{},"heads":{},"found":0,"monitor":{}}'
     others = [
         (earlier, "an earlier version"),
-        ("protocol P {}", "no state of a monitor"),
-        ("", "no state of a monitor"),
+        ("protocol P {}", "not a state of a monitor"),
+        ("", "not a state of a monitor"),
     ]
     for text, expected in others:
         state.write_text(text, encoding="utf-8")

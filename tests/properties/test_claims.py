@@ -179,7 +179,7 @@ def check_last_moves(compilation: Compilation) -> System:
 
 
 @given(dialogues())
-def test_a_dialogue_means_what_the_reference_says(text: str) -> None:
+def test_dialogue_matches_reference(text: str) -> None:
     note(text)
     compilation = compiled(text)
     comparison = check_lowering(compilation)

@@ -131,7 +131,7 @@ def _but_what_values_are_made_from(self: ConeOfInfluence, named: set[str]) -> fr
 _WRONG = {
     "guards do not matter": ("_closed", _only_what_is_asked),
     "what values are made from does not matter": ("_closed", _but_what_values_are_made_from),
-    "what agents see does not matter": ("_seen", lambda self, agents: set()),
+    "what agents see does not matter": ("_observed", lambda self, agents: set()),
 }
 
 

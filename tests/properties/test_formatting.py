@@ -40,7 +40,7 @@ def untidy_files(draw: st.DrawFn) -> str:
 
 
 @given(untidy_files())
-def test_the_layout_changes_nothing_else(text: str) -> None:
+def test_formatting_changes_white_space_only(text: str) -> None:
     before = Source("untidy", text)
     tree, problems = parse(before)
     assert problems == ()
@@ -54,7 +54,7 @@ def test_the_layout_changes_nothing_else(text: str) -> None:
 
 
 @given(untidy_files())
-def test_the_layout_has_manners(text: str) -> None:
+def test_formatted_white_space_is_normalised(text: str) -> None:
     lines = format_source(Source("untidy", text)).text.replace("\r\n", "\n").split("\n")
     assert lines[-1] == ""
     assert lines[-2:-1] != [""]
@@ -66,7 +66,7 @@ def test_the_layout_has_manners(text: str) -> None:
 
 
 @given(plans())
-def test_a_protocol_keeps_its_system(plan: Plan) -> None:
+def test_formatting_preserves_system(plan: Plan) -> None:
     text = text_of(plan)
     formatted = format_source(Source("p", text)).text
     before, after = Compilation(Source("p", text)), Compilation(Source("p", formatted))
@@ -76,7 +76,7 @@ def test_a_protocol_keeps_its_system(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("path", _WRITTEN, ids=lambda path: str(path.relative_to(_ROOT)))
-def test_what_is_in_this_repository_is_laid_out(path: Path) -> None:
+def test_files_of_repository_are_formatted(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert format_source(Source(path.name, text)).text == text
 

@@ -202,7 +202,7 @@ def test_printed_and_read_again(formula: Formula) -> None:
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(protocols(3))
-def test_what_is_printed_can_be_asked_again(sample: Sample) -> None:
+def test_printed_formula_is_parsed_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
     compilation = Compilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given, note, settings
 from tests.naive_games import TooManyStrategies
-from tests.reference.lockstep import Apart, Lockstep, hazardous
+from tests.reference.lockstep import Difference, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
@@ -61,7 +61,7 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
     assert not hazardous(lockstep)
     lockstep.compare_local_states()
     if lockstep.inapplicable != reference.inapplicable:
-        raise Apart(f"inapplicable {reference.inapplicable} and {lockstep.inapplicable}")
+        raise Difference(f"inapplicable {reference.inapplicable} and {lockstep.inapplicable}")
     assert engine.count(engine.reachable) == len(graph.states)
     return reference, graph
 
@@ -82,7 +82,7 @@ def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph,
 
 
 @given(protocols())
-def test_the_lowered_system_is_the_reference(sample: Sample) -> None:
+def test_lowered_system_matches_reference(sample: Sample) -> None:
     note(sample.text)
     check_lowering(compiled(sample.text))
 
@@ -113,7 +113,7 @@ def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) ->
 
 
 @given(validities())
-def test_what_holds_of_every_protocol(sample: Sample) -> None:
+def test_theorems_of_every_protocol(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
     reference = Reference(compilation.model)
@@ -126,7 +126,7 @@ def test_what_holds_of_every_protocol(sample: Sample) -> None:
 
 @settings(max_examples=40)
 @given(social_validities())
-def test_what_holds_of_every_social_commitment(sample: Sample) -> None:
+def test_theorems_of_social_commitments(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
     questions = compilation.questions([declared.name for declared in compilation.model.properties])
@@ -135,7 +135,7 @@ def test_what_holds_of_every_social_commitment(sample: Sample) -> None:
 
 
 @given(conditional_validities())
-def test_what_holds_of_every_conditional_commitment(sample: Sample) -> None:
+def test_theorems_of_conditional_commitments(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
     reference = Reference(compilation.model)

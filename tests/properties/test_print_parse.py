@@ -32,7 +32,7 @@ def test_file_reads_back(tree: ast.File) -> None:
 
 
 @given(files())
-def test_a_mistake_at_the_end_leaves_the_rest_of_the_file_as_it_is(tree: ast.File) -> None:
+def test_error_at_end_preserves_rest_of_file(tree: ast.File) -> None:
     text = printer.file(tree) + "\nimport 1\n"
     read, problems = parse(Source("printed", text))
     assert [problem.code for problem in problems] == ["syntax"], text

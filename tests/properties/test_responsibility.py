@@ -21,7 +21,7 @@ from cplc.checking.verify import Verifier
 from cplc.compilation import Compilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPaths
-from cplc.report.trace_narration import story
+from cplc.report.trace_narration import narrate
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.system.model import State, System
@@ -113,7 +113,7 @@ def _check(judge: _Judge, system: System, result: Result, goal: Finally) -> None
     if (avoided := result.blame.avoidance) is None:
         return
     everybody = judge.assuming | senders
-    run = story(result.system, result.evidence).run
+    run = narrate(result.system, result.evidence).run
     shown = _Judge(result.system, result.question.formula, judge.assuming)
     possible = [shown.satisfies(OnPaths("E", goal), state, everybody) for state in run.states]
     taken = {result.system.steps[move.step].name for move in run.moves[run.loop :] if move.step is not None}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import ENGINES, members
-from tests.ispl_models import Wanted, model
+from tests.ispl_models import Features, model
 from tests.naive_games import TooManyStrategies
 from tests.naive_round_games import NaiveRoundGame
 from tests.naive_rounds import NaiveRounds
@@ -39,7 +39,7 @@ _GOALS = (
 
 def _reading(seed: int, *, uniform: bool = False) -> IsplCompilation:
     """Return a random model that asks every goal of each of its groups."""
-    begun = model(Random(seed), Wanted(fairness=False)).partition("Formulae")[0]
+    begun = model(Random(seed), Features(fairness=False)).partition("Formulae")[0]
     formulas = "".join(f"  <{group}> {goal};\n" for group in "ghk" for goal in _GOALS)
     source = Source("model.ispl", f"{begun}Formulae\n{formulas}end Formulae\n")
     reading = IsplCompilation(source, strategies="uniform" if uniform else "full")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import ENGINES, members
-from tests.ispl_models import Wanted, model
+from tests.ispl_models import Features, model
 from tests.naive_rounds import NaiveRounds
 
 from cplc.compilation import IsplCompilation
@@ -21,7 +21,7 @@ _STATES = 400
 
 
 def _reading(seed: int) -> IsplCompilation:
-    reading = IsplCompilation(Source("random.ispl", model(Random(seed), Wanted(games=False), formulas=6)))
+    reading = IsplCompilation(Source("random.ispl", model(Random(seed), Features(games=False), formulas=6)))
     assume(reading.ok and not reading.unverifiable)
     return reading
 

@@ -44,8 +44,8 @@ from cplc.system.printer import formula_text
 Example = tuple[System, Formula, Formula, frozenset[str]]
 
 
-def moved(kin: SymmetryGroup, order: list[int]) -> dict[int, int]:
-    return dict(zip(kin.indices, order, strict=True))
+def moved(symmetry_group: SymmetryGroup, order: list[int]) -> dict[int, int]:
+    return dict(zip(symmetry_group.indices, order, strict=True))
 
 
 @st.composite
@@ -53,10 +53,15 @@ def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
     """A formula, another one about other members, and who keeps going."""
     system = draw(systems)
     members = [int(agent.name[4:-1]) for agent in system.agents if agent.family == "Cus"]
-    kin = SymmetryGroup(frozenset({"Cus"}), frozenset({("x", 0), ("y", 0), ("Cus", 0)}), tuple(members))
+    symmetry_group = SymmetryGroup(frozenset({"Cus"}), frozenset({("x", 0), ("y", 0), ("Cus", 0)}), tuple(members))
     formula = draw(branching(system) | formulas(system))
     order = draw(st.permutations(members))
-    return system, formula, renamed_formula(formula, kin.renaming(moved(kin, order))), draw(roles(system))
+    return (
+        system,
+        formula,
+        renamed_formula(formula, symmetry_group.renaming(moved(symmetry_group, order))),
+        draw(roles(system)),
+    )
 
 
 def is_right(example: Example) -> bool:
@@ -71,7 +76,7 @@ def is_right(example: Example) -> bool:
 @settings(max_examples=40)
 @given(pairs(crowds()))
 def test_formulas_with_equal_keys_have_equal_values(example: Example) -> None:
-    assert Symmetry(example[0]).kin, "all members are alike"
+    assert Symmetry(example[0]).groups, "all members are alike"
     assert is_right(example), f"{formula_text(example[1])} and {formula_text(example[2])}"
 
 
@@ -79,8 +84,8 @@ def test_formulas_with_equal_keys_have_equal_values(example: Example) -> None:
 @given(st.data())
 def test_image_of_formula_has_same_value(data: st.DataObject) -> None:
     system = data.draw(crowds())
-    (kin,) = Symmetry(system).kin
-    renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
+    (symmetry_group,) = Symmetry(system).groups
+    renamed = symmetry_group.renaming(moved(symmetry_group, data.draw(st.permutations(symmetry_group.indices))))
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     engine = ExplicitEngine(system)
     expected = engine.is_valid(formula, assuming)
@@ -102,7 +107,7 @@ def test_symmetric_questions_share_one_verdict(example: Example) -> None:
 def test_asymmetric_instances_are_distinguished(name: str, system: System) -> None:
     changed = ASYMMETRIC[name](system)
     assume(changed != system)
-    assert Symmetry(changed).kin == ()
+    assert Symmetry(changed).groups == ()
 
 
 @settings(max_examples=2)
@@ -158,7 +163,7 @@ NOT_ALIKE: dict[str, tuple[Example, Callable[[pytest.MonkeyPatch], None]]] = {
 
 
 def _nobody_is_assumed(order: Callable[..., object]) -> Callable[..., object]:
-    return lambda kin, formula, _: order(kin, formula, frozenset())
+    return lambda symmetry_group, formula, _: order(symmetry_group, formula, frozenset())
 
 
 @pytest.mark.parametrize("name", NOT_ALIKE)
@@ -174,7 +179,7 @@ def test_wrong_symmetry_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def agrees(system: System, formula: Formula) -> bool:
     """Whether some of the states give the right value, and a run that is possible and as short."""
-    way = reduction_method(system, Symmetry(system).kin, formula)
+    way = reduction_method(system, Symmetry(system).groups, formula)
     reduced, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
     if reduced is None:
         return way is None or not way.members
@@ -201,11 +206,11 @@ def test_quotient_has_one_state_per_orbit(data: st.DataObject) -> None:
 def test_representatives_are_states_of_the_system(data: st.DataObject) -> None:
     """An image is the state of an exchange, and images of exchanged states are the same."""
     system = data.draw(crowds())
-    (kin,) = Symmetry(system).kin
-    members = interchangeable_instances(system, (kin,), ())
+    (symmetry_group,) = Symmetry(system).groups
+    members = interchangeable_instances(system, (symmetry_group,), ())
     packing = Packing(with_adjacent_instances(system, members))
     image = canonical_representative(packing, members)
-    renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
+    renamed = symmetry_group.renaming(moved(symmetry_group, data.draw(st.permutations(symmetry_group.indices))))
     for packed in ExplicitEngine(system)._graph.states[:50]:
         state = Packing(system).unpack(packed)
         other = {renamed(name): value for name, value in state.items()}
@@ -262,9 +267,12 @@ def test_wrong_quotient_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 def test_questions_about_all_instances(data: st.DataObject) -> None:
     """Verdicts, and which member a failure is shown of, are those of the engine that leaves nothing out."""
     system = data.draw(crowds())
-    (kin,) = Symmetry(system).kin
+    (symmetry_group,) = Symmetry(system).groups
     formula = data.draw(branching(system) | formulas(system))
-    renamings = (kin.renaming({kin.indices[0]: index, index: kin.indices[0]}) for index in kin.indices)
+    renamings = (
+        symmetry_group.renaming({symmetry_group.indices[0]: index, index: symmetry_group.indices[0]})
+        for index in symmetry_group.indices
+    )
     everybody = f.And(tuple(renamed_formula(formula, other) for other in renamings))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
@@ -312,8 +320,8 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
     plan = data.draw(plans().filter(lambda plan: plan.family is not None))
     system = Compilation(Source("random.cpl", text_of(plan))).system
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
-    for kin in Symmetry(system).kin:
-        renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
+    for symmetry_group in Symmetry(system).groups:
+        renamed = symmetry_group.renaming(moved(symmetry_group, data.draw(st.permutations(symmetry_group.indices))))
         engine, other = ExplicitEngine(system), renamed_formula(formula, renamed)
         assert engine.is_valid(other, frozenset(map(renamed, assuming))) == engine.is_valid(formula, assuming)
     if ctl_conditions(formula) is not None:

@@ -77,7 +77,7 @@ class Life(NamedTuple):
 NULL = Life()
 
 
-class Ledger:
+class ObserverState:
     """The commitments and claims that one observer keeps. ``sees`` says which it is a party of; it may keep fewer.
 
     ``was`` says what held before the step that is taken, and ``rests_on`` on whose state the life of one depends.
@@ -88,7 +88,7 @@ class Ledger:
         model: CheckedModel,
         lives: Mapping[str, Life],
         sees: Callable[[str], bool],
-        holds: Callable[[Term, Ledger], bool],
+        holds: Callable[[Term, ObserverState], bool],
         was: Callable[[Term], bool],
         rests_on: Callable[[str], frozenset[str]],
         watched: Mapping[str, Watched],
@@ -169,13 +169,13 @@ class Ledger:
     def _perform(self, operation: Operation) -> bool:
         name, verb = operation.commitment, operation.verb
         if verb in ("delegate", "assign"):
-            return self._hand_over(operation)
+            return self._transfer(operation)
         if name not in self.lives:
             return True
         if verb in dialogue.STANDING_AFTER:
             return self._move(operation)
         if name in self.model.claim:
-            return self._speak(operation)
+            return self._claim_operation(operation)
         life = self.lives[name]
         after = self._after(verb, name, life)
         if after is None:
@@ -188,7 +188,7 @@ class Ledger:
         state = life.state
         match verb:
             case "create" if state == "null" or state in CLOSED:
-                return self._begun(name)
+                return self._with_claim_put_forward(name)
             case "fulfill" if state in OPEN:
                 return Life("fulfilled")
             case "violate" if state == "active":
@@ -214,7 +214,7 @@ class Ledger:
     def _is_open(self, name: str) -> bool:
         return self.lives[name].state in (dialogue.CLAIM_OPEN if name in self.model.claim else OPEN)
 
-    def _speak(self, operation: Operation) -> bool:
+    def _claim_operation(self, operation: Operation) -> bool:
         """Create or withdraw a claim."""
         name = operation.commitment
         if self._is_open(name) is (operation.verb == "create"):
@@ -240,7 +240,7 @@ class Ledger:
             self._enter(claim, again if self._is_open(claim) else Life("open"))
         return True
 
-    def _begun(self, name: str) -> Life:
+    def _with_claim_put_forward(self, name: str) -> Life:
         commitment = self.model.commitment[name]
         if name not in self._watched and self._holds(commitment.consequent, self):
             return Life("fulfilled")
@@ -248,7 +248,7 @@ class Ledger:
             return Life("active")
         return Life("conditional")
 
-    def _hand_over(self, operation: Operation) -> bool:
+    def _transfer(self, operation: Operation) -> bool:
         """Apply ``delegate c to d`` or ``assign c to d``.
 
         Who does not see c does to d what `create` does; who does not see d takes it to be free.
@@ -278,14 +278,14 @@ class Ledger:
                 self._enter(other, waiting._replace(follows=d))
         return True
 
-    def settle(self) -> None:
+    def apply_automatic_rules(self) -> None:
         """Apply the automatic rules: what a monitor watches comes after all that its content rests on."""
         waiting = {name for name in self.lives if name in self.model.claim or name in self._watched}
-        self._settle_all_but(waiting)
+        self._apply_rules_except(waiting)
         while waiting:
             ready = self._ready(waiting)
             waiting -= ready
-            self._settle_all_but(waiting)
+            self._apply_rules_except(waiting)
 
     def _ready(self, waiting: set[str]) -> set[str]:
         """Return those that rest on nobody else who waits; or on such only as rest on them in turn, by hand-overs."""
@@ -299,7 +299,7 @@ class Ledger:
             assert not ready & set(self.model.claim), f"claims rest on each other: {waiting}"
         return ready
 
-    def _settle_all_but(self, waiting: set[str]) -> None:
+    def _apply_rules_except(self, waiting: set[str]) -> None:
         """Apply the rules of commitments that do not rest on those waiting until nothing changes."""
         changed = True
         while changed:
@@ -307,12 +307,12 @@ class Ledger:
             for name in self.lives:
                 if self._rests_on(name) & waiting:
                     continue
-                after = self._settled(name)
+                after = self._with_first_rule(name)
                 if after != self.lives[name]:
                     self._enter(name, after)
                     changed = True
 
-    def _settled(self, name: str) -> Life:
+    def _with_first_rule(self, name: str) -> Life:
         """Apply the first automatic rule that fits: consequent, then whom it waits for, then antecedent."""
         life = self.lives[name]
         if name in self.model.claim:
@@ -361,7 +361,7 @@ class Ledger:
             life = self.lives[name]
             if self._is_open(name):
                 self.lives[name] = life._replace(age=min(life.age + 1, most))
-        self.settle()
+        self.apply_automatic_rules()
 
 
 def _closed(life: Life, verdict: bool | None) -> Life:

@@ -76,7 +76,7 @@ def _label(step: Step) -> Move:
     return Move(step.kind, step.event, tuple(sent for _, sent in step.payload))
 
 
-class Apart(AssertionError):
+class Difference(AssertionError):
     """The two differ; the text says how, and the steps that lead there."""
 
 
@@ -98,17 +98,17 @@ class Lockstep:
         for state in initial(self.system):
             observation = self._observation_in_system(state)
             if observation not in beginnings:
-                raise Apart(f"initial state {observation} only in the system")
+                raise Difference(f"initial state {observation} only in the system")
             self._meet(state, beginnings[observation], None, waiting)
         if len(waiting) != len(beginnings):
-            raise Apart("the reference has other initial states")
+            raise Difference("the reference has other initial states")
         while waiting:
             state = waiting.pop(0)
             self._compare_steps(state, waiting)
         if len(set(self.found.values())) != len(self.found):
-            raise Apart(f"{len(self.found)} states of the system for {len(self.graph.states)}: {self._twins()}")
+            raise Difference(f"{len(self.found)} states of the system for {len(self.graph.states)}: {self._twins()}")
         if len(self.found) != len(self.graph.states):
-            raise Apart("the reference has more states")
+            raise Difference("the reference has more states")
 
     def _meet(
         self, state: Valuation, number: int, by: tuple[tuple[Value, ...], Move] | None, waiting: list[Valuation]
@@ -116,14 +116,14 @@ class Lockstep:
         key = tuple(state[name] for name in self.names)
         if key in self.found:
             if self.found[key] != number:
-                raise Apart(f"one state of the system for two, after {self._run(key)} and {by}")
+                raise Difference(f"one state of the system for two, after {self._run(key)} and {by}")
             return
         self.found[key], self.came_by[key] = number, by
         ours, theirs = self._observation_in_reference(number), self._observation_in_system(state)
         if ours != theirs:
             difference = {name: (ours.get(name), theirs.get(name)) for name in ours | theirs}
             difference = {name: pair for name, pair in difference.items() if pair[0] != pair[1]}
-            raise Apart(f"after {self._run(key)} (reference, system): {difference}")
+            raise Difference(f"after {self._run(key)} (reference, system): {difference}")
         waiting.append(state)
 
     def _compare_steps(self, state: Valuation, waiting: list[Valuation]) -> None:
@@ -136,24 +136,24 @@ class Lockstep:
         for step in self.system.steps:
             if value(step.guard, state):
                 if _label(step) in theirs:
-                    raise Apart(f"two steps {_label(step)}")
+                    raise Difference(f"two steps {_label(step)}")
                 theirs[_label(step)] = step
         if ours.keys() != theirs.keys():
             more, less = set(ours) - set(theirs), set(theirs) - set(ours)
-            raise Apart(f"after {self._run(key)} only the reference has {more}, only the system {less}")
+            raise Difference(f"after {self._run(key)} only the reference has {more}, only the system {less}")
         for move, step in theirs.items():
             self._note_operations(step, state)
             targets = {self._observation_in_reference(n): n for n in ours[move]}
             reached = list(taken(self.system, step, state))
             if len(reached) != len(targets):
-                raise Apart(f"after {self._run(key)} {move} leads to {len(targets)} and {len(reached)} states")
+                raise Difference(f"after {self._run(key)} {move} leads to {len(targets)} and {len(reached)} states")
             for after in reached:
                 if len(reached) == 1:
                     self._meet(after, ours[move][0], (key, move), waiting)
                     continue
                 observation = self._observation_in_system(after)
                 if observation not in targets:
-                    raise Apart(f"after {self._run(key)} {move} leads to {observation} only in the system")
+                    raise Difference(f"after {self._run(key)} {move} leads to {observation} only in the system")
                 self._meet(after, targets[observation], (key, move), waiting)
 
     def _note_operations(self, step: Step, state: Valuation) -> None:
@@ -164,7 +164,7 @@ class Lockstep:
 
     # --- what can be seen of a state
 
-    def _observation_in_reference(self, number: int) -> Seen:
+    def _observation_in_reference(self, number: int) -> Observation:
         model, world = self.reference.model, self.reference.world(self.graph.states[number])
         observation: dict[str, object] = {}
         for message in model.messages:
@@ -181,9 +181,9 @@ class Lockstep:
         observation |= {f"standing {name}@{role}": life.standing for (name, role), life in world.views.items()}
         arguments = {f"{name}.with": life.moved_with or "none" for name, life in world.env.items()}
         observation |= {name: claim for name, claim in arguments.items() if name in self.system.variable}
-        return Seen(observation)
+        return Observation(observation)
 
-    def _observation_in_system(self, state: Valuation) -> Seen:
+    def _observation_in_system(self, state: Valuation) -> Observation:
         observation: dict[str, object] = {}
         for message in self.system.messages:
             observation[f"sent {message.name}"] = value(message.sent, state)
@@ -208,7 +208,7 @@ class Lockstep:
             for name in (variable, *(view for _, view in views)):
                 observation[f"standing {name}"] = state.get(f"{name}.standing", "unanswered")
         observation |= {v.name: state[v.name] for v in self.system.variables if v.kind == "argument"}
-        return Seen(observation)
+        return Observation(observation)
 
     # --- local states
 
@@ -225,7 +225,7 @@ class Lockstep:
                 for key, number in self.found.items()
             }
             if not len(pairs) == len({ours for ours, _ in pairs}) == len({theirs for _, theirs in pairs}):
-                raise Apart(f"{agent.name} tells other states apart: its local state is {agent.local}")
+                raise Difference(f"{agent.name} tells other states apart: its local state is {agent.local}")
 
     # --- words
 
@@ -249,7 +249,7 @@ class Lockstep:
         return ""
 
 
-class Seen(dict[str, object]):
+class Observation(dict[str, object]):
     """The observation of a state by names; compared and hashed by content."""
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -265,4 +265,4 @@ def hazardous(lockstep: Lockstep) -> bool:
     )
 
 
-__all__ = ["Apart", "Lockstep", "State", "hazardous"]
+__all__ = ["Difference", "Lockstep", "State", "hazardous"]

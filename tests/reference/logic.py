@@ -14,7 +14,7 @@ from functools import cached_property
 from tests.reference.conditional import Channel, satisfying
 from tests.reference.dialogue import STANDING_AFTER
 from tests.reference.promises import is_kept, is_promised
-from tests.reference.runs import Field, is_about_states
+from tests.reference.runs import RunGraph, is_about_states
 from tests.reference.semantics import Reference
 from tests.reference.social import SocialCommitments
 from tests.reference.states import Graph, Move, View, World
@@ -96,7 +96,7 @@ class Logic:
             case t.OverPaths(_, path, along, may_idle):
                 return self.field.every_run(path, along, may_idle=may_idle)
             case t.Strategic(group, goal) if self.uniform:
-                return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
+                return self.field.enforced_uniformly(group, goal, lambda role, n: self._local_state_numbers(role)[n])
             case t.Strategic(group, goal):
                 return self.field.enforced(group, goal)
             case t.Social("C", body=body):
@@ -119,11 +119,11 @@ class Logic:
             case t.Knowledge("DK", group, body):
                 return self._knows(group, sat(body))
             case t.Knowledge("CK", group, body):
-                return self._commonly_known(group, sat(body))
+                return self._common_knowledge(group, sat(body))
             case _:
-                return self._where(lambda world: self.reference.holds(formula, world))
+                return self._state_formula(lambda world: self.reference.holds(formula, world))
 
-    def _where(self, condition: Callable[[World], bool]) -> States:
+    def _state_formula(self, condition: Callable[[World], bool]) -> States:
         return frozenset(n for n, world in enumerate(self._worlds) if condition(world))
 
     @cached_property
@@ -137,7 +137,7 @@ class Logic:
             self._locals[role] = [self.reference.local(state, role) for state in self.graph.states]
         return self._locals[role]
 
-    def _looks(self, role: str) -> list[int]:
+    def _local_state_numbers(self, role: str) -> list[int]:
         """Return for each state a number that is the same where the role's local state is."""
         if role not in self._numbered:
             numbers: dict[object, int] = {}
@@ -146,11 +146,11 @@ class Logic:
         return self._numbered[role]
 
     def _knows(self, group: tuple[str, ...], body: States) -> States:
-        looks = list(zip(*map(self._looks, group), strict=True))
+        looks = list(zip(*map(self._local_state_numbers, group), strict=True))
         doubtful = {looks[n] for n in self.all - body}
         return frozenset(n for n in self.all if looks[n] not in doubtful)
 
-    def _commonly_known(self, group: tuple[str, ...], body: States) -> States:
+    def _common_knowledge(self, group: tuple[str, ...], body: States) -> States:
         """Return the greatest Z with Z = everyone knows (body and Z)."""
         fixpoint = self.all
         while True:
@@ -197,7 +197,7 @@ class Logic:
             case t.Apply("F", (operand,), bound):
                 return self._until(self.all, sat(operand), bound)
             case t.Apply("G", (operand,), None):
-                return self._always(sat(operand))
+                return self._some_run_always_in(sat(operand))
             case t.Apply("G", (operand,), int(bound)):
                 keep = now = sat(operand) & fair
                 for _ in range(bound):
@@ -206,9 +206,9 @@ class Logic:
             case t.Apply("U", (left, right), bound):
                 return self._until(sat(left), sat(right), bound)
             case t.Apply("W", (left, right), None):
-                return self._until(sat(left), sat(right), None) | self._always(sat(left))
+                return self._until(sat(left), sat(right), None) | self._some_run_always_in(sat(left))
             case t.Apply("R", (left, right), None):
-                return self._until(sat(right), sat(left) & sat(right), None) | self._always(sat(right))
+                return self._until(sat(right), sat(left) & sat(right), None) | self._some_run_always_in(sat(right))
             case _:
                 return sat(path) & fair
 
@@ -223,15 +223,17 @@ class Logic:
             case t.Apply("X", (operand,), None):
                 return self.all - self._before(no(operand) & self.fair)
             case t.Apply("F", (operand,), None):
-                return self.all - self._always(no(operand))
+                return self.all - self._some_run_always_in(no(operand))
             case t.Apply("F", (operand,), int(bound)):
-                return self.all - self._missed(self.all, sat(operand), bound)
+                return self.all - self._some_run_misses_until(self.all, sat(operand), bound)
             case t.Apply("G", (operand,), bound):
                 return self.all - self._until(self.all, no(operand), bound)
             case t.Apply("U", (left, right), None):
-                return self.all - (self._until(no(right), no(left) & no(right), None) | self._always(no(right)))
+                return self.all - (
+                    self._until(no(right), no(left) & no(right), None) | self._some_run_always_in(no(right))
+                )
             case t.Apply("U", (left, right), int(bound)):
-                return self.all - self._missed(sat(left), sat(right), bound)
+                return self.all - self._some_run_misses_until(sat(left), sat(right), bound)
             case t.Apply("W", (left, right), None):
                 return self.all - self._until(no(right), no(left) & no(right), None)
             case t.Apply("R", (left, right), None):
@@ -250,14 +252,14 @@ class Logic:
             reachable, steps = more, steps + 1
         return reachable
 
-    def _missed(self, left: States, right: States, bound: int) -> States:
+    def _some_run_misses_until(self, left: States, right: States, bound: int) -> States:
         """Return where some fair run does not get through ``left`` to ``right`` within so many steps."""
         missed = self.fair - right
         for _ in range(bound):
             missed = (self.fair - right) & ((self.all - left) | self._before(missed))
         return missed
 
-    def _always(self, keep: States) -> States:
+    def _some_run_always_in(self, keep: States) -> States:
         """Return where some fair run stays in ``keep``."""
         states = frozenset(n for part in self._components(keep) if self._is_fair(part) for n in part)
         while True:
@@ -267,9 +269,9 @@ class Logic:
             states = more
 
     @cached_property
-    def field(self) -> Field:
+    def field(self) -> RunGraph:
         """The evaluation of all other path formulas, and of games."""
-        return Field(
+        return RunGraph(
             self.reference.model, self.graph, self._justice, self._fairness, self.satisfying, self.reference.changes
         )
 
@@ -278,7 +280,7 @@ class Logic:
     @cached_property
     def fair(self) -> States:
         """The states where a fair run begins."""
-        return self._always(self.all)
+        return self._some_run_always_in(self.all)
 
     @cached_property
     def _justice(self) -> list[Callable[[Move], bool]]:

@@ -134,7 +134,7 @@ def path_of(term: Term) -> Path:
 
 
 @dataclass(frozen=True)
-class Field:
+class RunGraph:
     """The graph that runs go along, what makes them fair, and the state formulas that have been decided."""
 
     model: CheckedModel
@@ -200,11 +200,11 @@ class Field:
                 goal_states = self.decided(operand)
                 return frozenset(n for n in goal_states if self._others(group, n) <= goal_states)
             case t.Apply("G", (operand,)):
-                return self._kept(group, self.decided(operand), frozenset())
+                return self._others_stay_inside(group, self.decided(operand), frozenset())
             case t.Apply("F", (operand,)):
-                return self._attained(group, all_states, self.decided(operand))
+                return self._progress_states(group, all_states, self.decided(operand))
             case t.Apply("U", (left, right)):
-                return self._attained(group, self.decided(left), self.decided(right))
+                return self._progress_states(group, self.decided(left), self.decided(right))
             case _:
                 raise AssertionError(f"no goal: {goal}")
 
@@ -217,7 +217,7 @@ class Field:
         number = {move: n for n, move in enumerate(moves)}
         game = Game(
             {n: [(number[move], target) for move, target in steps] for n, steps in enumerate(self.graph.steps)},
-            {role: frozenset(number[move] for move in moves if self._is_ours((role,), move)) for role in group},
+            {role: frozenset(number[move] for move in moves if self._is_group_move((role,), move)) for role in group},
             tuple(frozenset(number[move] for move in moves if just(move)) for just in self.justice),
         )
 
@@ -226,13 +226,13 @@ class Field:
 
         return game.won_uniformly(look, path_of(goal), sees)
 
-    def _is_ours(self, group: tuple[str, ...], move: Move) -> bool:
+    def _is_group_move(self, group: tuple[str, ...], move: Move) -> bool:
         return move.kind in ("send", "exchange") and self.model.message[move.event].sender in group
 
     def _others(self, group: tuple[str, ...], state: int) -> States:
-        return frozenset(target for move, target in self.graph.steps[state] if not self._is_ours(group, move))
+        return frozenset(target for move, target in self.graph.steps[state] if not self._is_group_move(group, move))
 
-    def _kept(self, group: tuple[str, ...], keep: States, ways_out: States) -> States:
+    def _others_stay_inside(self, group: tuple[str, ...], keep: States, ways_out: States) -> States:
         """Return the states where other agents leave a set only by the given exits."""
         while True:
             fewer = frozenset(n for n in keep if self._others(group, n) <= keep | ways_out)
@@ -240,16 +240,16 @@ class Field:
                 return keep
             keep = fewer
 
-    def _attained(self, group: tuple[str, ...], through: States, goal: States) -> States:
+    def _progress_states(self, group: tuple[str, ...], through: States, goal: States) -> States:
         """Return where one move that must come, ours or one that justice demands, leads nearer whenever it comes."""
-        ours = {move for steps in self.graph.steps for move, _ in steps if self._is_ours(group, move)}
+        ours = {move for steps in self.graph.steps for move, _ in steps if self._is_group_move(group, move)}
         pushes: list[Callable[[Move], bool]] = [*self.justice, *(partial(eq, move) for move in ours)]
         near = goal
         while True:
             nearer = near
             for push in pushes:
                 works = frozenset(n for n in through if self._works(group, push, n, near))
-                nearer |= self._kept(group, works, near)
+                nearer |= self._others_stay_inside(group, works, near)
             if nearer == near:
                 return near
             near = nearer
@@ -257,7 +257,7 @@ class Field:
     def _works(self, group: tuple[str, ...], push: Callable[[Move], bool], state: int, near: States) -> bool:
         """Return whether it makes progress: for all targets if others choose, for some target if the group chooses."""
         steps = [(move, target) for move, target in self.graph.steps[state] if push(move)]
-        theirs = {target for move, target in steps if not self._is_ours(group, move)}
-        ours = {move for move, _ in steps if self._is_ours(group, move)}
+        theirs = {target for move, target in steps if not self._is_group_move(group, move)}
+        ours = {move for move, _ in steps if self._is_group_move(group, move)}
         good = {move for move in ours if all(target in near for other, target in steps if other == move)}
         return bool(theirs or good) and theirs <= near

@@ -15,7 +15,7 @@ from itertools import product
 
 from tests.reference.contents import OTHER, Watched, about_runs
 from tests.reference.dialogue import CLAIM_OPEN
-from tests.reference.lifecycle import NULL, OPEN, Change, Ledger, Life
+from tests.reference.lifecycle import NULL, OPEN, Change, Life, ObserverState
 from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
@@ -39,7 +39,7 @@ class Reference:
         self.out_of_range: set[str] = set()
         """Messages on whose receipt a variable would have to leave its domain."""
         self.local_views = self._local_views()
-        self.views: tuple[View, ...] = tuple(sorted(self._needed(self.local_views | set(observers))))
+        self.views: tuple[View, ...] = tuple(sorted(self._closed_views(self.local_views | set(observers))))
         self.parent = {scope.name: scope.parent for scope in model.scopes}
 
     def world(self, state: State) -> World:
@@ -62,7 +62,7 @@ class Reference:
         return self.model.commitment[name].antecedent, self.model.commitment[name].consequent
 
     @cached_property
-    def _resting(self) -> dict[str, frozenset[str]]:
+    def _state_dependencies(self) -> dict[str, frozenset[str]]:
         """Everything to that on whose state it depends: what conditions mention, whom it may wait for."""
         direct = {
             name: {mention.commitment for term in self.conditions(name) for mention in mentioned(self.model, term)}
@@ -103,7 +103,7 @@ class Reference:
                         views |= {(name, party) for party in self.both(name)}
         return views
 
-    def _needed(self, views: set[View]) -> set[View]:
+    def _closed_views(self, views: set[View]) -> set[View]:
         """Return these views and all that decide how they develop."""
         needed, waiting = set(views), list(views)
         conditions = [condition for name in self.names for condition in self.conditions(name)]
@@ -133,20 +133,20 @@ class Reference:
 
     # --- values of terms
 
-    def copy(self, world: World, name: str, eye: str | None) -> Copy | None:
+    def copy(self, world: World, name: str, observer: str | None) -> Copy | None:
         """Return a role's copy of a message, or None if it has none; without a role the receiver's."""
         message = self.model.message[name]
-        if eye == message.sender:
+        if observer == message.sender:
             return world.sent[name]
-        return world.received[name] if eye in (None, message.receiver) else None
+        return world.received[name] if observer in (None, message.receiver) else None
 
     def value(
-        self, term: Term, world: World, eye: str | None = None, own: dict[str, Value] | None = None
+        self, term: Term, world: World, observer: str | None = None, own: dict[str, Value] | None = None
     ) -> Value | None:
         """Return the value of a term as a role sees it, without role as it is; None where there is none."""
 
         def of(operand: Term) -> Value | None:
-            return self.value(operand, world, eye, own)
+            return self.value(operand, world, observer, own)
 
         def true(operand: Term) -> bool:
             return of(operand) is True
@@ -155,39 +155,39 @@ class Reference:
             case t.Const(value):
                 return value
             case t.Happened(name):
-                return self.copy(world, name, eye) is not None
+                return self.copy(world, name, observer) is not None
             case t.Sent(name):
-                return eye in (None, self.model.message[name].sender) and world.sent[name] is not None
+                return observer in (None, self.model.message[name].sender) and world.sent[name] is not None
             case t.InFlight(name):
-                return eye is None and world.in_flight(name)
+                return observer is None and world.in_flight(name)
             case t.Field(name, parameter):
-                copy = self.copy(world, name, eye)
+                copy = self.copy(world, name, observer)
                 names = [p.name for p in self.model.message[name].parameters]
                 return None if copy is None else copy.payload[names.index(parameter)]
             case t.Age(name):
-                assert eye is not None
-                life = world.views[name, eye]
+                assert observer is not None
+                life = world.views[name, observer]
                 return life.age if self._is_open(name, life) else None
             case t.Own(parameter):
                 assert own is not None
                 return own[parameter]
             case t.Var(name):
-                return world.own[name] if eye in (None, self.model.variable[name].role) else None
+                return world.own[name] if observer in (None, self.model.variable[name].role) else None
             case t.InState(name, states, view):
-                if eye is None and view is None:
+                if observer is None and view is None:
                     return world.env[name].state in states
-                if eye is None:
+                if observer is None:
                     assert view is not None
                     return world.views[name, view].state in states
-                seen = world.views.get((name, eye))
-                return view in (None, eye) and seen is not None and seen.state in states
+                seen = world.views.get((name, observer))
+                return view in (None, observer) and seen is not None and seen.state in states
             case t.Stands(name, standings, view):
-                if eye is None:
+                if observer is None:
                     life = world.env[name] if view is None else world.views[name, view]
                     return self._is_open(name, life) and life.standing in standings
-                seen = world.views.get((name, eye))
+                seen = world.views.get((name, observer))
                 return (
-                    view in (None, eye)
+                    view in (None, observer)
                     and seen is not None
                     and self._is_open(name, seen)
                     and (seen.standing in standings)
@@ -213,8 +213,8 @@ class Reference:
             case _:
                 raise AssertionError(f"not a condition on one state: {term}")
 
-    def holds(self, term: Term, world: World, eye: str | None = None, own: dict[str, Value] | None = None) -> bool:
-        return self.value(term, world, eye, own) is True
+    def holds(self, term: Term, world: World, observer: str | None = None, own: dict[str, Value] | None = None) -> bool:
+        return self.value(term, world, observer, own) is True
 
     def _is_open(self, name: str, life: Life) -> bool:
         return life.state in (CLAIM_OPEN if name in self.model.claim else OPEN)
@@ -317,15 +317,15 @@ class Reference:
             self.out_of_range.add(message.name)
             return False
         world.received[message.name] = world.sent[message.name]
-        ledger = self._env_ledger(before, world)
-        ledger.read(("message", message.name))
+        observer_state = self._env_observer_state(before, world)
+        observer_state.read(("message", message.name))
         for operation in message.operations:
-            state_name = ledger.lives[operation.commitment].state
-            if not ledger.perform(operation):
+            state_name = observer_state.lives[operation.commitment].state
+            if not observer_state.perform(operation):
                 self.inapplicable.add(Inapplicable(message.name, operation.verb, operation.commitment, state_name))
-        ledger.settle()
-        world.env = ledger.lives
-        self._changes = frozenset(ledger.changes)
+        observer_state.apply_automatic_rules()
+        world.env = observer_state.lives
+        self._changes = frozenset(observer_state.changes)
         for viewer in viewers:
             self._look(message, before, world, viewer)
         for name in message.resets:
@@ -333,11 +333,11 @@ class Reference:
         return True
 
     def _assign(
-        self, updates: tuple[Assignment, ...], before: World, world: World, eye: str, own: dict[str, Value]
+        self, updates: tuple[Assignment, ...], before: World, world: World, observer: str, own: dict[str, Value]
     ) -> bool:
         """Assign simultaneously, on old values, as the acting role sees them; return whether all are in range."""
         for update in updates:
-            value = self.value(update.value, before, eye, own)
+            value = self.value(update.value, before, observer, own)
             if value is None or value not in self.model.variable[update.variable].domain:
                 return False
             world.own[update.variable] = value
@@ -345,36 +345,36 @@ class Reference:
 
     # --- commitments
 
-    def _env_ledger(self, before: World, world: World) -> Ledger:
-        def holds(term: Term, ledger: Ledger) -> bool:
-            world.env = ledger.lives
+    def _env_observer_state(self, before: World, world: World) -> ObserverState:
+        def holds(term: Term, observer_state: ObserverState) -> bool:
+            world.env = observer_state.lives
             return self.holds(term, world)
 
         def was(term: Term) -> bool:
             return self.holds(term, before)
 
-        return Ledger(
+        return ObserverState(
             self.model,
             world.env,
             lambda _: True,
             holds,
             was,
-            self._resting.__getitem__,
+            self._state_dependencies.__getitem__,
             self.watched,
             keeps_last_moves=self.keeps_last_moves,
         )
 
-    def _view_ledger(self, before: World, world: World, role: str) -> Ledger:
-        def holds(term: Term, ledger: Ledger) -> bool:
-            world.views |= {(name, role): life for name, life in ledger.lives.items()}
+    def _view_observer_state(self, before: World, world: World, role: str) -> ObserverState:
+        def holds(term: Term, observer_state: ObserverState) -> bool:
+            world.views |= {(name, role): life for name, life in observer_state.lives.items()}
             return self.holds(term, world, role)
 
         def was(term: Term) -> bool:
             return self.holds(term, before, role)
 
         lives = {name: life for (name, viewer), life in world.views.items() if viewer == role}
-        rests_on = self._resting.__getitem__
-        return Ledger(
+        rests_on = self._state_dependencies.__getitem__
+        return ObserverState(
             self.model,
             lives,
             lambda name: self.is_party(role, name),
@@ -388,12 +388,12 @@ class Reference:
 
     def _look(self, message: Message, before: World, world: World, role: str) -> None:
         """Let a role's views follow a message that it has just sent or received."""
-        ledger = self._view_ledger(before, world, role)
-        ledger.read(("message", message.name))
+        observer_state = self._view_observer_state(before, world, role)
+        observer_state.read(("message", message.name))
         for operation in message.operations:
-            ledger.perform(operation)
-        ledger.settle()
-        world.views |= {(name, role): life for name, life in ledger.lives.items()}
+            observer_state.perform(operation)
+        observer_state.apply_automatic_rules()
+        world.views |= {(name, role): life for name, life in observer_state.lives.items()}
 
     @cached_property
     def has_deadlines(self) -> bool:
@@ -433,12 +433,12 @@ class Reference:
 
     def _ticked(self, state: State) -> State:
         before, world = self.world(state), self.world(state)
-        ledger = self._env_ledger(before, world)
-        ledger.tick()
-        world.env = ledger.lives
-        self._changes = frozenset(ledger.changes)
+        observer_state = self._env_observer_state(before, world)
+        observer_state.tick()
+        world.env = observer_state.lives
+        self._changes = frozenset(observer_state.changes)
         for role in {viewer for _, viewer in self.views}:
-            view = self._view_ledger(before, world, role)
+            view = self._view_observer_state(before, world, role)
             view.tick()
             world.views |= {(name, role): life for name, life in view.lives.items()}
         return world.state()
@@ -469,7 +469,7 @@ class Reference:
         for name, role in self.views:
             if self._is_within(scopes[name], scope):
                 world.views[name, role] = NULL
-        fresh = [variable for variable in self.model.variables if self._begins_anew(variable, scope)]
+        fresh = [variable for variable in self.model.variables if self._is_reset(variable, scope)]
         for values in product(*(v.domain if v.initial is None else (v.initial,) for v in fresh)):
             world.own |= {variable.name: value for variable, value in zip(fresh, values, strict=True)}
             yield world.state()
@@ -480,17 +480,17 @@ class Reference:
         scopes |= {one.name: one.scope for one in self.model.claims}
         lasting = {name for name in self.watched if not self._is_within(scopes[name], scope)}
         before = World(self.model, self.names, self.views, world.state())
-        ledger = self._env_ledger(before, world)
-        ledger.read(OTHER)
-        ledger.close_decided(on_entering=False)
-        world.env |= {name: life for name, life in ledger.lives.items() if name in lasting}
+        observer_state = self._env_observer_state(before, world)
+        observer_state.read(OTHER)
+        observer_state.close_decided(on_entering=False)
+        world.env |= {name: life for name, life in observer_state.lives.items() if name in lasting}
         for role in {viewer for _, viewer in self.views}:
-            view = self._view_ledger(before, world, role)
+            view = self._view_observer_state(before, world, role)
             view.read(OTHER)
             view.close_decided(on_entering=False)
             world.views |= {(name, role): life for name, life in view.lives.items() if name in lasting}
 
-    def _begins_anew(self, variable: Variable, scope: str) -> bool:
+    def _is_reset(self, variable: Variable, scope: str) -> bool:
         """Return whether a restart resets a variable: with its part, or with a block that binds the role."""
         if self.parent[scope] is None:
             return True

@@ -16,7 +16,7 @@ from tests.reference.contents import about_runs
 from tests.reference.dialogue import BY_FIRST, CLAIM_OPEN, STANDING_AFTER
 from tests.reference.lifecycle import OPEN, Life
 from tests.reference.promises import is_in_force, is_on_course
-from tests.reference.runs import Field, path_of
+from tests.reference.runs import RunGraph, path_of
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, World
 
@@ -47,7 +47,7 @@ class SocialCommitments:
     """The states that satisfy social commitments, given the graph and how path formulas are decided on it."""
 
     reference: Reference
-    field: Field
+    field: RunGraph
     worlds: Sequence[World]
 
     def satisfying(self, formula: t.Social) -> States:

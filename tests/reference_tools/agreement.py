@@ -2,8 +2,8 @@
 
 ``python -m tests.reference_tools.agreement --minutes 30 --seed 1`` draws protocols with properties, and systems with
 formulas, exports them to every tool that the environment names (`CPLC_MCMAS`, `CPLC_NUSMV`, `CPLC_NUSMV_ARCTL`), and
-compares what the tool prints with our verdicts. A disagreement is printed as small as Hypothesis can make it; the run
-goes on with other examples. `test_exports.py` makes a few of the same comparisons.
+compares the tool's verdicts with ours. Disagreements are shrunk by Hypothesis and printed; the run continues.
+`test_exports.py` makes some of the same comparisons.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from time import monotonic
 from hypothesis import strategies as st
 from tests.agreement import MODALITIES, Disagreement, Figures, run
 from tests.reference_tools.judges import JUDGES, Judge
-from tests.reference_tools.said import printed
+from tests.reference_tools.tool_answer import printed_count
 from tests.strategies import roles, systems
 from tests.strategies_formulas import protocols
 from tests.strategies_logic import operators
@@ -30,45 +30,40 @@ from cplc.logic.formulas import And, OnPaths
 from cplc.source import Source
 
 BATCH = 5
-"""How many protocols, or systems, have one seed; a disagreement ends a batch."""
+"""Number of protocols, or systems, per seed; a disagreement ends a batch."""
 SECONDS = 5.0
-"""How long a tool may take for one file."""
+"""Time limit of a tool for one file."""
 FORMULAS = 4
-"""How many formulas there are to a system or protocol."""
+"""Number of formulas per system or protocol."""
 EXTRA_STATES = ("toggle bit", "History bits")
-"""What exporters write where fairness needs variables that tell more states apart."""
+"""Phrases of exported headers that announce additional states for fairness."""
 
 
 def compare_counts(judge: Judge, request: Request, seconds: float = 120) -> None:
-    """Compare the count of what is written without formulas, unless fairness adds variables."""
+    """Compare the number of states of the export without formulas, unless fairness adds variables."""
     text = export(judge.target, replace(request, formulas=())).text
     if not any(comment in text for comment in EXTRA_STATES):
-        counted, expected = judge.ask(text, seconds=seconds).states, printed(count_reachable(request.system))
+        counted, expected = judge.ask(text, seconds=seconds).states, printed_count(count_reachable(request.system))
         if counted not in (None, expected):
             raise Disagreement(f"{judge.name} counts {counted} states instead of {expected}\n{text}")
 
 
 def compare_verdicts(
-    judge: Judge, compilation: Compilation, asked: tuple[BoundQuestion, ...], seconds: float = 120
+    judge: Judge, compilation: Compilation, questions: tuple[BoundQuestion, ...], seconds: float = 120
 ) -> dict[str, bool]:
-    """Compare the verdicts on the formulas that can be written together, and return them.
-
-    A tool answers also where no fair run begins in an initial state. Its answer is about no run, so it is left out.
-    """
-    exported = compilation.export(judge.target, asked)
-    assert len(exported.written) + len(exported.notes) == len(asked)
+    """Compare the verdicts of the formulas that one file can contain, and return them."""
+    exported = compilation.export(judge.target, questions)
+    assert len(exported.written) + len(exported.notes) == len(questions)
     try:
         theirs = judge.verdicts(exported, seconds=seconds)
     except subprocess.TimeoutExpired:
-        if len(asked) == 1:
+        if len(questions) == 1:
             raise
-        apart = (compare_verdicts(judge, compilation, (one,), seconds) for one in asked)
+        apart = (compare_verdicts(judge, compilation, (one,), seconds) for one in questions)
         return {name: verdict for verdicts in apart for name, verdict in verdicts.items()}
-    for result in compilation.verify([one for one in asked if one.question.name in theirs]):
+    for result in compilation.verify([one for one in questions if one.question.name in theirs]):
         name = result.question.name
-        if result.answer == "unknown" and "fair run begins in an initial state" in (result.reason or ""):
-            del theirs[name]
-        elif result.answer == "unknown" or theirs[name] != (result.answer != "fails"):
+        if result.answer == "unknown" or theirs[name] != (result.answer != "fails"):
             raise Disagreement(
                 f"{judge.name} says {theirs[name]} of {name}, which {result.answer} ({result.reason})\n{exported.text}"
             )
@@ -76,19 +71,19 @@ def compare_verdicts(
 
 
 def compare_protocol(
-    judge: Judge, compilation: Compilation, asked: tuple[BoundQuestion, ...], seconds: float = 120
+    judge: Judge, compilation: Compilation, questions: tuple[BoundQuestion, ...], seconds: float = 120
 ) -> dict[str, bool]:
-    """Compare the count, and the verdict of every formula that can be written; return the verdicts."""
-    compare_counts(judge, compilation.to_be_exported(asked), seconds)
-    verdicts = compare_verdicts(judge, compilation, asked, seconds)
-    for one in asked:
+    """Compare the number of states and the verdict of every expressible formula; return the verdicts."""
+    compare_counts(judge, compilation.to_be_exported(questions), seconds)
+    verdicts = compare_verdicts(judge, compilation, questions, seconds)
+    for one in questions:
         if one.question.name not in verdicts:
             verdicts |= compare_verdicts(judge, compilation, (one,), seconds)
     return verdicts
 
 
 def compare_system(judge: Judge, request: Request, seconds: float = 20) -> dict[str, bool]:
-    """Compare a system with its formulas; return the verdicts, of which those count that a fair run bears out."""
+    """Compare a system with its formulas; return the verdicts that do not depend on states without fair runs."""
     engine = ExplicitEngine(request.system)
     compare_counts(judge, request, seconds)
     theirs = judge.verdicts(export(judge.target, request), seconds=seconds)
@@ -102,7 +97,7 @@ def compare_system(judge: Judge, request: Request, seconds: float = 20) -> dict[
 
 
 def some_run_begins(engine: ExplicitEngine, assuming: frozenset[str]) -> bool:
-    """Whether every initial state has a fair run; without one, tools differ on what holds."""
+    """Tell whether every initial state has a fair run; otherwise tools differ in semantics."""
     begins = engine.satisfying(OnPaths("E", And(())), assuming)
     return engine.is_empty(engine.difference(engine.initial, begins))
 
@@ -116,12 +111,12 @@ def protocols_compared(judge: Judge, figures: Figures) -> Callable[[st.DataObjec
         compilation = Compilation(Source("generated.cpl", sample.text))
         if not compilation.ok:
             raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
-        asked = tuple(one for one in compilation.questions() if one.question.kind == "property")
-        if not judge.empty_quantifiers and any(one.system.fairness for one in asked):
+        questions = tuple(one for one in compilation.questions() if one.question.kind == "property")
+        if not judge.empty_quantifiers and any(one.system.fairness for one in questions):
             return
         try:
             with figures.timed(judge.name):
-                verdicts = compare_protocol(judge, compilation, asked, SECONDS)
+                verdicts = compare_protocol(judge, compilation, questions, SECONDS)
         except subprocess.TimeoutExpired:
             figures.unknown[f"{judge.name}: too long"] += 1
             return
@@ -164,22 +159,22 @@ def _count(figures: Figures, kind: str, verdicts: dict[str, bool]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.reference_tools.agreement", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="how long examples are drawn")
+    parser.add_argument("--minutes", type=float, default=10, help="duration of the run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tools", nargs="*", choices=[judge.name for judge in JUDGES], help="all by default")
     parser.add_argument("--only", choices=["protocols", "systems"])
-    asked = parser.parse_args(arguments)
-    judges = [judge for judge in JUDGES if judge.program and (not asked.tools or judge.name in asked.tools)]
+    options = parser.parse_args(arguments)
+    judges = [judge for judge in JUDGES if judge.program and (not options.tools or judge.name in options.tools)]
     for judge in JUDGES:
-        if not judge.program and (not asked.tools or judge.name in asked.tools):
+        if not judge.program and (not options.tools or judge.name in options.tools):
             sys.stderr.write(f"{judge.name} is skipped: no variable of the environment names the program\n")
-    figures, number, begin = Figures(), asked.seed * 1_000_003, monotonic()
+    figures, number, begin = Figures(), options.seed * 1_000_003, monotonic()
     kinds = [
         kind
         for name, kind in (("protocols", protocols_compared), ("systems", systems_compared))
-        if asked.only in (None, name)
+        if options.only in (None, name)
     ]
-    while judges and monotonic() - begin < 60 * asked.minutes:
+    while judges and monotonic() - begin < 60 * options.minutes:
         for judge in judges:
             for kind in kinds:
                 run(kind(judge, figures), BATCH, number, figures)

@@ -1,4 +1,4 @@
-"""Prints how often MCMAS+ agrees on commitments: ``python -m tests.reference_tools.commitments_table [MODELS]``.
+"""Print how often MCMAS+ agrees on commitments: ``python -m tests.reference_tools.commitments_table [MODELS]``.
 
 A line for each operator: on how many random models both gave a verdict, on how many the verdicts differ, and the
 smallest model on which they do. ``CPLC_MCMAS_PLUS`` names the program.
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.ispl_commitments import OPERATORS, committing
-from tests.reference_tools.mcmas import MCMAS_PLUS, asked
+from tests.ispl_commitments import OPERATORS, commitment_model
+from tests.reference_tools.mcmas import MCMAS_PLUS, ask_partially
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -23,7 +23,7 @@ from cplc.source import Source
 
 @dataclass(frozen=True)
 class Compared:
-    """One formula of one model, to which both gave an answer."""
+    """The verdicts of both programs on one formula of one model."""
 
     operator: str
     formula: str
@@ -34,8 +34,8 @@ class Compared:
 
 
 def compared(chance: Random) -> Iterator[Compared]:
-    """Ask both of a random model; nothing comes of one that is wrong, begins nowhere, or takes too long."""
-    text, wanted = committing(chance)
+    """Compare both on a random model; yield nothing for erroneous, empty or too large models."""
+    text, formulas = commitment_model(chance)
     reading = IsplCompilation(Source("model.ispl", text))
     if not reading.ok:
         return
@@ -43,21 +43,21 @@ def compared(chance: Random) -> Iterator[Compared]:
     if engine.is_empty(engine.initial):
         return
     try:
-        _, theirs, _ = asked(text, seconds=20, program=MCMAS_PLUS)
+        _, theirs, _ = ask_partially(text, seconds=20, program=MCMAS_PLUS)
     except subprocess.TimeoutExpired:
         return
-    if len(theirs) != len(wanted):
+    if len(theirs) != len(formulas):
         return
     states = engine.count(engine.reachable)
-    for (operator, formula), one, verdict in zip(wanted, reading.questions(), theirs, strict=False):
+    for (operator, formula), one, verdict in zip(formulas, reading.questions(), theirs, strict=False):
         yield Compared(operator, formula, engine.is_valid(one.question.formula), verdict, states, text)
 
 
 def main(models: int) -> None:
     """Write a line for each operator, then the smallest models on which verdicts differ."""
-    found = [one for seed in range(models) for one in compared(Random(seed))]
-    asked_of = Counter(one.operator for one in found)
-    differ = [one for one in found if one.ours != one.theirs]
+    comparisons = [one for seed in range(models) for one in compared(Random(seed))]
+    asked_of = Counter(one.operator for one in comparisons)
+    differ = [one for one in comparisons if one.ours != one.theirs]
     sys.stdout.write("operator   asked  differ\n")
     for operator in OPERATORS:
         different = sum(one.operator == operator for one in differ)

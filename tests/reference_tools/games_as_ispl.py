@@ -1,8 +1,7 @@
-"""The game of one agent against all others as a model in ISPL, for MCMAS: its states one by one.
+"""Explicit-state ISPL models of the game of one agent against all others, for MCMAS.
 
-In each round the agent chooses what it insists on, by what it sees, and the environment takes one step, that send or
-none. A condition of fairness for each constraint of justice says that it does not wait forever: in each round it is
-written down whether the constraint waited, and whether it was served.
+In each round the agent chooses a send, or none, by its observation, and the environment takes one step. Each justice
+constraint becomes a fairness condition over a bit that records whether the constraint was disabled or served.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from cplc.logic import formulas as f
 
 
 def game_as_ispl(naive: Naive, formula: f.Enforces, assuming: frozenset[str] = frozenset()) -> str:
-    """Return a model with the one formula."""
+    """Return the model with the formula."""
     return "\n".join(_Model(naive, formula, assuming).lines())
 
 
@@ -39,12 +38,12 @@ class _Model:
         yield from self._player()
         yield "Evaluation"
         for name, states in self._propositions():
-            yield f"  {name} if {self._among(states)};"
+            yield f"  {name} if {self._one_of(states)};"
         for number in range(len(self.justice)):
             yield f"  fair{number} if Environment.served{number} = true;"
         yield "end Evaluation"
         initial = _any(
-            f"(Environment.{self._at(state)} and Environment.{self._seen(state)})" for state in self._initial
+            f"(Environment.{self._at(state)} and Environment.{self._observed(state)})" for state in self._initial
         )
         served = "".join(f" and Environment.served{number} = true" for number in range(len(self.justice)))
         yield f"InitStates ({initial}) and Player.idle = true{served}; end InitStates"
@@ -53,10 +52,10 @@ class _Model:
             yield f"Fairness {' '.join(f'fair{number};' for number in range(len(self.justice)))} end Fairness"
         match self.goal:
             case f.Until():
-                asked = "(way U goal)"
+                goal = "(way U goal)"
             case f.Next() | f.Finally() | f.Globally():
-                asked = f"{type(self.goal).__name__[0].replace('N', 'X')} goal"
-        yield f"Formulae <us> {asked}; end Formulae"
+                goal = f"{type(self.goal).__name__[0].replace('N', 'X')} goal"
+        yield f"Formulae <us> {goal}; end Formulae"
 
     @property
     def _initial(self) -> list[Frozen]:
@@ -70,10 +69,10 @@ class _Model:
     def _at(self, state: Frozen) -> str:
         return f"now = s{self.number[state]}"
 
-    def _seen(self, state: Frozen) -> str:
+    def _observed(self, state: Frozen) -> str:
         return f"look = l{self.look[state]}"
 
-    def _among(self, states: States) -> str:
+    def _one_of(self, states: States) -> str:
         first = f"Environment.{self._at(self.states[0])}"
         return _any(f"Environment.{self._at(state)}" for state in states) or f"({first} and !({first}))"
 
@@ -87,26 +86,26 @@ class _Model:
         yield f"    look : {{{', '.join(f'l{number}' for number in looks)}}};"
         yield from (f"    served{number} : boolean;" for number in range(len(self.justice)))
         yield "  end Vars"
-        actions = dict.fromkeys(action for state in self.states for action, _, _ in self._led(state))
+        actions = dict.fromkeys(action for state in self.states for action, _, _ in self._transitions(state))
         yield f"  Actions = {{wait, {', '.join(actions)}}};" if actions else "  Actions = {wait};"
         yield "  Protocol:"
         for state in self.states:
-            possible = dict.fromkeys(["wait", *(action for action, _, _ in self._led(state))])
+            possible = dict.fromkeys(["wait", *(action for action, _, _ in self._transitions(state))])
             yield f"    {self._at(state)} : {{{', '.join(possible)}}};"
         yield "  end Protocol"
         yield "  Evolution:"
         for state in self.states:
-            for action, when, target in self._led(state):
+            for action, when, target in self._transitions(state):
                 taken = f"{self._at(state)} and Action = {action}{when}"
                 yield f"    {self._at(target)} if {taken};"
-                yield f"    {self._seen(target)} if {taken};"
+                yield f"    {self._observed(target)} if {taken};"
             yield from self._served(state)
         yield "    now = s0 if now = s0 and !(now = s0);"
         yield "  end Evolution"
         yield "end Agent"
 
-    def _led(self, state: Frozen) -> Iterator[tuple[str, str, Frozen]]:
-        """Yield the environment's action, what the agent has to insist on with it, and where that leads."""
+    def _transitions(self, state: Frozen) -> Iterator[tuple[str, str, Frozen]]:
+        """Yield the environment's action, the agent's action that it requires, and the successor."""
         count: dict[int, int] = {}
         for step, target in self.moves[state]:
             count[step] = count.get(step, 0) + 1
@@ -116,7 +115,7 @@ class _Model:
                 yield f"step{step}x{count[step]}", "", target
 
     def _served(self, state: Frozen) -> Iterator[str]:
-        """Yield for each constraint and each choice whether it is served, or does not wait."""
+        """Yield the updates of the bit of each constraint: served or disabled."""
         enabled = {step for step, _ in self.moves[state]}
         for number, justice in enumerate(self.justice):
             theirs = justice & enabled - self.own
@@ -125,7 +124,7 @@ class _Model:
                 mine = {step for step in justice & enabled & self.own if choice == f"send{step}"}
                 serving = [
                     f"Action = {action}"
-                    for action in dict.fromkeys(action for action, _, _ in self._led(state))
+                    for action in dict.fromkeys(action for action, _, _ in self._transitions(state))
                     if any(action.startswith(f"step{step}x") for step in theirs)
                     or (mine and action.startswith("serve") and self._takes(state, action, mine))
                 ]
@@ -137,12 +136,12 @@ class _Model:
 
     def _takes(self, state: Frozen, action: str, steps: set[int]) -> bool:
         sends = {f" and Player.Action = send{step}" for step in steps}
-        return any(one == action and when in sends for one, when, _ in self._led(state))
+        return any(one == action and when in sends for one, when, _ in self._transitions(state))
 
     # --- the agent
 
     def _choices(self, look: int) -> list[str]:
-        """Return what the agent can insist on where it sees this: what is possible in some such state, or nothing."""
+        """Return the agent's actions under an observation: sends enabled in some such state, or none."""
         possible = {
             step
             for state in self.states

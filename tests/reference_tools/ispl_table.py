@@ -1,4 +1,4 @@
-"""Prints MCMAS beside us over models in ISPL: ``python -m tests.reference_tools.ispl_table DIRECTORY``.
+"""Compare MCMAS with cplc over models in ISPL: ``python -m tests.reference_tools.ispl_table DIRECTORY``.
 
 For every ``.ispl`` file below the directory: reachable states and seconds of both, how many verdicts agree, and every
 disagreement with its formula. Both get a minute for each file.
@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.reference_tools.mcmas import asked
+from tests.reference_tools.mcmas import ask_partially
 
 from cplc.checking.results import Result
 from cplc.compilation import IsplCompilation, count_reachable, load_ispl
@@ -22,7 +22,7 @@ _ROW = "{:52} {:>12} {:>12} {:>8} {:>8}  {}\n"
 
 
 def main(directory: str) -> None:
-    """Write a line for each file, and one for each verdict that differs."""
+    """Write a line per file and per differing verdict."""
     sys.stdout.write(_ROW.format("file", "states", "MCMAS", "seconds", "MCMAS", "verdicts"))
     for path in sorted(Path(directory).rglob("*.ispl")):
         for line in _compared(path, path.relative_to(directory)):
@@ -40,7 +40,7 @@ def _compared(path: Path, name: Path) -> Iterator[str]:
         return
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
-        their_states, theirs, their_time = asked(text, "-o", "3", "-atlk", "1", seconds=_SECONDS)
+        their_states, theirs, their_time = ask_partially(text, "-o", "3", "-atlk", "1", seconds=_SECONDS)
     except subprocess.TimeoutExpired:
         their_states, theirs, their_time = None, (), float(_SECONDS)
     begun = time.monotonic()

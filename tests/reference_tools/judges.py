@@ -1,4 +1,4 @@
-"""The tools that judge exported files: which target each reads, and how each is asked."""
+"""Model checkers for comparison: export target and invocation of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 from hypothesis.strategies import SearchStrategy
 from tests.reference_tools import mcmas, nusmv
-from tests.reference_tools.said import Said
+from tests.reference_tools.tool_answer import ToolAnswer
 from tests.strategies_logic import SIMPLE, Logic, logic_formulas, quantified
 
 from cplc.export import Export
@@ -16,7 +16,7 @@ from cplc.logic.formulas import Formula
 from cplc.system.model import System
 
 _SHORT = Logic(past=False, games=False, weight=3, bound=2)
-"""What is not left out for MCMAS, and short enough in CTL* for it not to be busy for minutes."""
+"""Formulas that MCMAS supports and, in CTL*, decides within seconds."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,21 @@ class Judge:
     program: str
     """The path; empty where the tool is not installed."""
     target: str
-    ask: Callable[..., Said]
-    """Takes the text of a file and ``seconds``; `subprocess.TimeoutExpired` if it takes too long."""
+    ask: Callable[..., ToolAnswer]
+    """Called with the text of a file and ``seconds``; raises `subprocess.TimeoutExpired` after these."""
     formulas: Callable[[System], SearchStrategy[Formula]]
-    """What is worth asking it of a random system."""
+    """Random formulas of its logic over a system."""
     empty_quantifiers: bool
-    """Whether what it says counts where no fair run begins."""
+    """Its semantics agrees with ours in states without fair runs."""
     says_all: bool
-    """Whether something of every protocol can be said in its language."""
+    """Every protocol has some expressible formula."""
 
     def verdicts(self, exported: Export, *, seconds: float = 120) -> dict[str, bool]:
-        """Return what it says of each formula that is written."""
+        """Return the verdict of each exported formula."""
         if not exported.written:
             return {}
-        said = self.ask(exported.text, seconds=seconds).verdicts
-        return {name: true != (name in exported.negated) for name, true in zip(exported.written, said, strict=True)}
+        verdicts = self.ask(exported.text, seconds=seconds).verdicts
+        return {name: true != (name in exported.negated) for name, true in zip(exported.written, verdicts, strict=True)}
 
 
 def _quantified(system: System) -> SearchStrategy[Formula]:

@@ -1,6 +1,6 @@
-"""Runs NuSMV on an exported file and reads what it says.
+"""Run NuSMV on an exported file and parse its output.
 
-``CPLC_NUSMV`` names NuSMV 2.6, ``CPLC_NUSMV_ARCTL`` the older one that was extended with ARCTL.
+``CPLC_NUSMV`` names NuSMV 2.6, ``CPLC_NUSMV_ARCTL`` NuSMV 2.2 with ARCTL.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tests.reference_tools.said import Said
+from tests.reference_tools.tool_answer import ToolAnswer
 
 NUSMV = os.environ.get("CPLC_NUSMV", "")
 NUSMV_ARCTL = os.environ.get("CPLC_NUSMV_ARCTL", "")
@@ -19,30 +19,30 @@ NUSMV_ARCTL = os.environ.get("CPLC_NUSMV_ARCTL", "")
 _NAMED = re.compile(r"^(?:CTL|LTL)SPEC NAME (\w+) :=", re.MULTILINE)
 
 
-def ask(text: str, *, seconds: float = 120) -> Said:
-    """Return what NuSMV 2.6 says of the file; `subprocess.TimeoutExpired` if it takes too long."""
+def ask(text: str, *, seconds: float = 120) -> ToolAnswer:
+    """Return the answer of NuSMV 2.6; raise `subprocess.TimeoutExpired` after the time limit."""
     names = _NAMED.findall(text)
     commands = ["set on_failure_script_quits 1", "go", "print_reachable_states"]
     commands += [f"check_property -P {name}" for name in names]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "script").write_text("\n".join([*commands, "quit"]) + "\n", encoding="ascii")
         Path(folder, "exported.smv").write_text(text, encoding="ascii")
-        said = _run([NUSMV, "-dcx", "-dynamic", "-int", "-source", "script", "exported.smv"], folder, seconds)
-    count = re.search(r"^reachable states: ([\d.e+]+) ", said, re.MULTILINE)
-    verdicts = re.findall(r"^-- specification .*?\bis (true|false)$", said, re.MULTILINE | re.DOTALL)
-    assert count, said[-2000:]
-    assert len(verdicts) == len(names), said[-2000:]
-    return Said(round(float(count[1])), tuple(verdict == "true" for verdict in verdicts))
+        output = _run([NUSMV, "-dcx", "-dynamic", "-int", "-source", "script", "exported.smv"], folder, seconds)
+    count = re.search(r"^reachable states: ([\d.e+]+) ", output, re.MULTILINE)
+    verdicts = re.findall(r"^-- specification .*?\bis (true|false)$", output, re.MULTILINE | re.DOTALL)
+    assert count, output[-2000:]
+    assert len(verdicts) == len(names), output[-2000:]
+    return ToolAnswer(round(float(count[1])), tuple(verdict == "true" for verdict in verdicts))
 
 
-def ask_arctl(text: str, *, seconds: float = 120) -> Said:
-    """Return what the extended NuSMV says of the file; it is not asked to count."""
+def ask_arctl(text: str, *, seconds: float = 120) -> ToolAnswer:
+    """Return the answer of NuSMV with ARCTL, without the number of states."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "exported.smv").write_text(text, encoding="ascii")
-        said = _run([NUSMV_ARCTL, "-dcx", "-dynamic", "exported.smv"], folder, seconds)
-    verdicts = re.findall(r"^-- specification .*?\bis (true|false)$", said, re.MULTILINE | re.DOTALL)
-    assert len(verdicts) == len(re.findall(r"^SPEC$", text, re.MULTILINE)), said[-2000:]
-    return Said(None, tuple(verdict == "true" for verdict in verdicts))
+        output = _run([NUSMV_ARCTL, "-dcx", "-dynamic", "exported.smv"], folder, seconds)
+    verdicts = re.findall(r"^-- specification .*?\bis (true|false)$", output, re.MULTILINE | re.DOTALL)
+    assert len(verdicts) == len(re.findall(r"^SPEC$", text, re.MULTILINE)), output[-2000:]
+    return ToolAnswer(None, tuple(verdict == "true" for verdict in verdicts))
 
 
 def _run(command: list[str], folder: str, seconds: float) -> str:

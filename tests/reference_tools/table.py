@@ -1,4 +1,4 @@
-"""Prints what the tools say of the examples and cases beside what we say: ``python -m tests.reference_tools.table``."""
+"""Print the agreement of other tools on the examples and cases: ``python -m tests.reference_tools.table``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _COLUMNS = tuple(judge for judge in JUDGES if judge.program)
 
 
 def main() -> None:
-    """Write one line for each protocol: the states, and how many verdicts agree of how many that are written."""
+    """Write one line per protocol: states, agreeing verdicts, exported formulas."""
     _write("protocol", "states", *(judge.name for judge in _COLUMNS))
     for name, compilation in _protocols():
         request = compilation.to_be_exported(compilation.declared_questions())
-        found = [_agreement(judge, compilation) for judge in _COLUMNS]
-        _write(name, str(count_reachable(request.system)), *found)
+        agreements = [_agreement(judge, compilation) for judge in _COLUMNS]
+        _write(name, str(count_reachable(request.system)), *agreements)
 
 
 def _write(name: str, states: str, *columns: str) -> None:
@@ -41,17 +41,17 @@ def _protocols() -> Iterator[tuple[str, Compilation]]:
 
 
 def _agreement(judge: Judge, compilation: Compilation) -> str:
-    """Return the states counted, how many verdicts agree, how many were given, and how many formulas there are."""
-    asked = compilation.declared_questions()
-    bare = replace(compilation.to_be_exported(asked), formulas=())
+    """Return the numbers of states, agreeing verdicts, verdicts and formulas."""
+    questions = compilation.declared_questions()
+    bare = replace(compilation.to_be_exported(questions), formulas=())
     try:
         states = judge.ask(export(judge.target, bare).text).states
-        told = judge.verdicts(compilation.export(judge.target, asked))
+        tool_verdicts = judge.verdicts(compilation.export(judge.target, questions))
     except subprocess.TimeoutExpired:
         return "too long"
-    results = compilation.verify([one for one in asked if one.question.name in told])
-    agreeing = sum(told[result.question.name] == (result.answer != "fails") for result in results)
-    return f"{'-' if states is None else states}, {agreeing} of {len(told)} ({len(asked)})"
+    results = compilation.verify([one for one in questions if one.question.name in tool_verdicts])
+    agreeing = sum(tool_verdicts[result.question.name] == (result.answer != "fails") for result in results)
+    return f"{'-' if states is None else states}, {agreeing} of {len(tool_verdicts)} ({len(questions)})"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What `docs/comparison.md` says that other tools do, and cannot do, is tried with those that are installed."""
+"""Claims of `docs/comparison.md` about other tools are checked with installed ones."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PROGRAMS = {
 }
 
 
-def _by_program(tool: str, asked: str, directory: Path) -> str:
-    """Return what a program does with a model that asks one formula."""
+def _by_program(tool: str, formula: str, directory: Path) -> str:
+    """Return the reaction of a program to a model with one formula."""
     program, name = _PROGRAMS[tool]
     if not program:
         pytest.skip(f"{tool} is not installed, or no variable says where")
-    text = _MODELS[name].replace("FORMULA", asked)
+    text = _MODELS[name].replace("FORMULA", formula)
     if tool == "NuSMV":
         text = text.replace(":= 0", ":= FALSE").replace(", 1}", ", TRUE}")
     (directory / name).write_text(text, encoding="ascii")
@@ -42,32 +42,32 @@ def _by_program(tool: str, asked: str, directory: Path) -> str:
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     if done.returncode < 0:
         return "crashes"
-    if re.search(r"is (TRUE|FALSE) in the model|-- specification .* is (true|false)", said, re.DOTALL):
+    if re.search(r"is (TRUE|FALSE) in the model|-- specification .* is (true|false)", output, re.DOTALL):
         assert done.returncode == 0
         return "answers"
-    assert re.search(r"syntax error|not supported", said), said[-1000:]
+    assert re.search(r"syntax error|not supported", output), output[-1000:]
     return "refuses"
 
 
-def _by_storm(asked: str) -> str:
+def _by_storm(formula: str) -> str:
     stormpy = pytest.importorskip("stormpy")
     try:
-        return "answers" if len(stormpy.parse_properties(asked)) == 1 else "refuses"
+        return "answers" if len(stormpy.parse_properties(formula)) == 1 else "refuses"
     except RuntimeError:
         return "refuses"
 
 
-@pytest.mark.parametrize(("tool", "asked", "does"), _ROWS, ids=[f"{tool}-{asked}" for tool, asked, _ in _ROWS])
-def test_the_tool_does_what_the_page_says(tool: str, asked: str, does: str, tmp_path: Path) -> None:
-    assert (_by_storm(asked) if tool == "Storm" else _by_program(tool, asked, tmp_path)) == does
+@pytest.mark.parametrize(("tool", "formula", "does"), _ROWS, ids=[f"{tool}-{formula}" for tool, formula, _ in _ROWS])
+def test_tool_behaves_as_documented(tool: str, formula: str, does: str, tmp_path: Path) -> None:
+    assert (_by_storm(formula) if tool == "Storm" else _by_program(tool, formula, tmp_path)) == does
 
 
 @pytest.mark.skipif(not MCMAS_PLUS, reason="CPLC_MCMAS_PLUS is not set")
-def test_commitment_is_false_too_often_where_the_page_says_so(tmp_path: Path) -> None:
-    """That `cplc` finds it true is a transcript of that page."""
+def test_documented_false_negative_of_commitment(tmp_path: Path) -> None:
+    """The true verdict of `cplc` is a transcript of that page."""
     (model,) = (one.text for one in blocks(_PAGE.with_name("ispl.md")) if one.options.get("file") == "projections.ispl")
     (tmp_path / "projections.ispl").write_text(model, encoding="ascii")
     command = [MCMAS_PLUS, "projections.ispl"]
@@ -75,8 +75,8 @@ def test_commitment_is_false_too_often_where_the_page_says_so(tmp_path: Path) ->
     assert re.findall(r"is (TRUE|FALSE) in the model", done.stdout) == ["FALSE"]
 
 
-def test_every_tool_that_cannot_something_can_something_else() -> None:
-    """Else a program that does not run at all would do what the page says."""
+def test_each_tool_accepts_some_formula() -> None:
+    """Otherwise a program that does not run at all would pass."""
     table = _PAGE.read_text(encoding="utf-8").partition("| Tool | Asked |")[2]
     assert len(_ROWS) == len(table.strip().split("\n")) - 2 > 10
     assert {tool for tool, _, does in _ROWS if does == "answers"} == {tool for tool, _, _ in _ROWS}

@@ -1,4 +1,4 @@
-"""Each tool finds as many states in the file that is written for it as there are, and gives the same verdicts."""
+"""Other model checkers find the same number of states and the same verdicts in exported files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_random_systems(judge: Judge, data: st.DataObject) -> None:
 def test_random_protocols(judge: Judge, sample: Sample) -> None:
     compilation = compile(sample.text)
     assert compilation.ok
-    asked = tuple(one for one in compilation.declared_questions() if one.question.kind == "property")
-    if judge.empty_quantifiers or not any(one.system.fairness for one in asked):
+    questions = tuple(one for one in compilation.declared_questions() if one.question.kind == "property")
+    if judge.empty_quantifiers or not any(one.system.fairness for one in questions):
         with suppress(subprocess.TimeoutExpired):
-            compare_protocol(judge, compilation, asked)
+            compare_protocol(judge, compilation, questions)

@@ -1,4 +1,4 @@
-"""What one role can enforce in a protocol: MCMAS says the same of the game, by full observation and by local states.
+"""MCMAS agrees on strategies of single roles, with full observation and with local states.
 
 The game is written out state by state; insisting on a send, and justice, become conditions of fairness. Groups of
 several are left out with uniform strategies, for there MCMAS is wrong: it takes a state and a choice of all members for
@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.naive import Naive
 from tests.reference_tools.games_as_ispl import game_as_ispl
-from tests.reference_tools.mcmas import MCMAS, asked
+from tests.reference_tools.mcmas import MCMAS, ask_partially
 from tests.strategies import atoms, systems
 from tests.strategies_formulas import protocols
 from tests.strategies_guessing import guessing_games, guessing_goals
@@ -36,7 +36,7 @@ _STATES = 40
 
 @st.composite
 def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
-    """Draw a system, a guessing game or a protocol with few states, and what one role wants there."""
+    """Draw a small system, guessing game or protocol, and a goal of one role."""
     kind = draw(st.sampled_from(("system", "guess", "protocol")))
     if kind == "guess":
         return draw(guessing_games()), replace(draw(guessing_goals()), group=("A",))
@@ -56,18 +56,18 @@ def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
 @settings(max_examples=60)
 @given(_one_role())
 def test_one_role(drawn: tuple[System, Enforces]) -> None:
-    system, wanted = drawn
+    system, game_formula = drawn
     try:
-        ExplicitEngine(system, _STATES).satisfying(wanted)
+        ExplicitEngine(system, _STATES).satisfying(game_formula)
     except ResourceExhausted:
         assume(False)
     naive = Naive(system)
     engines: tuple[Engine[Any], ...] = (ExplicitEngine(system), SymbolicEngine(system))
     for uniform in (False, True):
-        formula = replace(wanted, uniform=uniform)
+        formula = replace(game_formula, uniform=uniform)
         text = game_as_ispl(naive, formula)
         try:
-            states, theirs, _ = asked(text, "-atlk", "2" if uniform else "1", seconds=20)
+            states, theirs, _ = ask_partially(text, "-atlk", "2" if uniform else "1", seconds=20)
         except subprocess.TimeoutExpired:
             return
         assert states is not None, text
@@ -77,7 +77,7 @@ def test_one_role(drawn: tuple[System, Enforces]) -> None:
 
 
 def _wins_at_the_goal_alone(engine: Engine[Any], formula: Enforces) -> bool:
-    """Whether MCMAS does not begin to look for uniform strategies: nothing is won but where the goal is."""
+    """Tell whether only goal states are winning, where MCMAS does not search uniform strategies."""
     if not isinstance(formula.goal, Until | Finally):
         return False
     goal = formula.goal.right if isinstance(formula.goal, Until) else formula.goal.operand

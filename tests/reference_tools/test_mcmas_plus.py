@@ -1,4 +1,4 @@
-"""Commitments in models in ISPL: MCMAS+ says the same, but where it is known to be wrong.
+"""MCMAS+ agrees on commitments in ISPL models, except for its known errors.
 
 It finds the states of ``C`` by two projections, one for the debtor and one for the creditor, so that each may be of
 another state: what is left holds of too few. From these, by the same relation, it makes ``Fu``.

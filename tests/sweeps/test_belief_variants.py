@@ -59,11 +59,11 @@ def test_the_probability_that_it_has_is_no_change() -> None:
 @pytest.mark.parametrize(
     ("belief", "name", "why"),
     [
-        (_belief(pay="0.5", keep="0.5"), "Tom.steal", "believes nothing of `steal`; there are pay, keep"),
+        (_belief(pay="0.5", keep="0.5"), "Tom.steal", "has no belief about `steal`; there are pay, keep"),
         (_belief(pay=("0.4", "0.6"), keep=("0.4", "0.6")), "Tom.pay", "gives bounds"),
-        (_belief(pay_1="0.5", pay_2="0.5"), "Tom.pay", "more than once"),
-        (_belief(pay="1"), "Tom.pay", "leaves nothing to others"),
-        (_belief(pay="1", keep="0"), "Tom.pay", "leaves nothing to others"),
+        (_belief(pay_1="0.5", pay_2="0.5"), "Tom.pay", "several instances"),
+        (_belief(pay="1"), "Tom.pay", "cannot be scaled"),
+        (_belief(pay="1", keep="0"), "Tom.pay", "cannot be scaled"),
     ],
 )
 def test_what_would_be_a_guess_is_refused(belief: Belief, name: str, why: str) -> None:

@@ -93,7 +93,7 @@ def test_without_dask_only_a_cluster_is_refused() -> None:
 def test_cluster_that_is_not_there_is_refused() -> None:
     done = subprocess.run(_command("--scheduler", "nonsense"), capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "there is no scheduler at `nonsense`" in done.stderr
+    assert "no scheduler found at `nonsense`" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -71,5 +71,5 @@ def test_changes_are_counted_but_for_those_that_make_no_difference() -> None:
 
 def test_more_panels_than_anybody_looks_at_are_refused() -> None:
     rows = [ResultRow(f"property {at}", "holds") for at in range(MAX_PANELS + 1)]
-    with pytest.raises(HeatMapError, match="too much"):
+    with pytest.raises(HeatMapError, match="too large"):
         heat_map(_table("verify", {("1", "1"): rows}), "verify", "n", "m")

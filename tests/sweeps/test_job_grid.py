@@ -107,7 +107,7 @@ def test_all_that_a_row_rests_on_is_in_its_key() -> None:
         (Job(SourceText("", ""), SweepOptions("analyze"), names=("Nobody",)), "has no `Nobody`"),
         (
             Job(SourceText("", ""), SweepOptions("analyze"), beliefs=(("Tom.steal", "1"),)),
-            "believes nothing of `steal`",
+            "has no belief about `steal`",
         ),
     ],
 )

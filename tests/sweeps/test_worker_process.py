@@ -99,7 +99,7 @@ def test_item_of_a_killed_worker_is_answered_again(apart: WorkerProcess) -> None
 def test_item_over_which_all_workers_end_is_unknown(apart: WorkerProcess) -> None:
     wanted, killed = _killing(apart, MAX_LOST_WORKERS)
     (row,) = apart.rows(_ENDLESS, JobLimits(), wanted)
-    assert (row.answer, row.reason) == ("unknown", "the process that worked on it has ended")
+    assert (row.answer, row.reason) == ("unknown", "the worker process has ended")
     assert len(set(killed)) == MAX_LOST_WORKERS
     assert apart.rows(_SMALL, JobLimits())[0].is_settled
 

@@ -218,13 +218,13 @@ def test_findings_name_all_that_fails(engine: Engine) -> None:
     assert result.findings == ("`x` is never received", "`y` is never received")
 
 
-def test_an_operation_in_vain_is_shown_where_it_would_happen() -> None:
+def test_operation_without_effect_is_shown_at_its_step() -> None:
     result = verdict("sound", DUE + DONE + "  A -> B : fail  after go  means violate c")
     assert result.findings == ("`fail` can take effect when `violate c` does not apply",)
     assert last_step(result) == "send fail"
 
 
-def test_a_delegation_loop_is_shown_as_a_lasso() -> None:
+def test_delegation_loop_is_shown_as_lasso() -> None:
     body = next(body for check, body, answer in CASES if (check, answer) == ("no_delegation_loop", "fails"))
     result = verdict("no_delegation_loop", body, "symbolic")
     assert result.evidence is not None
@@ -253,7 +253,7 @@ def test_views_agree_when_nothing_is_in_flight(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_assignment_out_of_range_is_found_without_being_asked_for(engine: Engine) -> None:
+def test_assignment_out_of_range_is_always_checked(engine: Engine) -> None:
     text = (
         "protocol P {\n  role A { var n: 0..2 = 1 }\n  role B\n"
         "  B -> A : more  on receipt n := n + 1  repeatable\n  check live\n}\n"

@@ -32,11 +32,11 @@ def _repaired(text: str) -> tuple[str, int]:
         ("ba", ["abc"], None),
     ],
 )
-def test_a_name_is_certain_if_no_other_differs_once(written: str, known: list[str], meant: str | None) -> None:
+def test_correction_is_certain_if_unique_at_distance_one(written: str, known: list[str], meant: str | None) -> None:
     assert [note.replacement for note in did_you_mean(written, known) if note.replacement] == ([meant] if meant else [])
 
 
-def test_a_repair_that_brings_up_a_mistake_is_not_made() -> None:
+def test_fix_that_adds_an_error_is_not_applied() -> None:
     """The guard would look at what its sender cannot see."""
     text = (
         "protocol P {\n  role A\n  role B\n  role C { var stock: bool }\n"
@@ -46,7 +46,7 @@ def test_a_repair_that_brings_up_a_mistake_is_not_made() -> None:
     assert _repaired(text.replace("mm", "replly")) == (text.replace("mm", "reply"), 1)
 
 
-def test_what_a_mistake_has_hidden_is_repaired_in_the_same_run() -> None:
+def test_errors_hidden_by_others_are_fixed_in_same_run() -> None:
     text = "protocol P {\n  role A\n  role B\n  A -> B : order   // cplc: ignore unused\n  B -> A : n   after oder\n}\n"
     assert _repaired(text) == ("protocol P {\n  role A\n  role B\n  A -> B : order\n  B -> A : n   after order\n}\n", 2)
 
@@ -67,7 +67,7 @@ def test_comments_against_nothing_are_removed_with_nothing_else(before: str, aft
     assert _repaired(f"{head}{before}}}\n")[0] == f"{head}{kept}}}\n"
 
 
-def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixing_keeps_line_ends_and_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.cpl"
     path.write_bytes(b"\xef\xbb\xbfprotocol P {\r\n  role A\r\n  role Bob\r\n  A -> Boob : m\r\n}\r\n")
     assert run(["check", "--diff", str(path)]) == 2
@@ -97,7 +97,7 @@ def test_diff_has_the_exit_code_of_check_and_1_for_repairs(text: str, code: int,
     assert run(["check", "--fix", *arguments]) == (code if code == 2 else 0)
 
 
-def test_what_a_repair_writes_is_what_its_note_says() -> None:
+def test_fix_writes_replacement_of_its_note() -> None:
     text = """protocol P {
   role A
   role B

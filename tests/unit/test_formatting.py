@@ -22,7 +22,7 @@ def _laid_out(text: str) -> str:
     return formatted.text
 
 
-def test_the_block_of_a_role_stays_on_its_line_if_it_fits() -> None:
+def test_short_role_block_stays_on_one_line() -> None:
     assert _laid_out("protocol P{role A{var x:bool var y:{b,c}=b}}") == (
         "protocol P {\n  role A { var x: bool  var y: {b, c} = b }\n}\n"
     )
@@ -51,7 +51,7 @@ def test_breaks_inside_a_declaration_are_kept_and_indented_by_what_is_open() -> 
     )
 
 
-def test_a_line_that_would_be_too_long_stays_outside_of_the_columns() -> None:
+def test_long_line_is_not_aligned() -> None:
     wide = " | ".join(["something"] * 8)
     text = _laid_out(f"protocol P {{ A -> B : m after {wide} means create c\nA -> B : note after m means create d }}")
     assert f"  A -> B : m  after {wide}   means create c\n" in text
@@ -80,19 +80,19 @@ def test_byte_order_mark_and_comment_stay(text: str, laid_out: str) -> None:
     assert format_source(Source("test.cpl", laid_out)) == Formatted(laid_out)
 
 
-def test_nothing_is_laid_out_as_nothing() -> None:
+def test_empty_text_is_formatted_as_empty() -> None:
     assert _laid_out("") == ""
     assert _laid_out("\n\n  \n") == ""
     assert _laid_out("\n\n// alone") == "// alone\n"
 
 
-def test_a_long_file_takes_no_long_time_for_its_columns() -> None:
+def test_columns_of_long_file_are_computed_in_time() -> None:
     messages = "\n".join(f"A -> B : m{index} after {'a' * (index % 130)}x" for index in range(400))
     assert _laid_out(f"protocol P {{\n{messages}\n}}").count("\n") == 402
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are those of POSIX")
-def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> None:
+def test_formatting_keeps_permissions_and_links(tmp_path: Path) -> None:
     (tmp_path / "p.cpl").write_text("protocol P { }")
     (tmp_path / "p.cpl").chmod(0o640)
     (tmp_path / "link.cpl").symlink_to("p.cpl")

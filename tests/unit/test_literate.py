@@ -100,7 +100,7 @@ def test_tests_below_one_heading_have_names_of_their_own(tmp_path: Path) -> None
         (("a.b",), "axb\n", False),
     ],
 )
-def test_what_agrees_with_a_transcript(expected: tuple[str, ...], output: str, agrees: bool) -> None:
+def test_output_matches_transcript(expected: tuple[str, ...], output: str, agrees: bool) -> None:
     assert _agrees(Command("cplc", expected, 0), output, 0) is agrees
     assert not _agrees(Command("cplc", expected, 0), output, 1)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.cases.reader import cases, checked, compiled
-from tests.reference.lockstep import Apart, Lockstep
+from tests.reference.lockstep import Difference, Lockstep
 from tests.reference.semantics import Reference
 
 from cplc.logic.expressions import FALSE, Const, Not, Read, conj
@@ -75,7 +75,7 @@ def with_other_start(system: System) -> System:
     return replace(system, variables=variables)
 
 
-def test_the_unchanged_system_is_the_reference() -> None:
+def test_unchanged_system_matches_reference() -> None:
     walk(lambda system: system)
 
 
@@ -91,8 +91,8 @@ def test_the_unchanged_system_is_the_reference() -> None:
         with_other_start,
     ],
 )
-def test_a_changed_system_is_told_apart(change: Callable[[System], System]) -> None:
-    with pytest.raises(Apart):
+def test_changed_system_differs_from_reference(change: Callable[[System], System]) -> None:
+    with pytest.raises(Difference):
         walk(change)
 
 

@@ -58,7 +58,7 @@ def _shape(tables: str) -> object:
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"lark": 1}', "{"])
-def test_the_grammar_is_read_where_there_are_no_tables(
+def test_parser_without_tables_is_built_from_grammar(
     content: str | None, fresh_parsers: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     expected = Compilation(Source("p.cpl", _PROTOCOL)).system

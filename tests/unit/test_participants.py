@@ -44,7 +44,7 @@ def test_messages_are_read_in_the_copy_of_who_is_played() -> None:
     assert e.reads(belief.condition) == {"offer@Buyer", "pay@Buyer"}
 
 
-def test_who_plays_both_sides_knows_what_has_arrived() -> None:
+def test_player_of_both_sides_observes_receipt() -> None:
     (belief,) = _participant("believes Seller when pay & Seller.stock > 0: ship 1", "Seller, Buyer").beliefs
     assert e.reads(belief.condition) == {"pay@Seller", "Seller.stock"}
 
@@ -56,7 +56,7 @@ def test_commitments_are_read_as_seen_and_kept_in_view() -> None:
     assert participant.system.variable["goods@Seller"].kind == "view"
 
 
-def test_a_payload_is_one_step_and_a_message_all_of_them() -> None:
+def test_payload_is_one_step_and_message_all_steps() -> None:
     participant = _asked("believes Buyer: pay(2) 0.25 | pay(1) 0.5..0.75  value pay: -2.5, deposit: 3")
     (belief,) = participant.participant.beliefs
     names = [[participant.system.steps[index].name for index in event.steps] for event in belief.events]

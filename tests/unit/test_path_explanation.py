@@ -27,7 +27,7 @@ from cplc.logic.formulas import (
     Until,
     WeakUntil,
 )
-from cplc.report.path_explanation import deciding, reasons
+from cplc.report.path_explanation import decisive_operands, explanation_marks
 from cplc.system.model import State, Step, System, Variable
 from cplc.system.trace import Move, Run
 
@@ -99,14 +99,14 @@ def test_reasons(path: Formula, marks: list[tuple[int, str]]) -> None:
     facts = ThreeValuedRun(SYSTEM, LASSO, ())
     value = facts.truth(path)
     assert value is not None
-    assert reasons(facts, path, value) == marks
+    assert explanation_marks(facts, path, value) == marks
 
 
 def test_what_decides_is_one_part_or_all_that_are_needed() -> None:
     facts = ThreeValuedRun(SYSTEM, LASSO, ())
-    assert deciding(facts, And((n(0), n(1), n(2))), False) == [(n(1), False)]
-    assert deciding(facts, Or((n(1), Not(n(2)))), True) == [(n(2), False)]
-    assert deciding(facts, And((n(0), Or((n(1), Not(n(2)))))), True) == [(n(0), True), (n(2), False)]
-    assert deciding(facts, Implies(n(0), n(1)), False) == [(n(0), True), (n(1), False)]
+    assert decisive_operands(facts, And((n(0), n(1), n(2))), False) == [(n(1), False)]
+    assert decisive_operands(facts, Or((n(1), Not(n(2)))), True) == [(n(2), False)]
+    assert decisive_operands(facts, And((n(0), Or((n(1), Not(n(2)))))), True) == [(n(0), True), (n(2), False)]
+    assert decisive_operands(facts, Implies(n(0), n(1)), False) == [(n(0), True), (n(1), False)]
     unknown = And((n(0), OnPaths("E", Next(n(1)))))
-    assert deciding(facts, unknown, True) == [(unknown, True)]
+    assert decisive_operands(facts, unknown, True) == [(unknown, True)]

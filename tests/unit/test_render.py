@@ -81,24 +81,24 @@ def test_long_lines_are_cut_around_the_place() -> None:
     assert lines[3][lines[4].index("^")] == "X"
 
 
-def test_a_mark_longer_than_the_line_shown_ends_with_it() -> None:
+def test_long_mark_ends_with_shown_line() -> None:
     lines = rendered([_at("x" * 5000, "x" * 5000)]).splitlines()
     assert len(lines[3]) < 200
     assert set(lines[4][4:]) == {"^"}
     assert len(lines[4]) <= len(lines[3])
 
 
-def test_a_span_over_several_lines_marks_the_first() -> None:
+def test_multiline_span_marks_first_line() -> None:
     lines = rendered([_at("ab {\n  c\n}\n", "{\n  c\n}")]).splitlines()
     assert lines[3:5] == ["1 | ab {", "  |    ^"]
 
 
-def test_an_empty_text_has_no_frame() -> None:
+def test_empty_text_has_no_frame() -> None:
     diagnostic = _RULE.at(Span(Source("gone.cpl", ""), 0, 0), "There is no such file")
     assert rendered([diagnostic]) == "error[unknown-name]: There is no such file\n --> gone.cpl\n\n1 error\n"
 
 
-def test_the_end_of_the_text_is_a_place() -> None:
+def test_end_of_text_is_a_place() -> None:
     source = Source("m.cpl", "role A\n")
     assert rendered([_RULE.at(Span(source, 7, 7), "It ends here")]).splitlines()[1:5] == [
         " --> m.cpl:2:1",
@@ -118,7 +118,7 @@ def test_diagnostics_come_in_order_of_place_and_once() -> None:
     assert in_order([second, first, second]) == [first, second]
 
 
-def test_what_is_beyond_the_limit_is_counted() -> None:
+def test_diagnostics_beyond_limit_are_counted() -> None:
     text = "X " * 60
     source = Source("m.cpl", text)
     diagnostics = [_RULE.at(Span(source, 2 * i, 2 * i + 1), "No") for i in range(60)]

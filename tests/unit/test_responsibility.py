@@ -10,7 +10,7 @@ from cplc.checking.responsibility import MAX_TRIED_COALITIONS, coalitions
 from cplc.checking.results import Responsibility, Result
 from cplc.compilation import Compilation
 from cplc.report.failure_explanation import blame_sentences, violation_sentences, violations_of
-from cplc.report.trace_narration import story
+from cplc.report.trace_narration import narrate
 from cplc.source import Source
 from cplc.system.model import System
 
@@ -98,7 +98,7 @@ def test_no_co_operation_helps_against_a_choice() -> None:
     assert result.blame.avoidance is not None
     assert (result.blame.coalitions, result.blame.stopped, result.blame.owed) == ((), (), ("c",))
     assert result.evidence is not None
-    lost = story(result.system, result.evidence).run.moves[(result.blame.avoidance.lost or 0) - 1]
+    lost = narrate(result.system, result.evidence).run.moves[(result.blame.avoidance.lost or 0) - 1]
     assert result.system.steps[lost.step or 0].name == "send bad"
 
 

@@ -58,7 +58,7 @@ def test_names_mean_what_they_were_resolved_to() -> None:
     assert names["15 amount"] == ["payload of line 5"]
 
 
-def test_a_part_without_a_name_of_its_own_is_called_like_its_protocol() -> None:
+def test_part_without_alias_has_name_of_protocol() -> None:
     text = "protocol P { role A role B A -> B : m }\nprotocol Q { role X role Y use P(A = X, B = Y) fact f = P.m }\n"
     compilation = Compilation(Source("q.cpl", text))
     name = compilation.index.files[0].protocols[0].name

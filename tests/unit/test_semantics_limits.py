@@ -30,7 +30,7 @@ _TOO_LARGE = {
 
 
 @pytest.mark.parametrize("text", _TOO_LARGE.values(), ids=_TOO_LARGE)
-def test_what_is_too_large_is_said_at_once(text: str) -> None:
+def test_oversized_input_is_reported_at_once(text: str) -> None:
     before = time.process_time()
     assert codes(text) == ["too-large"]
     assert time.process_time() - before < 20
@@ -64,11 +64,11 @@ _TOO_DEEP = {
 
 
 @pytest.mark.parametrize("text", _TOO_DEEP.values(), ids=_TOO_DEEP)
-def test_what_is_too_deep_is_said(text: str) -> None:
+def test_deep_nesting_is_reported(text: str) -> None:
     assert codes(text) == ["too-deep"]
 
 
-def test_what_is_long_is_not_too_deep() -> None:
+def test_long_chain_is_not_too_deep() -> None:
     chain = "".join(f"A -> B : m{i}   after m{i + 1} " for i in range(500))
     text = f"protocol P {{ role A role B {chain} A -> B : m500 property p: EF ({' & '.join(['m1'] * 100)}) }}"
     assert codes(text) == []
@@ -110,7 +110,7 @@ def test_errors_of_imported_files_are_reported_there(tmp_path: Path) -> None:
     assert {name for _, name in _analysed(tmp_path / "main.cpl")} == {"torn.cpl"}
 
 
-def test_the_visible_names_are_those_of_the_imports_alone(tmp_path: Path) -> None:
+def test_visible_names_are_those_of_imports(tmp_path: Path) -> None:
     (tmp_path / "inner.cpl").write_text("define possible(p) = EF p\n", encoding="utf-8")
     (tmp_path / "outer.cpl").write_text('import "inner.cpl"\ndefine twice(p) = possible(p) & possible(p)\n', "utf-8")
     text = 'import "outer.cpl"\nprotocol P { role A role B A -> B : m property p: twice(m) property q: possible(m) }'
@@ -118,7 +118,7 @@ def test_the_visible_names_are_those_of_the_imports_alone(tmp_path: Path) -> Non
     assert _analysed(tmp_path / "main.cpl") == [("unknown-name", "main.cpl")]
 
 
-def test_a_family_with_every_property_is_analysed_in_time() -> None:
+def test_family_with_every_property_is_analysed_in_time() -> None:
     text = """
     protocol NetBill(customers: 1..64 = 64) {
       role Mer

@@ -59,7 +59,7 @@ def test_parts_are_instances_with_names_of_their_own() -> None:
     )
 
 
-def test_a_part_is_a_scope_and_keeps_variables_of_its_own() -> None:
+def test_part_is_scope_with_own_variables() -> None:
     model = checked(PARTS)
     scopes = {scope.name: scope for scope in model.scopes}
     assert scopes["part[2]"].parent == "Cus[2]"
@@ -107,7 +107,7 @@ def test_names_of_a_part_and_of_its_host_do_not_mix() -> None:
     assert model.message["reply"].guard == t.Apply("&", (t.Happened("go"), t.Happened("x.ask")))
 
 
-def test_a_family_of_a_part_is_bound_to_a_family() -> None:
+def test_family_of_part_is_bound_to_family() -> None:
     model = checked(
         """
         protocol Inner(n: 1..9 = 3) { role A  role B[n]  for b in B { A -> b : go  b -> A : back after go & b < n } }

@@ -29,7 +29,7 @@ protocol NetBill(customers: 1..64 = 2) "goods" {
 """
 
 
-def test_a_family_becomes_instances_block_by_block() -> None:
+def test_family_becomes_instances_block_by_block() -> None:
     model = checked(NETBILL)
     assert [role.name for role in model.roles] == ["Mer", "Cus[1]", "Cus[2]"]
     assert [(role.family, role.index) for role in model.roles] == [("Mer", None), ("Cus", 1), ("Cus", 2)]
@@ -284,7 +284,7 @@ def test_roles_of_the_command_line() -> None:
     assert [problem.code for problem in problems] == ["unknown-name"]
 
 
-def test_the_last_protocol_is_meant_unless_another_is_asked_for() -> None:
+def test_last_protocol_is_default() -> None:
     text = "protocol P { role A role B A -> B : one } protocol Q { role A role B A -> B : two }"
     last, first = analysed(text).model, analysed(text, protocol="P").model
     assert last is not None
@@ -300,7 +300,7 @@ def test_protocols_that_are_not_asked_for_are_checked_all_the_same() -> None:
     assert codes(text) == ["index-out-of-range"]
 
 
-def test_a_wrong_property_leaves_the_model_its_meaning() -> None:
+def test_property_with_error_does_not_invalidate_model() -> None:
     analysis = analysed("protocol P { role A role B A -> B : m property p: EF n property q: EF m check nothing }")
     assert analysis.model is not None
     assert [property_.name for property_ in analysis.model.properties] == ["q"]
@@ -308,7 +308,7 @@ def test_a_wrong_property_leaves_the_model_its_meaning() -> None:
     assert analysed("protocol P { role A role B A -> B : m after n }").model is None
 
 
-def test_what_could_not_be_read_may_be_what_seems_to_be_missing() -> None:
+def test_unreadable_text_suppresses_missing_names() -> None:
     file, _ = parse(
         Source("test.cpl", "protocol P { role A role B A -> B : m after n & k role Idle property p: EF 3 }")
     )

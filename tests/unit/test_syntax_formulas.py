@@ -80,7 +80,7 @@ def test_combined_operators_are_two() -> None:
             pytest.fail(repr(other))
 
 
-def test_the_bound_belongs_to_until() -> None:
+def test_bound_belongs_to_until() -> None:
     match _read("E[p U<=3 q]"):
         case ast.OverPaths("E", ast.Binary("U", ast.Ref(), ast.Ref(), ast.Literal_(3)), None):
             pass
@@ -181,14 +181,14 @@ def test_depth_is_limited(text: str) -> None:
     assert [problem.code for problem in problems] == ["too-deep"]
 
 
-def test_what_is_just_deep_enough_can_be_read_compared_and_shown() -> None:
+def test_expression_at_depth_limit_is_parsed_compared_and_printed() -> None:
     text = "!" * 199 + "p"
     assert _read(text) == _read(text)
     assert repr(_read(text))
     assert _read("(" * 200 + "p" + ")" * 200) == _read("p")
 
 
-def test_a_number_of_many_digits_is_refused() -> None:
+def test_number_of_many_digits_is_refused() -> None:
     assert _problem("x = " + "9" * 5000) == "4: A number has at most 18 digits"
 
 

@@ -254,12 +254,12 @@ def test_broken_files(text: str, said: str) -> None:
     assert len(_said(text)) <= 2
 
 
-def test_a_protocol_whose_head_is_wrong_keeps_its_name_and_body() -> None:
+def test_protocol_with_wrong_head_keeps_name_and_body() -> None:
     tree, _ = parse(Source("test.cpl", "protocol P(n) { role A }"))
     assert [(item.name.text, len(item.declarations)) for item in tree.protocols] == [("P", 1)]
 
 
-def test_what_cannot_be_read_is_left_out_and_no_more() -> None:
+def test_only_unreadable_text_is_left_out() -> None:
     text = """protocol P(n: 1..(2 3) = 2, m: 1..3 = 2) {
       role A { var x: 0..(1 1)  var y: bool }
       A -> B : m after (x y) means create g unless z

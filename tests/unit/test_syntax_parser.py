@@ -128,12 +128,12 @@ def test_everything_at_once() -> None:
         ("role A { var x: 0..3 = 1 + 2 var y: bool } A -> B : n", ["Role", "Message"]),
     ],
 )
-def test_nothing_needs_a_terminator(text: str, kinds: list[str]) -> None:
+def test_declarations_need_no_terminator(text: str, kinds: list[str]) -> None:
     assert _kinds(text) == kinds
 
 
 @pytest.mark.parametrize("word", sorted(reserved_words.CONTEXTUAL | {"accept", "create", "sound", "C", "K", "U", "AG"}))
-def test_what_is_not_reserved_can_be_a_name(word: str) -> None:
+def test_contextual_words_can_be_names(word: str) -> None:
     (message, fact) = _body(f"{word} -> B : {word} after y fact {word} = y")
     assert isinstance(message, ast.Message)
     assert isinstance(fact, ast.Fact)
@@ -141,7 +141,7 @@ def test_what_is_not_reserved_can_be_a_name(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", sorted(reserved_words.RESERVED))
-def test_what_is_reserved_cannot(word: str) -> None:
+def test_reserved_words_cannot_be_names(word: str) -> None:
     _, problems = parser.parse(Source("test.cpl", f"protocol P {{\n A -> B : {word}\n}}"))
     (problem,) = problems
     assert (problem.code, problem.span.text) == ("syntax", word)
@@ -189,7 +189,7 @@ def test_comments_and_strings_hide_what_is_in_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \r\n\t", "// nothing", "\ufeff"])
-def test_nothing_is_a_file(text: str) -> None:
+def test_empty_text_is_a_file(text: str) -> None:
     assert _read(text) == ast.File((), (), (), span=Span(Source("", ""), 0, 0))
 
 

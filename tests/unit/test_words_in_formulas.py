@@ -8,7 +8,7 @@ from cplc.compilation import Compilation
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import And, Atom
 from cplc.report.failure_explanation import closing_sentences
-from cplc.report.path_explanation import said
+from cplc.report.path_explanation import claim_text
 from cplc.source import Source
 from cplc.system.printer import formula_text, quoted
 
@@ -40,7 +40,7 @@ def test_words_not_in_backquotes() -> None:
     assert quoted(PLAIN) == "`active(c)`"
     assert quoted(WORDS) == '"c is on course"'
     assert quoted(And((PLAIN, WORDS))) == 'active(c) & "c is on course"'
-    assert said(And((PLAIN, WORDS)), True) == '`active(c)` holds, "c is on course" holds'
+    assert claim_text(And((PLAIN, WORDS)), True) == '`active(c)` holds, "c is on course" holds'
 
 
 def test_atoms_of_checks_parse_or_are_words() -> None:

@@ -1,1 +1,1 @@
-"""What happened, held against a protocol: which messages it does not allow, and what became of every promise."""
+"""Runtime verification: violations of a protocol in an event log, and the life cycle of every commitment."""

@@ -1,4 +1,4 @@
-"""What is kept of a case while it goes on, and what of all cases together."""
+"""The state of an open case, and the totals over all cases."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ _HELD: Final = 100_000
 
 
 class CommitmentStatus(NamedTuple):
-    """How a commitment or claim stands, and since when and what."""
+    """The lifecycle state of a commitment or claim, and the event that led to it."""
 
     state: str
     time: int | None
     place: str
     after: str | None
-    """The message that made it so; None for time."""
+    """The message that led to it; None for time."""
     ran: int = 0
-    """How long its deadline had run before: it stands still while a commitment is pending."""
+    """How long its deadline had run before; it pauses while a commitment is pending."""
     is_over: bool = False
-    """Whether its deadline has run out, and it is not known whether it was kept before that."""
+    """Whether its deadline has expired and fulfilment before that is uncertain."""
 
 
 @dataclass(slots=True)
 class Case:
-    """One instance of the protocol, as far as it has come."""
+    """One instance of the protocol."""
 
     states: States
     statuses: dict[int, CommitmentStatus] = field(default_factory=dict)
-    """Those commitments and claims that there are, by position."""
+    """The existing commitments and claims, by index."""
     time: int | None = None
-    """When its last event was."""
+    """The time of its last event."""
     place: str = ""
 
 
 @dataclass(slots=True)
 class ReorderBuffer:
-    """Events of a case that an earlier one may still come before, in the order of their times."""
+    """Events of a case that wait for earlier ones, ordered by time."""
 
     events: list[tuple[int, int, Event]] = field(default_factory=list)
     newest: int | None = None
     count: int = 0
 
     def hold(self, event: Event, skew: int) -> None:
-        """Put an event in its place; what is too old for that, or has no time, comes last."""
+        """Insert an event by its time; one that is too old, or has no time, comes last."""
         given = event.time
         if given is not None:
             self.newest = given if self.newest is None else max(self.newest, given)
@@ -60,23 +60,23 @@ class ReorderBuffer:
         heapq.heappush(self.events, (time, self.count, event))
 
     def due(self, time: int | None) -> Iterator[Event]:
-        """Yield those up to a time, or all, and no longer keep them; there is an end to how many are kept."""
+        """Remove and yield the events up to a time, or all; the size of the buffer is limited."""
         while self.events and (time is None or self.events[0][0] <= time or len(self.events) > _HELD):
             yield heapq.heappop(self.events)[2]
 
 
 @dataclass
 class MonitorTotals:
-    """What all cases have come to, those that are over too."""
+    """Totals over all cases, including closed ones."""
 
     cases: int = 0
     over: int = 0
-    """Cases in which nothing can happen any more."""
+    """Cases in which no event is possible any more."""
     events: int = 0
     accepted: int = 0
     found: Counter[str] = field(default_factory=Counter)
-    """How many findings of each kind there were."""
+    """The number of findings of each kind."""
     endings: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many commitments and claims, by name, ended in each state."""
+    """The number of commitments and claims, by name and final state."""
     violations: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often a debtor violated a commitment."""
+    """The number of violations, by debtor and commitment."""

@@ -1,9 +1,9 @@
-"""From real time to deadlines.
+"""Deadlines in real time.
 
-A deadline of k ticks is over when k times as long as a tick has gone by. The clocks of a system count strokes that are
-the same for all, so in real time they would be up to a tick early; here each deadline runs from the moment it begins.
-The clocks of the system are only used to let one deadline run out: each is given two strokes, whatever it has in the
-protocol, and stands at none but for that.
+A deadline of k ticks expires k tick lengths after it begins. The discrete clocks of a system tick for all deadlines at
+once, so in real time they would expire up to a tick early; here each deadline runs from the moment it begins. The
+clocks of the system serve only to let a single deadline expire: each has two strokes, whatever the protocol declares,
+and is at zero otherwise.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _STROKES: Final = 2
 
 @dataclass(frozen=True)
 class Clock:
-    """How time passes in a system."""
+    """The real-time deadlines of a system."""
 
     system: System
     tick: int = 0
-    """Nanoseconds of a tick; 0 where time stands still."""
+    """Nanoseconds of a tick; 0 without real time."""
     limits: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    """The deadlines of commitments and views, by position, in ticks: while active, and while conditional."""
+    """The deadlines of commitments and views, by index, in ticks: while active, and while conditional."""
 
     def due(self, position: int, status: CommitmentStatus | None) -> int | None:
-        """Return when the deadline that runs now runs out."""
+        """Return when the running deadline expires."""
         if not self.tick or status is None or status.time is None or position not in self.limits:
             return None
         within, expires = self.limits[position]
@@ -43,7 +43,7 @@ class Clock:
         return None if ticks is None else status.time + ticks * self.tick - status.ran
 
     def next(self, case: Case, time: int | None) -> tuple[int, int] | None:
-        """Return the deadline of the case that runs out next, before that time, with the commitment."""
+        """Return the next deadline of the case that expires before that time, with its commitment."""
         if not self.tick or time is None:
             return None
         dues = (
@@ -56,7 +56,7 @@ class Clock:
 
 
 def clock_for(protocol: Compilation, tick: timedelta | None) -> Clock:
-    """Return how time passes if a tick takes so long."""
+    """Return the clock for this length of a tick."""
     from cplc.lowering.lower import lower
 
     model = protocol.model

@@ -1,4 +1,4 @@
-"""Which steps of a system an event may be."""
+"""Matching of log events to steps of a system."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cplc.system.model import Message, Step
 _MOST: Final = 8
 _REMEMBERED: Final = 1 << 16
 _MAX_REMEMBERED: Final = 1000
-"""Characters of an event that the outcome is remembered for."""
+"""Maximum number of characters of an event whose resolution is cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEvent:
-    """The steps that an event may be, and the message in words: one instance, or the family if that is not said."""
+    """The steps that match an event, and its message: one instance, or the family if the event has no index."""
 
     message: str
     messages: tuple[Message, ...]
@@ -33,7 +33,7 @@ class ResolvedEvent:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedEvent:
-    """Why an event is none of the protocol, whatever has happened before."""
+    """Why an event matches no step of the protocol, independently of the state."""
 
     kind: type[Rejected]
     message: str
@@ -42,7 +42,7 @@ class UnresolvedEvent:
 
 
 class EventResolver:
-    """Knows the names of one protocol."""
+    """Resolves events by the names of one protocol."""
 
     def __init__(self, tracker: StateTracker, players: Mapping[str, Sequence[str]]) -> None:
         self.tracker = tracker
@@ -62,11 +62,11 @@ class EventResolver:
             self._roles[agent.name] = frozenset([agent.name])
 
     def roles(self, name: str) -> frozenset[str]:
-        """Return the roles that a role, a family or a participant stands for; none if there is no such name."""
+        """Return the roles of a role, a family or a participant; none for an unknown name."""
         return self._roles.get(name, frozenset())
 
     def resolve(self, event: Event) -> ResolvedEvent | UnresolvedEvent:
-        """Return the steps that the event may be; most logs say the same again and again."""
+        """Return the steps that match the event. Resolutions are cached, since events repeat."""
         try:
             key = (
                 event.message, event.kind, event.sender, event.recipients,
@@ -123,7 +123,7 @@ class EventResolver:
         return name is None or role in self._roles.get(name, ())
 
     def _payload(self, message: Message, given: Mapping[str, object]) -> tuple[dict[str, Value], tuple[str, ...]]:
-        """Return the values as the protocol writes them, and what is wrong with them; others are of no interest."""
+        """Return the declared payload in the values of the protocol, and its errors."""
         values: dict[str, Value] = {}
         wrong: list[str] = []
         for name in message.parameters:
@@ -156,7 +156,7 @@ def _length(event: Event) -> int:
 
 
 def _with_indices(family: Sequence[Message], indices: tuple[int, ...]) -> list[Message]:
-    """Return those of these indices; in another order, if the order in which they are named does not fit."""
+    """Return the messages with these indices; in another order if none has them in this one."""
     indexed = [(one, _indices(one.name)) for one in family]
     exactly = [one for one, own_indices in indexed if own_indices == indices]
     return exactly or [one for one, own_indices in indexed if sorted(own_indices) == sorted(indices)]
@@ -172,7 +172,7 @@ def _carries(step: Step, values: Mapping[str, Value]) -> bool:
 
 
 def _written(logged: object, domain: Sequence[Value]) -> Value | None:
-    """Return the value of the domain that is meant; logs often say everything in words."""
+    """Return the value of the domain that the log denotes, also if it is written as text."""
     for value in domain:
         if isinstance(logged, bool) == isinstance(value, bool) and logged == value:
             return value

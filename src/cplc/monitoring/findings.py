@@ -1,4 +1,4 @@
-"""What a monitor finds: a value for each kind of thing, that programs read and people do."""
+"""Findings of the monitor: rejected events, violations, state changes and problems of the log."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 from cplc.records import dataclass
 
 Severity = Literal["wrong", "unread", "unknown", "note"]
-"""Somebody did what must not be; a record that cannot be read or understood; what cannot be told; or just so."""
+"""A violation; an unreadable record; an inconclusive verdict; or information."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment(time: int) -> str:
-    """Return a time as people write it: no finer than a microsecond."""
+    """Return a time in ISO 8601, to the microsecond."""
     try:
         instant = _EPOCH + timedelta(microseconds=time // 1000)
     except OverflowError:
@@ -25,7 +25,7 @@ def moment(time: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth telling. ``place`` is that of the event, or of the last one where time alone has passed."""
+    """A finding. ``place`` is that of the event, or of the last event where only time has passed."""
 
     place: str
     case: str
@@ -36,12 +36,12 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What it is, in a sentence without the place."""
+        """The finding as a sentence, without the place."""
         raise NotImplementedError
 
     @property
     def data(self) -> dict[str, object]:
-        """What JSON says of it."""
+        """The finding as a JSON object."""
         fields = asdict(self)
         time = fields.pop("time")
         entries: dict[str, object] = {"kind": self.kind, "severity": self.severity, **fields}
@@ -52,18 +52,18 @@ class Finding:
         return entries | {"text": self.text}
 
 
-# --- messages that are not allowed
+# --- rejected events
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected(Finding):
-    """A message that changed nothing, because the protocol does not allow it."""
+    """An event that the protocol does not allow; it changes no state."""
 
     message: str
     sender: str | None
     because: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
-    """What its sender may send now; where that is nothing, what others may, each with who."""
+    """What its sender may send now or, if nothing, what others may send, with their names."""
 
     said: ClassVar[str] = ""
 
@@ -89,7 +89,7 @@ class Duplicate(Rejected):
 
 @dataclass(frozen=True, slots=True)
 class TooLate(Rejected):
-    """What a deadline that has run out forbids."""
+    """An event that an expired deadline forbids."""
 
     kind: ClassVar[str] = "too-late"
     said: ClassVar[str] = "comes after a deadline"
@@ -98,13 +98,13 @@ class TooLate(Rejected):
 @dataclass(frozen=True, slots=True)
 class WrongSender(Rejected):
     kind: ClassVar[str] = "wrong-sender"
-    said: ClassVar[str] = "is not for them to send"
+    said: ClassVar[str] = "has the wrong sender"
 
 
 @dataclass(frozen=True, slots=True)
 class WrongRecipient(Rejected):
     kind: ClassVar[str] = "wrong-recipient"
-    said: ClassVar[str] = "goes to somebody else"
+    said: ClassVar[str] = "has the wrong recipient"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +116,21 @@ class UnknownMessage(Rejected):
 @dataclass(frozen=True, slots=True)
 class BadPayload(Rejected):
     kind: ClassVar[str] = "bad-payload"
-    said: ClassVar[str] = "carries what it cannot"
+    said: ClassVar[str] = "has an invalid payload"
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOver(Rejected):
     kind: ClassVar[str] = "case-over"
-    said: ClassVar[str] = "comes when all is over"
+    said: ClassVar[str] = "comes after the end of its case"
 
 
-# --- promises
+# --- commitments
 
 
 @dataclass(frozen=True, slots=True)
 class Changed(Finding):
-    """A commitment or claim that is now in another state."""
+    """A commitment or claim whose state has changed."""
 
     commitment: str
     debtor: str
@@ -140,7 +140,7 @@ class Changed(Finding):
     after: str | None
     """The message; None where time alone has passed."""
     since: int | None
-    """When it came into the state before."""
+    """When it entered the state before."""
 
     kind: ClassVar[str] = "changed"
     severity: ClassVar[Severity] = "note"
@@ -151,17 +151,19 @@ class Changed(Finding):
             effect = "forgotten" if self.before in ("active", "pending") else "taken back"
             parties = f"({self.debtor} to {self.creditor})"
             return f"`{self.commitment}` {parties} is {effect} by a new round; it was {self.before}"
-        what = "begins anew" if self.before == self.now else f"was {self.before}" if self.before != "null" else "is new"
+        what = (
+            "begins again" if self.before == self.now else f"was {self.before}" if self.before != "null" else "is new"
+        )
         cause = f"after `{self.after}`" if self.after else "as time passes"
         return f"`{self.commitment}` ({self.debtor} to {self.creditor}) is {self.now} {cause}; it {what}"
 
 
 @dataclass(frozen=True, slots=True)
 class Violated(Changed):
-    """A promise that its debtor has broken."""
+    """A commitment that its debtor has violated."""
 
     due: int | None = None
-    """When it was to be kept, if its deadline has run out."""
+    """The deadline, if it has expired."""
 
     kind: ClassVar[str] = "violated"
     severity: ClassVar[Severity] = "wrong"
@@ -176,7 +178,7 @@ class Violated(Changed):
 
 @dataclass(frozen=True, slots=True)
 class KeptTooLate(Finding):
-    """A message that would have kept a promise before its deadline ran out."""
+    """An event that would have fulfilled a commitment before its deadline."""
 
     message: str
     commitment: str
@@ -189,12 +191,14 @@ class KeptTooLate(Finding):
 
     @property
     def text(self) -> str:
-        return f"`{self.message}` is what `{self.commitment}` asks of {self.debtor}, but that is {self.now} already"
+        return (
+            f"`{self.message}` is too late to fulfil `{self.commitment}` of {self.debtor}, which is {self.now} already"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Open(Finding):
-    """A promise that is neither kept nor broken when the log ends."""
+    """A commitment that is neither fulfilled nor violated at the end of the log."""
 
     commitment: str
     debtor: str
@@ -215,7 +219,7 @@ class Open(Finding):
 
 @dataclass(frozen=True, slots=True)
 class OnCourse(Open):
-    """A promise that is kept if nothing more happens when the log ends."""
+    """A commitment that is fulfilled if no event follows the log."""
 
     kind: ClassVar[str] = "on-course"
 
@@ -242,7 +246,7 @@ class Unreadable(Finding):
 
 @dataclass(frozen=True, slots=True)
 class BackInTime(Finding):
-    """An event that is older than one of the same case before it, by more than is tolerated; it counts as of now."""
+    """An event that is older than the previous one of its case, beyond the tolerance; it gets the current time."""
 
     message: str
     seconds: float
@@ -257,7 +261,7 @@ class BackInTime(Finding):
 
 @dataclass(frozen=True, slots=True)
 class LostTrack(Finding):
-    """A case of which too much is possible, because the log leaves too much unsaid: it is not judged any more."""
+    """A case with too many possible states, since the log is incomplete: it is no longer monitored."""
 
     message: str
     most: int
@@ -267,4 +271,4 @@ class LostTrack(Finding):
 
     @property
     def text(self) -> str:
-        return f"with `{self.message}` more than {self.most:,} states are possible: this case is judged no further"
+        return f"with `{self.message}` more than {self.most:,} states are possible: this case is no longer monitored"

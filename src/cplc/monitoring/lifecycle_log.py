@@ -1,4 +1,4 @@
-"""What becomes of the commitments and claims of a case, as it goes on."""
+"""The life cycles of the commitments and claims of a case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPEN: Final = ("conditional", "active", "pending")
 
 
 class LifecycleLog:
-    """Takes down what happens, and counts what has come to its end."""
+    """Updates the lifecycle states, reports their changes, and counts final states."""
 
     def __init__(self, tracker: StateTracker, clock: Clock) -> None:
         self._tracker = tracker
@@ -27,7 +27,7 @@ class LifecycleLog:
     def go_on(
         self, name: str, case: Case, outcome: Outcome, message: str | None, place: str, time: int | None
     ) -> list[Finding]:
-        """Let the case go on, and tell what became of its commitments and claims; time alone is no message."""
+        """Apply an outcome to a case and return the changes; without a message only time has passed."""
         before_it, case.states = case.states, outcome.states
         on_course = {at for at in case.statuses if self._tracker.is_on_course(at, before_it)}
         findings: list[Finding] = []
@@ -52,7 +52,7 @@ class LifecycleLog:
         self, name: str, case: Case, before_it: States, statuses: Mapping[int, CommitmentStatus],
         message: str | None, place: str, time: int | None,
     ) -> Iterator[Finding]:  # fmt: skip
-        """Tell what was said about commitments and claims that stay in their lifecycle states."""
+        """Yield changes of standing of commitments and claims whose lifecycle states did not change."""
         for position in sorted(statuses.keys() & case.statuses.keys()):
             if position >= len(self._tracker.reported) or statuses[position].state != case.statuses[position].state:
                 continue
@@ -91,13 +91,13 @@ class LifecycleLog:
             yield Changed(place, name, time, one.name, debtor, creditor, shown, state, message, since)
 
     def restart(self, name: str, case: Case) -> Iterator[Finding]:
-        """Take back all commitments and claims of the case: a new round begins, and nothing else can happen."""
+        """Reset all commitments and claims of the case: a new round begins."""
         for position in tuple(case.statuses):
             on_course = (position,) if self._tracker.is_on_course(position, case.states) else ()
             yield from self._entered(name, case, position, "null", False, None, case.place, case.time, on_course)
 
     def close(self, case: Case, state: str | None = None) -> None:
-        """Count what its commitments and claims have come to: what they are, or this."""
+        """Count the final states of its commitments and claims: the present ones, or the given one."""
         for position, status in case.statuses.items():
             if position < len(self._tracker.reported):
                 reached = ON_COURSE if self._tracker.is_on_course(position, case.states) else status.state
@@ -106,7 +106,7 @@ class LifecycleLog:
 
 
 def _ran(status: CommitmentStatus | None, state: str, time: int | None) -> int:
-    """Return how long a deadline has run already that stands still from now on, or goes on."""
+    """Return how long a deadline has run when it pauses or resumes."""
     if status is None or status.time is None or time is None:
         return 0
     if state == "pending":

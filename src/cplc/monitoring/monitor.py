@@ -1,4 +1,4 @@
-"""The monitor: is told what happens, and says what is wrong with it and what became of every promise."""
+"""The runtime monitor: it consumes events and returns violations and changes of commitments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Deliveries = Literal["auto", "logged", "inferred"]
 
 Watch = Callable[[States, ResolvedEvent, bool], None]
-"""Is told the states that a case may be in, what happens then, and whether receipts are inferred."""
+"""Receives the possible states of a case, the resolved event, and whether receipts are inferred."""
 
 _MOST: Final = 1024
 _ENDED: Final = 1 << 16
@@ -41,20 +41,18 @@ _NONE: Final[Mapping[str, str]] = {}
 
 
 class Invalid(ValueError):
-    """The protocol has errors, or is none that can be monitored; the text says which."""
+    """Raised for a protocol with errors, or one that cannot be monitored; the text says why."""
 
 
 class Monitor:
-    """Watches any number of cases of one protocol.
+    """Monitors any number of cases of one protocol.
 
-    Feed it events in the order in which they happened; it returns what there is to say of each. An event that is not
-    allowed changes nothing: whatever is possible after it was possible before.
+    Feed it events in their order; it returns the findings of each. A rejected event changes no state.
 
-    ``tick`` is how long a tick of the protocol's deadlines takes; without it time stands still, unless `pass_ticks`
-    says otherwise. ``skew`` is by how much the clocks of a log may differ: events of a case are held back that long and
-    put in order. ``deliveries`` says whether receipts are events of their own (``logged``) or go on unseen
-    (``inferred``); ``auto`` infers them until the first receipt is fed. ``most`` is how many states of a case may be
-    possible at once, where events leave something unsaid; a case of more is given up.
+    ``tick`` is the length of a tick of the protocol's deadlines; without it no time passes, except by `pass_ticks`.
+    ``skew`` is the tolerated clock skew: events of a case are held back that long and reordered. ``deliveries`` says
+    whether receipts are events of the log (``logged``) or unobservable (``inferred``); ``auto`` infers them until the
+    first receipt is fed. ``most`` is the maximum number of candidate states per case; a case with more is given up.
     """
 
     def __init__(
@@ -68,17 +66,17 @@ class Monitor:
     ) -> None:
         if not protocol.ok:
             errors = [one.concise() for one in protocol.diagnostics if one.is_error]
-            raise Invalid(errors[0] if errors else "the protocol means nothing")
+            raise Invalid(errors[0] if errors else "the protocol has no meaning")
         if tick is not None and tick <= timedelta(0):
-            raise Invalid("a tick takes some time")
+            raise Invalid("the length of a tick must be positive")
         if skew < timedelta(0):
-            raise Invalid("a tolerance is not negative")
+            raise Invalid("the tolerated clock skew must not be negative")
         self._model: CheckedModel = protocol.model
         self._clock: Clock = clock_for(protocol, tick)
         self._tracker = StateTracker(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
-            raise Invalid(f"{what} counts ticks, which a log with times does not tell: leave the length of a tick out")
+            raise Invalid(f"{what} counts ticks, which cannot be derived from times: omit the length of a tick")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
@@ -92,11 +90,11 @@ class Monitor:
         self._lifecycle_log = LifecycleLog(self._tracker, self._clock)
         self._newest: int | None = None
         self.watching: Watch | None = None
-        """Is told of each message that may happen, before it does."""
+        """Receives each accepted event before it is applied."""
         try:
             _ = self._tracker.initial
         except ResourceExhausted as limit:
-            raise Invalid(f"{limit}; let more be possible") from None
+            raise Invalid(f"{limit}; raise the maximum number of possible states") from None
 
     @classmethod
     def load(
@@ -110,7 +108,7 @@ class Monitor:
         deliveries: Deliveries = "auto",
         most: int = _MOST,
     ) -> Monitor:
-        """Return a monitor of the protocol in a file; raise `Invalid` if there is something wrong with it."""
+        """Return a monitor of the protocol in a file. Raise `Invalid` if it has errors."""
         from cplc.compilation import Compilation, load
 
         compilation = load(str(path), dict(parameters), channels)
@@ -118,10 +116,10 @@ class Monitor:
             raise Invalid(compilation.concise())
         return cls(compilation, tick=tick, skew=skew, deliveries=deliveries, most=most)
 
-    # --- being told
+    # --- input
 
     def feed(self, event: Event | Garbage) -> list[Finding]:
-        """Take what has happened; return all that is to be said of it, and of what it has let happen."""
+        """Process an event; return its findings, and those of events that waited for it."""
         self.totals.events += 1
         if isinstance(event, Garbage):
             return self._told([f.Unreadable(event.place, "", None, event.reason)])
@@ -130,7 +128,7 @@ class Monitor:
         return self._told([finding for one in self._in_order(event) for finding in self._judged(one)])
 
     def advance(self, time: int) -> list[Finding]:
-        """Let it be that late (in nanoseconds since 1970, UTC) in every case, so that deadlines run out."""
+        """Advance the time of every case (in nanoseconds since 1970, UTC), so that deadlines expire."""
         findings: list[Finding] = []
         for name in list(self._waiting):
             for event in self._due(name, time - self._skew):
@@ -141,7 +139,7 @@ class Monitor:
         return self._told(findings)
 
     def pass_ticks(self, case: str, count: int = 1) -> list[Finding]:
-        """Let ticks pass in one case: for protocols with deadlines where no times are known."""
+        """Let ticks pass in one case, for logs without times."""
         if self._clock.tick:
             raise ValueError("ticks pass by the times of events")
         open_case = self._cases.get(case)
@@ -154,9 +152,9 @@ class Monitor:
         return self._told([*findings, *self._closed_if_over(case, open_case)])
 
     def finish(self, time: int | None = None) -> list[Finding]:
-        """Say what is left at the end: let it be as late as the newest event, or this time; name what is open.
+        """End the log at the time of the newest event, or at this time; return the open commitments.
 
-        What is under way arrives, where receipts are inferred. To go on with a log, take a snapshot before.
+        Where receipts are inferred, messages in transit arrive. To resume a log, take a snapshot before.
         """
         findings: list[Finding] = []
         for name in list(self._waiting):
@@ -176,7 +174,7 @@ class Monitor:
         return self._told(findings)
 
     def subscribe(self, callback: Callable[[Finding], object]) -> Callable[[], None]:
-        """Have every finding told to somebody, as it is found; what is returned ends that."""
+        """Call back with every finding; the returned function unsubscribes."""
         number = max(self._listeners, default=0) + 1
         self._listeners[number] = callback
 
@@ -194,11 +192,11 @@ class Monitor:
                     callback(finding)
         return findings
 
-    # --- being asked
+    # --- queries
 
     @property
     def totals(self) -> MonitorTotals:
-        """What all cases have come to so far."""
+        """Totals over all cases so far."""
         return self._lifecycle_log.totals
 
     @property
@@ -207,7 +205,7 @@ class Monitor:
 
     @property
     def tracker(self) -> StateTracker:
-        """What follows the cases: for who watches more than findings."""
+        """The state tracker, for observers of more than findings."""
         return self._tracker
 
     @property
@@ -217,7 +215,7 @@ class Monitor:
 
     @property
     def standing(self) -> Iterator[tuple[str, str]]:
-        """Every commitment and claim of the cases that are open, by name, with the state that it is in."""
+        """Every commitment and claim of the open cases, by name, with its state."""
         for case in self._cases.values():
             for position, status in case.statuses.items():
                 if position < len(self._tracker.reported):
@@ -225,11 +223,11 @@ class Monitor:
                     yield self._tracker.reported[position].name, ON_COURSE if on_course else status.state
 
     def case_closed(self, case: str) -> bool:
-        """Whether nothing can happen any more in a case (as long as it is remembered that it was there)."""
+        """Tell whether a case has ended, as long as the monitor remembers it."""
         return self._ended.get(case) == "over"
 
     def commitments(self, case: str) -> tuple[CommitmentReport, ...]:
-        """Return how every commitment and claim of a case stands."""
+        """Return the status of every commitment and claim of a case."""
         open_case = self._cases.get(case) or Case(self._tracker.initial)
         return commitment_reports(self._tracker, open_case, self._inferring, self._clock, self._asks)
 
@@ -245,7 +243,7 @@ class Monitor:
         return allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
 
     def close(self, case: str) -> None:
-        """Forget a case but for what it has come to: somebody else knows that it is over."""
+        """Close a case that ended outside of the protocol; its commitments remain in the totals."""
         open_case = self._cases.pop(case, None)
         self._waiting.pop(case, None)
         if open_case is not None:
@@ -255,7 +253,7 @@ class Monitor:
     # --- one event
 
     def _judged(self, event: Event) -> list[Finding]:
-        """Hold an event against its case, and let it happen if it may."""
+        """Check an event against its case, and apply it if it is allowed."""
         is_receipt = event.kind == "received"
         inferring = self._inferring and not (is_receipt and self._deliveries == "auto")
         resolved = self._resolver.resolve(event)
@@ -314,7 +312,7 @@ class Monitor:
         return [*findings, *self._closed_if_over(name, case)]
 
     def _has_arrived(self, resolved: ResolvedEvent, states: States) -> bool:
-        """Whether a message is there already, so that to be told of its receipt is no news."""
+        """Tell whether a message was received already in all possible states."""
         received = (self._tracker.packing.condition(one.received) for one in resolved.messages)
         return any(all(condition(state) for state in states) for condition in received)
 
@@ -337,7 +335,7 @@ class Monitor:
     # --- time
 
     def _ticks(self, name: str, case: Case, count: int) -> Iterator[Finding]:
-        """Let ticks pass, until none changes anything any more."""
+        """Let ticks pass, until a tick has no effect."""
         if self._tracker.tick is None:
             return
         ways: tuple[StepSequence, ...] = ((self._tracker.tick,),)
@@ -348,7 +346,7 @@ class Monitor:
             yield from self._lifecycle_log.go_on(name, case, outcome, None, case.place, None)
 
     def _expire_deadlines(self, name: str, case: Case, time: int | None, log: LifecycleLog) -> list[Finding]:
-        """Let the deadlines of a case run out that do so before that time."""
+        """Expire the deadlines of a case that are due before that time."""
         findings: list[Finding] = []
         while (following := self._clock.next(case, time)) is not None:
             due, position = following
@@ -360,7 +358,7 @@ class Monitor:
         return findings
 
     def _until(self, name: str, time: int) -> list[Finding]:
-        """Let a case be that late."""
+        """Advance the time of a case."""
         case = self._cases[name]
         if case.states == _LOST or self._clock.next(case, time) is None:
             return []
@@ -373,7 +371,7 @@ class Monitor:
     # --- the end of a case
 
     def _closed_if_over(self, name: str, case: Case) -> Iterator[Finding]:
-        """Keep no more of a case than that it was there, where nothing else of it matters."""
+        """Close a case that has ended, and remember only that it existed."""
         ending = self._tracker.ending(case.states, self._inferring)
         if ending is not None:
             yield from self._arrived(name, case)
@@ -384,13 +382,13 @@ class Monitor:
             self._end(name, ending)
 
     def _arrived(self, name: str, case: Case) -> Iterator[Finding]:
-        """Let what is under way arrive, where receipts go on unseen: nothing else can come before that any more."""
+        """Let messages in transit arrive, where receipts are inferred: no other event can precede them."""
         while self._inferring and case.states and (arrival := self._tracker.arrival(case.states)) is not None:
             message, outcome = arrival
             yield from self._lifecycle_log.go_on(name, case, outcome, message, case.place, case.time)
 
     def _lose(self, name: str, case: Case, message: str, place: str, time: int | None) -> Finding:
-        """Give a case up; what became of it so far counts as unknown."""
+        """Give up a case; its commitments count as unknown."""
         self.totals.cases += name not in self._cases and name not in self._ended
         self._ended.pop(name, None)
         case.states = _LOST
@@ -399,38 +397,38 @@ class Monitor:
         return f.LostTrack(place, name, time, message, self._tracker.most)
 
     def _end(self, name: str, how: Literal["over", "anew"]) -> None:
-        """Remember that there was such a case, of so many of those that ended last."""
+        """Remember the end of a case, for a limited number of the latest ones."""
         self.totals.over += how == "over"
         self._ended.pop(name, None)
         self._ended[name] = how
         if len(self._ended) > _ENDED:
             del self._ended[next(iter(self._ended))]
 
-    # --- clocks that differ
+    # --- clock skew
 
     def _in_order(self, event: Event) -> Iterator[Event]:
-        """Hold the event back until nothing of its case that is older can be expected; yield what need not wait."""
+        """Buffer the event until no older one of its case is expected; yield the events that are due."""
         waiting = self._waiting.setdefault(event.case, ReorderBuffer())
         waiting.hold(event, self._skew)
         yield from self._due(event.case, (waiting.newest or 0) - self._skew)
 
     def _due(self, case: str, time: int | None) -> Iterator[Event]:
-        """Yield the events of a case that wait no longer, in order: those up to a time, or all."""
+        """Yield the buffered events of a case up to a time, or all, in order."""
         waiting = self._waiting[case]
         yield from waiting.due(time)
         if not waiting.events:
             del self._waiting[case]
 
-    # --- stopping, and going on later
+    # --- snapshots
 
     def snapshot(self) -> dict[str, object]:
-        """Return all that is known, as what JSON can say: another monitor of the same protocol goes on from there."""
+        """Return the state of the monitor as JSON values, for another monitor of the same protocol to resume."""
         return taken(
             self._identity, self._cases, self._ended, self._waiting, self.totals, self._inferring, self._newest
         )
 
     def restore(self, snapshot: Mapping[str, object]) -> None:
-        """Go on where the snapshot was taken; raise `Unrestorable` if it is of another protocol, or damaged."""
+        """Resume from a snapshot. Raise `Unrestorable` if it belongs to another protocol, or is damaged."""
         check(snapshot, self._identity)
         try:
             state = restored(snapshot, self._tracker)
@@ -441,12 +439,12 @@ class Monitor:
 
     @property
     def _identity(self) -> tuple[System, str]:
-        """What must be the same for one monitor to go on with what another has left."""
+        """What must be equal for a monitor to resume from a snapshot."""
         return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
 
 
 def counting_ticks(model: CheckedModel) -> str | None:
-    """Return a content or guard that counts ticks itself, if there is one: deadlines are kept in real time."""
+    """Return a content or guard that counts ticks, which real time does not provide, or None."""
     contents = [(one.name, one.consequent) for one in model.commitments]
     contents += [(one.name, one.content) for one in model.claims]
     by_content = (f"`{name}`" for name, content in contents if speaks_of_ticks(content))

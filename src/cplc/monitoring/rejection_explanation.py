@@ -1,4 +1,4 @@
-"""Why a message is not allowed now, and what is expected instead."""
+"""Explanations of rejected events: the violated conditions, and the events that are allowed instead."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cplc.system.printer import condition_text
 
 _MOST: Final = 8
 _STATES: Final = 64
-"""So many of the possible states are looked at for the reason."""
+"""Maximum number of possible states that are examined for the reason."""
 
 Reason = tuple[type[Rejected], tuple[str, ...]]
 
 
 def reason(tracker: StateTracker, states: States, inferring: bool, resolved: ResolvedEvent) -> Reason:
-    """Return what kind of mistake this is, and which conditions of the protocol do not hold.
+    """Return the kind of the rejection, and the conditions that do not hold.
 
-    Of several states and steps that are possible the one counts that is nearest to being allowed.
+    Of several possible states and steps the one with the fewest failing conditions counts.
     """
     nearest: list[Expr] | None = None
     at = states[0]
@@ -34,12 +34,12 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
             if nearest is None or len(failing) < len(nearest):
                 nearest, at = failing, state
     if nearest is None:
-        return OutOfOrder, ("no rule of the protocol ever allows it",)
+        return OutOfOrder, ("no step of the protocol allows it",)
     own = {one.name for one in resolved.messages}
     because = tuple(dict.fromkeys(_words(tracker, condition, at) for condition in nearest))[:_MOST]
     step = tracker.system.steps[resolved.ways[0][0]]
     if step.kind == "receive":
-        return OutOfOrder, ("it is not under way",)
+        return OutOfOrder, ("it is not in transit",)
     if any(_says_sent(tracker, condition, own) for condition in nearest):
         return Duplicate, ()
     if any(_has_run_out(tracker, condition, at) for condition in nearest):
@@ -48,7 +48,7 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
 
 
 def expected(tracker: StateTracker, states: States, inferring: bool, roles: frozenset[str]) -> tuple[str, ...]:
-    """Return what these roles may send now or, if that is nothing, who may send what."""
+    """Return what these roles may send now or, if nothing, what others may send."""
     messages_by_role: dict[str, dict[str, None]] = {}
     for step in tracker.visible_steps:
         taken = tracker.system.steps[step]
@@ -75,7 +75,7 @@ def _says_sent(tracker: StateTracker, condition: Expr, own: set[str]) -> bool:
 
 
 def _has_run_out(tracker: StateTracker, condition: Expr, state: int) -> bool:
-    """Whether the condition asks for a commitment whose deadline has run out."""
+    """Tell whether the condition depends on a commitment whose deadline has expired."""
     for name in reads(condition):
         variable = tracker.system.variable[name]
         commitment = tracker.system.commitment.get(variable.about)
@@ -88,11 +88,11 @@ def _has_run_out(tracker: StateTracker, condition: Expr, state: int) -> bool:
     return False
 
 
-# --- conditions in words
+# --- text of conditions
 
 
 def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
-    """Return what does not hold, as somebody says it who knows the messages and not the variables."""
+    """Return the failing condition in terms of messages instead of variables."""
     system = tracker.system
     match condition:
         case e.Read(name) if system.variable[name].kind == "copy":
@@ -120,7 +120,7 @@ def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
 
 
 def _values(tracker: StateTracker, condition: Expr, state: int) -> Iterator[str]:
-    """Yield the numbers, words and standings that the condition depends on."""
+    """Yield the values and standings that the condition depends on."""
     for name in sorted(reads(condition)):
         variable, value = tracker.system.variable[name], tracker.packing.value(name, state)
         if variable.kind == "standing":

@@ -1,4 +1,4 @@
-"""Snapshots of a monitor: all that it goes on from, as what JSON can say, and the checks of what is read back."""
+"""Snapshots of a monitor as JSON values, and their validation when they are restored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RestoredState = tuple[dict[str, Case], dict[str, Any], dict[str, ReorderBuffer],
 
 
 class Unrestorable(ValueError):
-    """A snapshot that this monitor cannot go on from; the text says why."""
+    """Raised for a snapshot from which this monitor cannot resume; the text says why."""
 
 
 def taken(
@@ -37,7 +37,7 @@ def taken(
     inferring: bool,
     newest: int | None,
 ) -> dict[str, object]:
-    """Return all of it as what JSON can say."""
+    """Return the state as JSON values."""
     return {
         "version": _VERSION,
         "of": _fingerprint(identity),
@@ -72,7 +72,7 @@ def _fingerprint(identity: tuple[System, str]) -> str:
 
 
 def check(snapshot: Mapping[str, object], identity: tuple[System, str]) -> None:
-    """Raise `Unrestorable` if the snapshot is not of this protocol, watched in the same way."""
+    """Raise `Unrestorable` if the snapshot belongs to another protocol or to other settings."""
     if snapshot.get("version") != _VERSION:
         raise Unrestorable("it is not of this version of cplc")
     if snapshot.get("of") != _fingerprint(identity):
@@ -80,7 +80,7 @@ def check(snapshot: Mapping[str, object], identity: tuple[System, str]) -> None:
 
 
 def restored(snapshot: Mapping[str, Any], tracker: StateTracker) -> RestoredState:
-    """Return what was written down. Raise `ValueError` if any of it is not what a monitor of this system writes."""
+    """Return the restored state. Raise `ValueError` if a monitor of this system cannot have written it."""
     if snapshot.keys() != _PARTS:
         raise ValueError("its parts are not those of a snapshot")
     cases = {_text(name): _restored_case(name, case, tracker) for name, case in snapshot["cases"].items()}
@@ -97,7 +97,7 @@ _PARTS: Final = frozenset(["version", "of", "inferring", "newest", "cases", "end
 _ENDINGS: Final = frozenset(["over", "anew"])
 _KINDS: Final = frozenset(["message", "sent", "received"])
 _GIVEN_UP: Final = "unknown"
-"""The state in which a commitment ends whose case was given up."""
+"""The final state of commitments whose case was given up."""
 
 
 def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
@@ -120,7 +120,7 @@ def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
 
 
 def _packed(text: Any, case: str, tracker: StateTracker) -> int:
-    """Return a state, each variable of which has a value of its domain."""
+    """Return a packed state whose variables all have values of their domains."""
     state = int(_text(text), 16)
     if state < 0 or state >> tracker.packing.width or f"{state:x}" != text:
         raise ValueError(f"a state of the case `{case}`")
@@ -186,7 +186,7 @@ def _checked(value: Any, kind: type[Checked]) -> Checked:
 
 
 def _sequence(value: Any) -> list[Any] | tuple[Any, ...]:
-    """Return a list, which is a tuple as long as no JSON was made of it."""
+    """Return a list, or the tuple that JSON writes as a list."""
     return value if isinstance(value, tuple) else _checked(value, list)
 
 
@@ -201,7 +201,7 @@ def _whole(value: Any) -> int:
 
 
 def _number(value: Any, end: int | None = None) -> int:
-    """Return a count or a position, which is less than the end."""
+    """Return a count, or an index below the end."""
     number = _whole(value)
     if number < 0 or (end is not None and number >= end):
         raise ValueError(f"{number} is out of range")

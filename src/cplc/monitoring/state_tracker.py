@@ -1,9 +1,8 @@
-"""The steps of a system, ready to follow what is observed of them.
+"""State estimation: the set of states in which a case may be after the observed events.
 
-Of a case it is not always known in which state it is: a log may leave out what was said, when a message arrived, or
-that a round has ended. So what is kept is a few states, any of which it may be in, and what may have gone on from there
-unseen is only looked at where it makes a difference. A step that nobody sees and that shares no variable with the one
-that is seen, nor with another that does, may just as well come later; so it is left for later.
+A log may omit payloads, receipts and the ends of rounds, so several states are possible. The tracker stores a set of
+states and explores unobservable steps lazily, only where they matter. An unobservable step that shares no variable with
+the observed one, directly or by way of others, commutes with it (an independent step) and is postponed.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from cplc.system.model import Claim, Commitment, System
 from cplc.system.standings import argument_of, standing_of, standing_text
 
 States = tuple[int, ...]
-"""The packed states that a case may be in, but for what has gone on unseen; in order."""
+"""The possible packed states of a case, up to unobservable steps, in order."""
 
 StepSequence = tuple[int, ...]
-"""Steps that are taken together: a sending, a receipt, an exchange, or a sending that arrives at once."""
+"""Steps of one event: a sending, a receipt, an exchange, or a sending with its receipt."""
 
 Ending = Literal["over", "anew"]
 
@@ -39,38 +38,38 @@ _RUN_OUT: Final = ("violated", "expired")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an observation makes of a case."""
+    """The effect of an observation on a case."""
 
     states: States
     effects: tuple[Effect, ...]
-    """What became of commitments and claims, in order, whichever state it was."""
+    """The effects on commitments and claims, in order, if they are the same for all possible states."""
     known: tuple[tuple[int, str], ...]
-    """Where several states are possible: commitments and claims that are now the same in each, with what they are."""
+    """Where several states are possible: commitments and claims with the same lifecycle state in all of them."""
     late: tuple[int, ...] = ()
-    """Commitments that this would have kept, had their deadline not run out."""
+    """Commitments that this would have fulfilled before their deadlines."""
 
 
 MaybeOutcome = TypeVar("MaybeOutcome", Outcome, Outcome | None)
 
 
 def views(system: System) -> Iterator[tuple[int, Commitment]]:
-    """Yield the views of commitments with deadlines, which run for each side by itself, with their positions."""
+    """Yield the views of commitments with deadlines, which run for each party separately, with their indices."""
     for at, one in enumerate(system.commitments):
         if one.within is not None or one.expires is not None:
             yield from ((at, replace(one, variable=variable)) for _, variable in one.views)
 
 
 class StateTracker:
-    """Follows cases through one system; what it has learned of steps is kept from one case to the next."""
+    """Tracks the possible states of cases of one system; all cases share its caches."""
 
     def __init__(self, system: System, most: int) -> None:
         self.system = system
         self.most = most
-        """So many states may be possible at once."""
+        """Maximum number of possible states of a case."""
         self.stepper = SuccessorGenerator(system)
         self.packing = self.stepper.packing
         self.reported: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
-        """What somebody wants to hear of."""
+        """The commitments and claims that are reported."""
         self.tracked: tuple[Commitment | Claim, ...] = (*self.reported, *(view for _, view in views(system)))
         self.tick = next((at for at, step in enumerate(system.steps) if step.kind == "tick"), None)
         self._restarts = tuple(at for at, step in enumerate(system.steps) if step.kind == "restart")
@@ -95,7 +94,7 @@ class StateTracker:
 
     @cached_property
     def initial(self) -> States:
-        """The states that a case may begin in."""
+        """The initial states."""
         choices = [tuple(dict.fromkeys(variable.initial)) for variable in self.system.variables]
         if prod(map(len, choices)) > self.most:
             raise ResourceExhausted(f"a case may begin in more than {self.most:,} states")
@@ -110,14 +109,14 @@ class StateTracker:
     def _condition(self, condition: Expr) -> tuple[int, Expr]:
         return self.packing.mask(reads(condition)), condition
 
-    # --- what goes on unseen
+    # --- unobservable steps
 
     def unseen(self, inferring: bool) -> tuple[int, ...]:
-        """Return the steps that logs do not tell: ends of rounds and, where they are inferred, receipts."""
+        """Return the unobservable steps: ends of rounds and, where they are inferred, receipts."""
         return (*self._restarts, *self._receipts) if inferring else self._restarts
 
     def _interfering_unseen(self, way: StepSequence, inferring: bool) -> tuple[int, ...]:
-        """Return the unseen steps that may make a difference to these."""
+        """Return the unobservable steps on which these depend."""
         steps = self._relevant.get((way, inferring))
         if steps is None:
             touches = writes = 0
@@ -127,10 +126,7 @@ class StateTracker:
         return steps
 
     def _interfering(self, touches: int, writes: int, inferring: bool) -> tuple[int, ...]:
-        """Return the unseen steps that may make a difference where these bits are read or written.
-
-        Some do so by way of each other.
-        """
+        """Return the unobservable steps on which steps with this footprint depend, transitively."""
         waiting = list(self.unseen(inferring))
         chosen: list[int] = []
         while near := [step for step in waiting if self._writes[step] & touches or self._footprints[step] & writes]:
@@ -141,13 +137,13 @@ class StateTracker:
         return tuple(sorted(chosen))
 
     def before(self, states: States, way: StepSequence, inferring: bool) -> Iterator[int]:
-        """Yield the states in which these steps may find the case, as far as that matters to them."""
+        """Yield the states in which these steps may occur, up to independent unobservable steps."""
         steps = self._interfering_unseen(way, inferring)
         for state in states:
             yield from self._closure(state, steps)
 
     def is_possible(self, states: States, step: int, inferring: bool) -> bool:
-        """Whether a step may be possible now; not, if too much would have to be looked at."""
+        """Tell whether a step may be enabled now; false if too many states would have to be explored."""
         try:
             return any(self.stepper.taken(state, step) for state in self.before(states, (step,), inferring))
         except ResourceExhausted:
@@ -169,7 +165,7 @@ class StateTracker:
         return reached
 
     def reached(self, states: Iterable[int], inferring: bool) -> tuple[int, ...]:
-        """Return every state that the case may be in by now."""
+        """Return every state that the case may have reached by unobservable steps."""
         reached: dict[int, None] = {}
         for state in states:
             reached.update(dict.fromkeys(self._closure(state, self.unseen(inferring))))
@@ -184,12 +180,12 @@ class StateTracker:
         effects = self._effects[step]
         return effects[1][before & effects[0]] if effects is not None else ()
 
-    # --- what is seen
+    # --- observations
 
     def after(self, states: States, ways: tuple[StepSequence, ...], inferring: bool) -> Outcome | None:
-        """Return what becomes of a case in which one of these ways was gone; None if that is not possible.
+        """Return the outcome of one of these step sequences; None if none is possible.
 
-        Raise `ResourceExhausted` where too many states are possible then.
+        Raise `ResourceExhausted` where too many states are possible.
         """
         key = states, ways, inferring
         if key in self._known:
@@ -222,7 +218,7 @@ class StateTracker:
         return Outcome(targets, histories[0] if is_one else (), agreed, self._fulfilled_late(states, targets))
 
     def expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
-        """Return what becomes of a case when the deadline of a commitment runs out, where it is in that state."""
+        """Return the outcome of the expiry of a commitment's deadline, where it is in that state."""
         assert self.tick is not None, "there are deadlines"
         key = states, ((-1 - position,), state), inferring
         outcome = self._known.get(key)
@@ -260,7 +256,7 @@ class StateTracker:
         return ends
 
     def _without_unseen_successors(self, states: States, inferring: bool) -> States:
-        """Leave out states that others lead to unseen: they are possible anyway."""
+        """Leave out states that others reach by unobservable steps: they stay possible."""
         if len(states) == 1:
             return states
         minimal = dict.fromkeys(states)
@@ -273,7 +269,7 @@ class StateTracker:
         return tuple(minimal)
 
     def agreed(self, states: States) -> tuple[tuple[int, str], ...]:
-        """Return the commitments and claims that are the same in all of these states, with what they are."""
+        """Return the commitments and claims with the same lifecycle state in all of these states."""
         agreed = []
         for position, one in enumerate(self.tracked):
             values = {self.packing.value(one.variable, state) for state in states}
@@ -282,7 +278,7 @@ class StateTracker:
         return tuple(agreed)
 
     def is_on_course(self, position: int, states: States) -> bool:
-        """Whether a commitment is kept if nothing more happens, in every one of these states."""
+        """Tell whether a commitment is fulfilled in each of these states if no event follows."""
         if position not in self._on_course or not states:
             return False
         mask, condition = self._on_course[position]
@@ -290,7 +286,7 @@ class StateTracker:
         return all(holds(state & mask) for state in states)
 
     def standing(self, name: str, states: States) -> str | None:
-        """Return the standing of something in all of these states; None if they differ."""
+        """Return the standing of a commitment or claim in all of these states; None if it differs."""
         names = [one for one in (standing_of(name), argument_of(name)) if one in self.system.variable]
         if not names or not states:
             return "" if states else None
@@ -299,7 +295,7 @@ class StateTracker:
         return texts.pop() if len(texts) == 1 else None
 
     def _fulfilled_late(self, before: States, after: States) -> tuple[int, ...]:
-        """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""
+        """Return the commitments with an expired deadline whose consequent becomes true, in every state."""
         fulfilled = []
         for position, (mask, condition) in self._late:
             one = self.tracked[position]
@@ -310,14 +306,14 @@ class StateTracker:
         return tuple(fulfilled)
 
     def states_before(self, states: States, way: StepSequence, inferring: bool) -> list[int]:
-        """Return the states in which a case may have been when this way was gone: `cplc.mining` asks what else could.
+        """Return the states in which these steps may have begun; `cplc.mining` derives the alternatives from them.
 
-        Receipts that are not told and matter for it have happened by then.
+        Inferred receipts on which they depend have happened by then.
         """
         return [before for before in self.before(states, way, inferring) if self.stepper.taken(before, way[0])]
 
     def values(self, position: int, states: States, inferring: bool) -> tuple[str, ...]:
-        """Return what a commitment or claim may be by now; anything, if too much would have to be looked at."""
+        """Return the possible lifecycle states of a commitment or claim; all, if exploring would be too expensive."""
         variable = self.tracked[position].variable
         steps = self._interfering(self.packing.mask([variable]), 0, inferring)
         try:
@@ -327,7 +323,7 @@ class StateTracker:
         return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in reached))
 
     def arrival(self, states: States) -> tuple[str, Outcome] | None:
-        """Return what becomes of a case when something that is under way arrives, and what that is."""
+        """Return a message in transit and the outcome of its arrival, or None."""
         for name, step in self.receipt.items():
             with suppress(ResourceExhausted):
                 outcome = self.after(states, ((step,),), True)
@@ -338,9 +334,9 @@ class StateTracker:
     # --- the end of a case
 
     def ending(self, states: States, inferring: bool) -> Ending | None:
-        """Return "over" if nothing can happen any more, "anew" if all can begin as at first and nothing else can.
+        """Return "over" if no event is possible any more, "anew" if the case is back in its initial states.
 
-        Neither can be told from what the case was: so that much is enough to remember of it.
+        In both cases its state need not be stored any longer.
         """
         key = states, inferring
         if key not in self._over:

@@ -1,4 +1,4 @@
-"""How things stand in a case: what became of every commitment so far, and what somebody may and has to do."""
+"""The status of a case: its commitments and claims, and what an agent may send and owes."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from cplc.system.model import Claim
 
 @dataclass(frozen=True, slots=True)
 class CommitmentReport:
-    """A commitment or claim as it is now."""
+    """The status of a commitment or claim."""
 
     name: str
     debtor: str
     creditor: str
-    """Of a claim, who makes it, and to whom."""
+    """For a claim: its maker (debtor) and its addressee (creditor)."""
     is_claim: bool
     state: str
-    """As far as is known; `null` if it is not there."""
+    """The lifecycle state as observed; `null` if it does not exist."""
     possible: tuple[str, ...]
-    """What it may be by now, if something has gone on unseen: `state` is among them."""
+    """Its possible states after unobservable steps, including `state`."""
     asks: str
-    """What the debtor is to bring about, or what the claim says."""
+    """The consequent of the commitment, or the content of the claim."""
     since: int | None
     due: int | None
     place: str
-    """The event that made it so."""
+    """The place of the event that led to this state."""
     on_course: bool = False
-    """It is a promise about runs that is kept if nothing more happens."""
+    """Whether it is a commitment about runs that is fulfilled if no event follows."""
     standing: str = ""
-    """The last move on it, with the claim of an argument; empty if there is none, or if that is not known."""
+    """The last move on it, with the claim of an argument; empty if there is none or it is uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A message that may be sent now, with what it may carry."""
+    """A message that may be sent now, with its possible payloads."""
 
     message: str
     sender: str
@@ -49,24 +49,24 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What somebody may do now, and has to."""
+    """What an agent may send now, and its obligations."""
 
     agent: str
     may_send: tuple[Sending, ...]
     owes: tuple[CommitmentReport, ...]
-    """Commitments that are active, or may be by now; those on course as well, which say so."""
+    """Commitments that are active or possibly active, including those on course."""
     owed: tuple[CommitmentReport, ...]
-    """Those that others have to keep towards it."""
+    """Active commitments of others towards the agent."""
 
     def may(self, message: str) -> bool:
-        """Whether a message may be sent now: an instance by its name, or any of a family."""
+        """Tell whether a message may be sent now: an instance by its name, or any of a family."""
         return any(message in (one.message, one.message.partition("[")[0]) for one in self.may_send)
 
 
 def commitment_reports(
     tracker: StateTracker, case: Case, inferring: bool, clock: Clock, asks: Mapping[str, str]
 ) -> tuple[CommitmentReport, ...]:
-    """Return how every commitment and claim of a case stands; what each asks for is given."""
+    """Return the status of every commitment and claim of a case; ``asks`` has the text of each content."""
     reports = []
     for position, one in enumerate(tracker.reported):
         status = case.statuses.get(position)
@@ -97,7 +97,7 @@ def allowed(
     inferring: bool,
     reports: Sequence[CommitmentReport],
 ) -> Allowed:
-    """Return what these roles may send in one of these states, and what they owe."""
+    """Return what these roles may send in one of these states, and their active commitments."""
     payloads_by_message: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
     for step in tracker.visible_steps:
         taken = tracker.system.steps[step]

@@ -1,4 +1,4 @@
-"""What all cases have come to, as a table and as data."""
+"""Summary of all cases, as a table and as data."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _ORDER = (
 class Summary:
     cases: int
     open: int
-    """Cases that can go on, and are not back where they began."""
+    """Cases in which events are possible and that are not back in their initial states."""
     over: int
     events: int
     accepted: int
     unreadable: int
     rejected: dict[str, int]
-    """How many messages were not allowed, by kind."""
+    """The number of rejected events, by kind."""
     found: dict[str, int]
     commitments: dict[str, dict[str, int]]
-    """How many commitments and claims of each family are or ended in each state."""
+    """The number of commitments and claims, by family and state."""
     violations: dict[str, dict[str, int]]
-    """How often each debtor violated each family of commitments."""
+    """The number of violations, by debtor and family of commitments."""
 
     @property
     def data(self) -> dict[str, object]:
@@ -52,7 +52,7 @@ class Summary:
 
 
 def summary(monitor: Monitor) -> Summary:
-    """Return what all cases have come to so far, those that are open as they are now."""
+    """Return the summary of all cases so far; open ones count with their present states."""
     totals = monitor.totals
     endings: dict[str, Counter[str]] = {family_of(one.name): Counter() for one in monitor.system.commitments}
     endings |= {family_of(one.name): Counter() for one in monitor.system.claims}

@@ -65,25 +65,29 @@ class _Asked:
     """A system of so many members, and the formulas that the question comes down to there."""
 
     system: System
-    kin: SymmetryGroup
+    symmetry_group: SymmetryGroup
     formulas: tuple[Formula, ...]
     assuming: frozenset[str]
     """Who is assumed to keep going; of the members all or none."""
 
     def last(self, count: int) -> tuple[int, ...]:
-        return self.kin.indices[len(self.kin.indices) - count :]
+        return self.symmetry_group.indices[len(self.symmetry_group.indices) - count :]
 
     def without(self, formula: Formula, count: int) -> Iterator[Formula]:
         """Yield the formula in all ways in which so many members can be the last ones."""
-        for chosen in combinations(self.kin.indices, count):
-            remaining = (member for member in self.kin.indices if member not in chosen)
-            order = dict(zip((*remaining, *chosen), self.kin.indices, strict=True))
-            yield renamed_formula(formula, self.kin.renaming(order))
+        for chosen in combinations(self.symmetry_group.indices, count):
+            remaining = (member for member in self.symmetry_group.indices if member not in chosen)
+            order = dict(zip((*remaining, *chosen), self.symmetry_group.indices, strict=True))
+            yield renamed_formula(formula, self.symmetry_group.renaming(order))
 
     def key(self, formula: Formula, left_out: int = 0) -> Hashable:
         """Return what formulas have in common that differ only in which members they speak of."""
-        kin = replace(self.kin, indices=self.kin.indices[: len(self.kin.indices) - left_out])
-        return formula_key(renamed_formula(formula, kin.renaming(canonical_numbering(kin, formula))))
+        symmetry_group = replace(
+            self.symmetry_group, indices=self.symmetry_group.indices[: len(self.symmetry_group.indices) - left_out]
+        )
+        return formula_key(
+            renamed_formula(formula, symmetry_group.renaming(canonical_numbering(symmetry_group, formula)))
+        )
 
 
 class Induction:
@@ -138,14 +142,19 @@ class Induction:
             return None
         system = bound.question.system or bound.system
         families = {role.name for role in self._sizes.uniformity.families}
-        kin = next((kin for kin in Symmetry(system).kin if kin.families == families), None)
-        if kin is None or system.conditions:
+        symmetry_group = next(
+            (symmetry_group for symmetry_group in Symmetry(system).groups if symmetry_group.families == families), None
+        )
+        if symmetry_group is None or system.conditions:
             return None
         assuming = bound.question.assuming
-        if any({f"{family}[{member}]" in assuming for member in kin.indices} == {True, False} for family in families):
+        if any(
+            {f"{family}[{member}]" in assuming for member in symmetry_group.indices} == {True, False}
+            for family in families
+        ):
             return None
         formulas = (part for formula in conjuncts_of(bound.question.formula) for part in _apart(formula))
-        return _Asked(system, kin, tuple(formulas), assuming)
+        return _Asked(system, symmetry_group, tuple(formulas), assuming)
 
     def _few(self, one: _Asked, two: _Asked, looked_at: int) -> _Few | None:
         key = id(one.system), looked_at
@@ -214,7 +223,7 @@ class _Few:
 
     def _seen(self, instance: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
         """Yield what is known to imply the formula, or its operand, once members are left out, whichever these are."""
-        hidden = variables_of(instance.system, instance.kin, instance.last(left_out))
+        hidden = variables_of(instance.system, instance.symmetry_group, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
             always = _operand(renamed)
             condition = under_approximate(renamed if always is None else always, self.projection.system, hidden)
@@ -224,15 +233,17 @@ class _Few:
 
 def _few(one: _Asked, two: _Asked) -> _Few | None:
     """Return the members of an excerpt that is the same whether one more is left out or two more are."""
-    if one.kin.places != two.kin.places:
+    if one.symmetry_group.places != two.symmetry_group.places:
         return None
     try:
-        projected = project(one.system, one.kin, one.last(1))
-        if _told(projected) != _told(project(two.system, two.kin, two.last(2))):
+        projected = project(one.system, one.symmetry_group, one.last(1))
+        if _told(projected) != _told(project(two.system, two.symmetry_group, two.last(2))):
             return None
     except NotSeparable:
         return None
-    members = [variables_of(projected.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
+    members = [
+        variables_of(projected.system, one.symmetry_group, (member,)) for member in one.symmetry_group.indices[:-1]
+    ]
     return _Few(projected, ViewAbstraction(projected, members))
 
 
@@ -247,7 +258,7 @@ def _told(projected: Projection) -> Hashable:
 def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
     """Whether the one system is the other while another member does nothing, and asks the same then."""
     idle = more.last(1)
-    beside = specialise_to_idle(more.system, more.kin, idle)
+    beside = specialise_to_idle(more.system, more.symmetry_group, idle)
     if beside is None or canonical_description(replace(beside, justice=())) != canonical_description(
         replace(fewer.system, justice=())
     ):
@@ -256,7 +267,7 @@ def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
 
     def is_known(formula: Formula) -> bool:
         idle_formulas = (
-            formula_specialised_to_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1)
+            formula_specialised_to_idle(one, more.system, more.symmetry_group, idle) for one in more.without(formula, 1)
         )
         return any(more.key(one, 1) in keys for one in idle_formulas)
 

@@ -68,16 +68,16 @@ class Projection:
     """For each step, the condition under which it is enabled for all values of the hidden variables."""
 
 
-def project(system: System, kin: SymmetryGroup, left_out: Collection[int]) -> Projection:
+def project(system: System, symmetry_group: SymmetryGroup, left_out: Collection[int]) -> Projection:
     """Return the projection without some members. Raise `NotSeparable` if it does not exist."""
-    hidden = variables_of(system, kin, left_out)
+    hidden = variables_of(system, symmetry_group, left_out)
     for pair in system.shared:
         if len(hidden.intersection((pair.at_first, pair.at_second))) == 1:
             raise NotSeparable(f"`{pair.at_first}` and `{pair.at_second}` belong to different members")
     steps: dict[int, Step] = {}
     certain: list[Expr] = []
     for number, step in enumerate(system.steps):
-        own = set(kin.members_in(step.name))
+        own = set(symmetry_group.members_in(step.name))
         if len(own) > 1:
             raise NotSeparable(f"`{step.name}` is a step of several members")
         if not own.isdisjoint(left_out):
@@ -90,21 +90,21 @@ def project(system: System, kin: SymmetryGroup, left_out: Collection[int]) -> Pr
         if (updates or free) and not is_false(may):
             steps[number] = replace(step, guard=may, updates=updates, free=free, operations=())
             certain.append(forall_hidden(step.guard, hidden))
-    return Projection(_without(system, hidden, kin, left_out, steps), tuple(certain))
+    return Projection(_without(system, hidden, symmetry_group, left_out, steps), tuple(certain))
 
 
-def specialise_to_idle(system: System, kin: SymmetryGroup, idle: Collection[int]) -> System | None:
+def specialise_to_idle(system: System, symmetry_group: SymmetryGroup, idle: Collection[int]) -> System | None:
     """Return the system for the other members while some members remain in their initial state.
 
     None if these have several initial states, or if steps of others change them.
     """
-    hidden = variables_of(system, kin, idle)
+    hidden = variables_of(system, symmetry_group, idle)
     if any(len(set(system.variable[name].initial)) > 1 for name in hidden):
         return None
     values = _initial_values(system, hidden)
     steps: dict[int, Step] = {}
     for number, step in enumerate(system.steps):
-        if not set(kin.members_in(step.name)).isdisjoint(idle):
+        if not set(symmetry_group.members_in(step.name)).isdisjoint(idle):
             continue
         guard = substitute(step.guard, values)
         if is_false(guard):
@@ -117,20 +117,24 @@ def specialise_to_idle(system: System, kin: SymmetryGroup, idle: Collection[int]
             return None
         updates = tuple((name, substitute(value, values)) for name, value in step.updates if name not in hidden)
         steps[number] = replace(step, guard=guard, updates=updates, operations=())
-    return _without(system, hidden, kin, idle, steps)
+    return _without(system, hidden, symmetry_group, idle, steps)
 
 
 def _initial_values(system: System, names: Iterable[str]) -> dict[str, Expr]:
     return {name: Const(system.variable[name].initial[0]) for name in names}
 
 
-def variables_of(system: System, kin: SymmetryGroup, members: Collection[int]) -> frozenset[str]:
+def variables_of(system: System, symmetry_group: SymmetryGroup, members: Collection[int]) -> frozenset[str]:
     """Return the variables of these members."""
-    return frozenset(name for name in system.variable if not set(kin.members_in(name)).isdisjoint(members))
+    return frozenset(name for name in system.variable if not set(symmetry_group.members_in(name)).isdisjoint(members))
 
 
 def _without(
-    system: System, hidden: frozenset[str], kin: SymmetryGroup, left_out: Collection[int], steps: Mapping[int, Step]
+    system: System,
+    hidden: frozenset[str],
+    symmetry_group: SymmetryGroup,
+    left_out: Collection[int],
+    steps: Mapping[int, Step],
 ) -> System:
     """Return the system with these steps, without the hidden variables and the agents left out."""
     position = {number: place for place, number in enumerate(steps)}
@@ -141,7 +145,7 @@ def _without(
         agents=tuple(
             replace(agent, local=tuple(name for name in agent.local if name not in hidden))
             for agent in system.agents
-            if set(kin.members_in(agent.name)).isdisjoint(left_out)
+            if set(symmetry_group.members_in(agent.name)).isdisjoint(left_out)
         ),
         shared=tuple(pair for pair in system.shared if hidden.isdisjoint((pair.at_first, pair.at_second))),
         messages=(),
@@ -253,9 +257,11 @@ def is_possibility(formula: Formula) -> bool:
             return False
 
 
-def formula_specialised_to_idle(formula: Formula, system: System, kin: SymmetryGroup, idle: Collection[int]) -> Formula:
+def formula_specialised_to_idle(
+    formula: Formula, system: System, symmetry_group: SymmetryGroup, idle: Collection[int]
+) -> Formula:
     """Return the formula with the initial values of idle members substituted."""
-    return _substituted(formula, _initial_values(system, variables_of(system, kin, idle)))
+    return _substituted(formula, _initial_values(system, variables_of(system, symmetry_group, idle)))
 
 
 def _substituted(formula: Formula, values: Mapping[str, Expr]) -> Formula:

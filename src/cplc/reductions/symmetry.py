@@ -109,11 +109,13 @@ class Symmetry:
         self.system = system
 
     @cached_property
-    def kin(self) -> tuple[SymmetryGroup, ...]:
+    def groups(self) -> tuple[SymmetryGroup, ...]:
         """The families whose instances may be permuted arbitrarily."""
         if self.system.is_synchronous or not is_true(self.system.start):
             return ()
-        return tuple(kin for kin in _candidates(self.system) if self._is_symmetric(kin))
+        return tuple(
+            symmetry_group for symmetry_group in _candidates(self.system) if self._is_symmetric(symmetry_group)
+        )
 
     def key(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Hashable:
         """Return an equal key for formulas that permutations map to each other.
@@ -121,13 +123,18 @@ class Symmetry:
         Instances are renumbered in the order in which they occur in the formula. Instances that are assumed to keep
         going are not exchanged with others.
         """
-        for kin in self.kin:
-            formula = renamed_formula(formula, kin.renaming(canonical_numbering(kin, formula, assuming)))
+        for symmetry_group in self.groups:
+            formula = renamed_formula(
+                formula, symmetry_group.renaming(canonical_numbering(symmetry_group, formula, assuming))
+            )
         return formula_key(formula)
 
-    def _is_symmetric(self, kin: SymmetryGroup) -> bool:
+    def _is_symmetric(self, symmetry_group: SymmetryGroup) -> bool:
         before = canonical_description(self.system)
-        return all(canonical_description(self.system, kin.renaming(way)) == before for way in generators(kin.indices))
+        return all(
+            canonical_description(self.system, symmetry_group.renaming(way)) == before
+            for way in generators(symmetry_group.indices)
+        )
 
 
 def generators(indices: Sequence[int]) -> tuple[Permutation, Permutation]:
@@ -356,13 +363,18 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
             return Ite(_renamed(condition, renamed), _renamed(then, renamed), _renamed(otherwise, renamed))
 
 
-def canonical_numbering(kin: SymmetryGroup, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
+def canonical_numbering(
+    symmetry_group: SymmetryGroup, formula: Formula, assuming: frozenset[str] = frozenset()
+) -> Permutation:
     """Return the permutation that numbers the instances in the order of their occurrence."""
-    spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
+    spoken_of = dict.fromkeys(member for name in _names(formula) for member in symmetry_group.members_in(name))
     alike = {
-        index: frozenset(family for family in kin.families if f"{family}[{index}]" in assuming) for index in kin.indices
+        index: frozenset(family for family in symmetry_group.families if f"{family}[{index}]" in assuming)
+        for index in symmetry_group.indices
     }
-    free = {kind: iter([index for index in kin.indices if alike[index] == kind]) for kind in set(alike.values())}
+    free = {
+        kind: iter([index for index in symmetry_group.indices if alike[index] == kind]) for kind in set(alike.values())
+    }
     return {index: next(free[alike[index]]) for index in spoken_of if index in alike}
 
 

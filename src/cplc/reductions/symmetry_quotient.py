@@ -36,7 +36,7 @@ Canonical = Callable[[int], int]
 
 
 def interchangeable_instances(
-    system: System, kin: Iterable[SymmetryGroup], conditions: Sequence[Expr]
+    system: System, symmetry_group: Iterable[SymmetryGroup], conditions: Sequence[Expr]
 ) -> tuple[InterchangeableInstances, ...]:
     """Return the instances whose permutations leave every condition unchanged.
 
@@ -45,7 +45,7 @@ def interchangeable_instances(
     """
     groups: list[InterchangeableInstances] = []
     taken: set[str] = set()
-    for one in kin:
+    for one in symmetry_group:
         fixed = {
             member
             for condition in conditions
@@ -61,23 +61,27 @@ def interchangeable_instances(
     return tuple(groups)
 
 
-def _is_symmetric(condition: Expr, kin: SymmetryGroup) -> bool:
+def _is_symmetric(condition: Expr, symmetry_group: SymmetryGroup) -> bool:
     before = expr_key(condition)
-    return all(expr_key(condition, kin.renaming(way)) == before for way in generators(kin.indices))
+    return all(
+        expr_key(condition, symmetry_group.renaming(way)) == before for way in generators(symmetry_group.indices)
+    )
 
 
-def _instance_variables(system: System, kin: SymmetryGroup, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
+def _instance_variables(
+    system: System, symmetry_group: SymmetryGroup, free: Sequence[int]
+) -> tuple[tuple[str, ...], ...] | None:
     """Return the variables of each instance in the same order; None if a variable has two instances."""
     first = []
     for variable in system.variables:
-        members = set(kin.members_in(variable.name)) & set(free)
+        members = set(symmetry_group.members_in(variable.name)) & set(free)
         if len(members) > 1:
             return None
         if members == {free[0]}:
             first.append(variable.name)
     if not first:
         return None
-    exchanges = [kin.renaming({free[0]: index, index: free[0]}) for index in free]
+    exchanges = [symmetry_group.renaming({free[0]: index, index: free[0]}) for index in free]
     return tuple(tuple(map(exchange, first)) for exchange in exchanges)
 
 

@@ -44,9 +44,9 @@ def _lines(
     yield from (f"  {line}" for line in sensitivity_lines(participant, analysis.sensitivities))
     yield from advice_lines(system, analysis.figures)
     for remark in analysis.remarks:
-        first, *others = wrapped(f"warning: {_remark_text(participant, remark)}", "  ")
+        first, *more = wrapped(f"warning: {_remark_text(participant, remark)}", "  ")
         yield first.replace("warning", style("warning", "warning"), 1)
-        yield from others
+        yield from more
         if remark.state is not None and (where := state_text(system, remark.state)):
             yield from wrapped(f"for example {where}", "    ")
     work = analysis.work
@@ -57,16 +57,18 @@ def _lines(
 def _table(analysis: Analysis, judged: Sequence[Judged], style: Style) -> Iterator[str]:
     rows: list[tuple[str, str, str, str, str]] = []
     for figure in analysis.figures:
-        asked = [one for one in judged if one[0].aspect == figure.aspect]
-        known = not figure.unsolved
-        least, most = (bounds_text(figure.guaranteed), bounds_text(figure.best)) if known else ("?", "?")
+        thresholds = [one for one in judged if one[0].aspect == figure.aspect]
+        is_solved = not figure.unsolved
+        least, most = (bounds_text(figure.guaranteed), bounds_text(figure.best)) if is_solved else ("?", "?")
         first = True
-        for threshold, verdict, expected, _ in asked:
-            said = verdict_text(verdict, expected, style)
-            if verdict == "unknown" and known:
-                said += ": it is too near, try --exact"
+        for threshold, verdict, expected, _ in thresholds:
+            verdict_words = verdict_text(verdict, expected, style)
+            if verdict == "unknown" and is_solved:
+                verdict_words += ": it is too near, try --exact"
             limit = f"{threshold.relation} {number_text(threshold.value)}"
-            rows.append((figure.aspect, least, most, limit, said) if first else ("", "", "", limit, said))
+            rows.append(
+                (figure.aspect, least, most, limit, verdict_words) if first else ("", "", "", limit, verdict_words)
+            )
             first = False
         if first:
             rows.append((figure.aspect, least, most, "", ""))
@@ -128,7 +130,7 @@ _WORDS: dict[Aspect, tuple[str, str]] = {
 
 def _ending_lines(system: System, participant: Participant, figures: Sequence[Figure]) -> Iterator[str]:
     """Yield how it may end, an example of each kind, with what decides there."""
-    found: dict[str, list[str]] = {}
+    endings: dict[str, list[str]] = {}
     for figure in figures:
         for ending in figure.endings:
             why = ""
@@ -137,9 +139,9 @@ def _ending_lines(system: System, participant: Participant, figures: Sequence[Fi
             elif not ending.wanted and figure.aspect == "achievement":
                 why = _missed(participant, ending.state)
             where = state_text(system, ending.state) or "where nothing happens"
-            found.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.wanted else 1] + why)
-    for where, said in found.items():
-        yield f"{where} it {' and '.join(said)}"
+            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.wanted else 1] + why)
+    for where, texts in endings.items():
+        yield f"{where} it {' and '.join(texts)}"
 
 
 def _missed(participant: Participant, state: State) -> str:
@@ -172,8 +174,8 @@ def state_text(system: System, state: State) -> str:
         for message in system.messages
         if _is_set(message.sent, state) and not _is_set(message.received, state)
     ]
-    said = [_listed("after", happened), _listed("with", under_way, " under way")]
-    return ", ".join(filter(None, said))
+    clauses = [_listed("after", happened), _listed("with", under_way, " under way")]
+    return ", ".join(filter(None, clauses))
 
 
 def _listed(word: str, names: Sequence[str], end: str = "") -> str:
@@ -199,15 +201,15 @@ def analysis_concise(participant: Participant, analysis: Analysis, judged: Seque
     """Return one line for each threshold, or for each figure where nothing is asked."""
     lines: list[str] = []
     for figure in analysis.figures:
-        known = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
-        known = figure.unsolved or known
+        bounds = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+        bounds = figure.unsolved or bounds
         name = f"{participant.name}.{figure.aspect}"
-        asked = [one for one in judged if one[0].aspect == figure.aspect]
-        for threshold, verdict, expected, place in asked:
-            said = f"{verdict} {name}{_expectation(verdict, expected)}: {threshold.relation} "
-            lines.append(f"{place}: {said}{number_text(threshold.value)}; {known}")
-        if not asked:
-            lines.append(f"{name}: {known}")
+        thresholds = [one for one in judged if one[0].aspect == figure.aspect]
+        for threshold, verdict, expected, place in thresholds:
+            line = f"{verdict} {name}{_expectation(verdict, expected)}: {threshold.relation} "
+            lines.append(f"{place}: {line}{number_text(threshold.value)}; {bounds}")
+        if not thresholds:
+            lines.append(f"{name}: {bounds}")
     return "\n".join(lines)
 
 

@@ -13,7 +13,9 @@ from cplc.report.number_text import LEVEL, number_text
 from cplc.system.participant import Aspect, Participant, Threshold
 
 
-def drawings(participant: Participant, analysis: Analysis, asked: Sequence[Threshold]) -> Iterator[tuple[str, str]]:
+def drawings(
+    participant: Participant, analysis: Analysis, thresholds: Sequence[Threshold]
+) -> Iterator[tuple[str, str]]:
     """Yield each drawing with its name; there is none of what hangs on nothing, and of a value that is not known."""
     every = hinges(participant, analysis.sensitivities)
     gain = analysis.gain
@@ -22,7 +24,7 @@ def drawings(participant: Participant, analysis: Analysis, asked: Sequence[Thres
             title = f"{participant.name}: what its {figure.aspect} hangs on"
             limits = [
                 (f"{one.relation} {number_text(one.value)}", float(one.value))
-                for one in asked
+                for one in thresholds
                 if one.aspect == figure.aspect
             ]
             yield f"{participant.name}.{figure.aspect}", tornado(title, figure.guaranteed.middle, bars, limits)

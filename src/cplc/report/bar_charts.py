@@ -40,7 +40,7 @@ _NAMES, _LEFT, _RIGHT = 192, 258, 60
 """Where names end, and the plot begins and ends: between them there is room for the number at the end of a bar."""
 _ROW, _BAR = 30, 18
 _ROWS = 12
-_LONGEST = 22
+MAX_NAME_LENGTH = 22
 _BINS = 30
 _DISTINCT = 12
 _NARROWEST = 34
@@ -58,28 +58,33 @@ class Bar:
     always: float
 
 
-def tornado(title: str, figure: float, bars: Sequence[Bar], asked: Sequence[tuple[str, float]] = ()) -> str:
+def tornado(title: str, figure: float, bars: Sequence[Bar], thresholds: Sequence[tuple[str, float]] = ()) -> str:
     """Return how far the figure goes when what is believed never happens, or always; the weightiest is on top."""
     shown = bars[:_ROWS]
-    numbers = [figure, *(value for _, value in asked), *(end for bar in shown for end in (bar.never, bar.always))]
+    numbers = [figure, *(value for _, value in thresholds), *(end for bar in shown for end in (bar.never, bar.always))]
     scale = _scale(min(numbers), max(numbers), _LEFT, _WIDTH - _RIGHT)
     top, bottom = 78, 78 + _ROW * len(shown)
     more = len(bars) - len(shown)
-    body = [*_grid(scale, top, bottom), *_marks(scale, top, bottom, [(text, value, "asked") for text, value in asked])]
+    body = [
+        *_grid(scale, top, bottom),
+        *_marks(scale, top, bottom, [(text, value, "asked") for text, value in thresholds]),
+    ]
     for at, bar in enumerate(shown):
         body += _row(scale, figure, bar, top + _ROW * at + (_ROW - _BAR) // 2)
     body += _marks(scale, top, bottom, [("", figure, "mark")])
     body += _key(top - 44, (("never", "if it never happens"), ("always", "if it always happens")), _number(figure))
     if more:
         body.append(_text(_LEFT, bottom + 38, f"and {more} more that count less", "faint"))
-    said = "; ".join(f"{bar.name}: {_number(bar.never)} if never, {_number(bar.always)} if always" for bar in shown)
-    return _svg(title, f"{_number(figure)} as believed. {said}.", bottom + (50 if more else 32), body)
+    description = "; ".join(
+        f"{bar.name}: {_number(bar.never)} if never, {_number(bar.always)} if always" for bar in shown
+    )
+    return _svg(title, f"{_number(figure)} as believed. {description}.", bottom + (50 if more else 32), body)
 
 
 def _row(scale: _Scale, figure: float, bar: Bar, y: int) -> Iterator[str]:
     apart = (bar.never - figure) * (bar.always - figure) <= 0
     halves = (("never", bar.never, y), ("always", bar.always, y if apart else y + _BAR // 2))
-    name = bar.name if len(bar.name) <= _LONGEST else bar.name[: _LONGEST - 1] + "…"
+    name = bar.name if len(bar.name) <= MAX_NAME_LENGTH else bar.name[: MAX_NAME_LENGTH - 1] + "…"
     about = f"<title>{escape(f'{bar.name} {bar.believed}: {bar.about}')}</title>"
     yield f"<g>{about}{_text(_NAMES, y + 13, f'{name} {bar.believed}', 'end')}"
     for kind, value, at in halves:
@@ -122,8 +127,8 @@ def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequ
             body.append(_text(one.x + one.width / 2, bottom - height - 5, _percent(one.share), "value middle"))
         body.append("</g>")
     body += _key(top - 58, (("loss", "no gain"), ("gain", "gain")), "")
-    said = "; ".join(f"{one.name}: {_percent(one.share)}" for one in columns)
-    return _svg(title, said + ".", bottom + 32, body)
+    description = "; ".join(f"{one.name}: {_percent(one.share)}" for one in columns)
+    return _svg(title, description + ".", bottom + 32, body)
 
 
 def staircase(
@@ -145,10 +150,10 @@ def staircase(
         body.append("</g>")
     body += _marks(scale, top - 16, bottom, [(text, value, "mark") for text, value in marks])
     body += _key(top - 58, (("gain", "guaranteed"), ("open", "if what is open goes well")), "")
-    said = "; ".join(
+    description = "; ".join(
         f"{_number(float(value))} or more: {_percent(least)} to {_percent(most)}" for value, least, most in levels[:200]
     )
-    return _svg(title, said + ".", bottom + 32, body)
+    return _svg(title, description + ".", bottom + 32, body)
 
 
 def _shares(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
@@ -269,12 +274,12 @@ def _percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def _svg(title: str, said: str, height: int, body: Sequence[str]) -> str:
+def _svg(title: str, description: str, height: int, body: Sequence[str]) -> str:
     lines = "\n".join(body)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure" width="{_WIDTH}" height="{height}"'
         f' viewBox="0 0 {_WIDTH} {height}" role="img">\n'
-        f"<title>{escape(title)}</title>\n<desc>{escape(said)}</desc>\n<style>{_STYLE}</style>\n"
+        f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n<style>{_STYLE}</style>\n"
         f'<rect class="paper" width="{_WIDTH}" height="{height}"/>\n'
         f"{_text(16, 22, title, 'title')}\n{lines}\n</svg>\n"
     )

@@ -11,9 +11,9 @@ from cplc.report.json_data import Data, run_data
 from cplc.report.text import Part, Style, plain, run_lines
 from cplc.system.model import Commitment, System
 
-_MOST_RUNS = 3
+MAX_RUNS = 3
 """So many runs are shown of a kind; what else differs is named."""
-_MOST_EVENTS = 5
+MAX_EVENTS = 5
 
 
 def comparison_text(comparison: Comparison, old: str, new: str, *, both: bool, style: Style = plain) -> str:
@@ -79,39 +79,43 @@ def _scope(comparison: Comparison, old: str, new: str) -> Iterator[str]:
 
 
 def _newly(comparison: Comparison, style: Style) -> Iterator[str]:
-    found = comparison.newly
-    yield _answer("every run of the new one could happen in the old one", found, found.novelties, style, "bad")
-    yield from _novelties(comparison.match.new, found.novelties, "old", style)
+    findings = comparison.newly
+    yield _answer("every run of the new one could happen in the old one", findings, findings.novelties, style, "bad")
+    yield from _novelties(comparison.match.new, findings.novelties, "old", style)
 
 
 def _no_longer(comparison: Comparison, style: Style, *, both: bool) -> Iterator[str]:
-    found = comparison.no_longer
-    differs = (*found.novelties, *comparison.lost_roles)
+    findings = comparison.no_longer
+    differs = (*findings.novelties, *comparison.lost_roles)
     yield _answer(
-        "every run of the old one can still happen in the new one", found, differs, style, "bad" if both else "warning"
+        "every run of the old one can still happen in the new one",
+        findings,
+        differs,
+        style,
+        "bad" if both else "warning",
     )
     for role in comparison.lost_roles:
         yield f"  {role} takes no part any more"
-    yield from _novelties(comparison.match.old, found.novelties, "new", style)
+    yield from _novelties(comparison.match.old, findings.novelties, "new", style)
 
 
 def _promises(comparison: Comparison, style: Style) -> Iterator[str]:
-    found = comparison.newly
+    findings = comparison.newly
     if not comparison.match.old.commitments:
         return
-    differs = (*found.breaches, *comparison.orphaned)
+    differs = (*findings.breaches, *comparison.orphaned)
     yield _answer(
-        "what the old one promises, the new one promises in the same situations", found, differs, style, "bad"
+        "what the old one promises, the new one promises in the same situations", findings, differs, style, "bad"
     )
     for made in comparison.orphaned:
         yield f"  {made.name} ({made.debtor} to {made.creditor}): {_orphan(comparison, made)}"
-    for one in found.breaches[:_MOST_RUNS]:
+    for one in findings.breaches[:MAX_RUNS]:
         made = comparison.match.old.commitment[one.commitment]
         yield ""
         yield f"  {one.commitment} ({made.debtor} to {made.creditor}): after this run {_breach(one)}"
         yield from _run(comparison.match.new, one, style)
-    yield from _others([one.commitment for one in found.breaches[_MOST_RUNS:]])
-    if found.breaches:
+    yield from _others([one.commitment for one in findings.breaches[MAX_RUNS:]])
+    if findings.breaches:
         yield ""
 
 
@@ -120,21 +124,21 @@ def _orphan(comparison: Comparison, made: Commitment) -> str:
     return f"{_joined(lost)} {'takes' if len(lost) == 1 else 'take'} no part any more"
 
 
-def _answer(statement: str, found: Findings, differences: Sequence[object], style: Style, worst: Part) -> str:
+def _answer(statement: str, findings: Findings, differences: Sequence[object], style: Style, worst: Part) -> str:
     if differences:
         return f"{style('no', worst)}       {statement}"
-    if found.incomplete:
-        return f"{style('unknown', 'warning')}  {statement}: {found.incomplete}"
+    if findings.incomplete:
+        return f"{style('unknown', 'warning')}  {statement}: {findings.incomplete}"
     return f"{style('yes', 'good')}      {statement}"
 
 
-def _novelties(system: System, found: Sequence[Novelty], other: str, style: Style) -> Iterator[str]:
-    for one in found[:_MOST_RUNS]:
+def _novelties(system: System, novelties: Sequence[Novelty], other: str, style: Style) -> Iterator[str]:
+    for one in novelties[:MAX_RUNS]:
         yield ""
         yield f"  {event_text(one.event)} cannot happen then in the {other} one; {_instead(one)}"
         yield from _run(system, one, style)
-    yield from _others([event_text(one.event) for one in found[_MOST_RUNS:]])
-    if found:
+    yield from _others([event_text(one.event) for one in novelties[MAX_RUNS:]])
+    if novelties:
         yield ""
 
 
@@ -146,16 +150,16 @@ def _run(system: System, one: Novelty | Breach, style: Style) -> Iterator[str]:
 def _instead(one: Novelty) -> str:
     if not one.instead:
         return "nothing that can be compared could happen there"
-    shown = [event_text(event) for event in one.instead[:_MOST_EVENTS]]
+    shown = [event_text(event) for event in one.instead[:MAX_EVENTS]]
     more = len(one.instead) - len(shown)
     return f"what could: {', '.join(shown)}{f' and {more} more' if more else ''}"
 
 
 def _others(names: Sequence[str]) -> Iterator[str]:
     if names:
-        shown = ", ".join(names[:_MOST_EVENTS])
+        shown = ", ".join(names[:MAX_EVENTS])
         yield ""
-        yield f"  and so with {shown}" + (f" and {len(names) - _MOST_EVENTS} more" if len(names) > _MOST_EVENTS else "")
+        yield f"  and so with {shown}" + (f" and {len(names) - MAX_EVENTS} more" if len(names) > MAX_EVENTS else "")
 
 
 def _breach(one: Breach) -> str:
@@ -194,11 +198,11 @@ def _breach_data(system: System, one: Breach) -> Data:
 
 
 def _reasons(comparison: Comparison) -> Iterator[str]:
-    found = (comparison.newly.incomplete, comparison.no_longer.incomplete)
-    yield from dict.fromkeys(reason for reason in found if reason)
+    incomplete = (comparison.newly.incomplete, comparison.no_longer.incomplete)
+    yield from dict.fromkeys(reason for reason in incomplete if reason)
 
 
 def _joined(names: Sequence[str]) -> str:
-    if len(names) > _MOST_EVENTS:
-        return f"{', '.join(names[:_MOST_EVENTS])} and {len(names) - _MOST_EVENTS} more"
+    if len(names) > MAX_EVENTS:
+        return f"{', '.join(names[:MAX_EVENTS])} and {len(names) - MAX_EVENTS} more"
     return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -29,15 +29,15 @@ def hinges(participant: Participant, sensitivities: Sequence[Sensitivity]) -> tu
 
     Of two events that exclude each other the first is enough, and of copies that count the same the first as well.
     """
-    found: dict[tuple[object, ...], list[Hinge]] = {}
+    groups: dict[tuple[object, ...], list[Hinge]] = {}
     for one in sensitivities:
         belief = participant.beliefs[one.belief]
         if (one.at_zero == one.at_one and one.flips is None) or (len(belief.events) == 2 and one.event == 1):
             continue
         name, about = belief.events[one.event].name, printable(belief.text.partition(": ")[0])
         counts = one.probability, *(None if it is None else f"{it:.6g}" for it in (one.at_zero, one.at_one, one.flips))
-        found.setdefault((one.aspect, name.partition("[")[0], *counts), []).append(Hinge(one, name, about))
-    return tuple(_together(alike) for alike in found.values())
+        groups.setdefault((one.aspect, name.partition("[")[0], *counts), []).append(Hinge(one, name, about))
+    return tuple(_together(alike) for alike in groups.values())
 
 
 def _together(alike: Sequence[Hinge]) -> Hinge:
@@ -67,20 +67,20 @@ def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitiv
 
 def _merged(rows: Sequence[Hinge]) -> list[tuple[Hinge, str, str]]:
     """Return each with the aspects that hang on it alike, and where their verdicts flip."""
-    found: dict[tuple[object, ...], list[Hinge]] = {}
+    groups: dict[tuple[object, ...], list[Hinge]] = {}
     for row in rows:
         one = row.sensitivity
         key = row.message, row.about, one.probability, f"{one.at_zero:.6g}", f"{one.at_one:.6g}"
-        found.setdefault(key, []).append(row)
-    return [(alike[0], ", ".join(row.sensitivity.aspect for row in alike), _flips(alike)) for alike in found.values()]
+        groups.setdefault(key, []).append(row)
+    return [(alike[0], ", ".join(row.sensitivity.aspect for row in alike), _flips(alike)) for alike in groups.values()]
 
 
 def _flips(alike: Sequence[Hinge]) -> str:
     each = {row.sensitivity.aspect: row.sensitivity.flips for row in alike}
-    told = {aspect: f"{flips:.6g}" for aspect, flips in each.items() if flips is not None}
-    if len(told) == len(each) and len(set(told.values())) == 1:
-        return next(iter(told.values()))
-    return ", ".join(text if len(each) == 1 else f"{text} ({aspect})" for aspect, text in told.items())
+    flip_texts = {aspect: f"{flips:.6g}" for aspect, flips in each.items() if flips is not None}
+    if len(flip_texts) == len(each) and len(set(flip_texts.values())) == 1:
+        return next(iter(flip_texts.values()))
+    return ", ".join(text if len(each) == 1 else f"{text} ({aspect})" for aspect, text in flip_texts.items())
 
 
 def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
@@ -92,19 +92,19 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
     for advice, aspects in same.items():
         best = f"  best for {' and '.join(aspects)}"
         if not advice.situations:
-            told = "can" if advice.is_observation_based else "cannot"
-            yield f"{best} is what {told} be told by what it sees; alike agents were counted, so it is not listed"
+            ability = "can" if advice.is_observation_based else "cannot"
+            yield f"{best} is what {ability} be told by what it sees; alike agents were counted, so it is not listed"
             continue
         yield f"{best}:"
-        left = len(advice.situations)
+        situations_left = len(advice.situations)
         for rule in rules_of(system, advice.situations):
-            left -= rule.times
+            situations_left -= rule.times
             sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
             steps = " or ".join(f"`{step.partition(' ')[2]}`" for step in rule.steps)
             what = steps or "something, but what is best depends on what it does not see"
             yield from wrapped(f"{what} {sees}".rstrip(), "    ")
-        if left:
-            yield f"    and more in {left} other situations"
+        if situations_left:
+            yield f"    and more in {situations_left} other situations"
         if not advice.is_observation_based:
             yield "    what is best depends on what it does not see, so it may attain less than is guaranteed"
 
@@ -123,19 +123,19 @@ def rules_of(system: System, situations: Sequence[Situation]) -> Iterator[Rule]:
 
     What one of its steps brings about itself is said before it only where nothing else tells.
     """
-    left = list(situations)
+    remaining = list(situations)
     for _ in range(MOST):
-        if not left:
+        if not remaining:
             return
-        first = min(left, key=lambda one: len(one.steps) or len(one.observation) + 2)
+        first = min(remaining, key=lambda one: len(one.steps) or len(one.observation) + 2)
         own = {step.partition(" ")[2].partition("(")[0] for step in first.steps}
         telling = [pair for pair in first.observation if system.variable[pair[0]].about not in own]
-        others = [set(one.observation) for one in situations if not _covers(first, one)]
-        sees = _telling(telling, others)
+        other_observations = [set(one.observation) for one in situations if not _covers(first, one)]
+        sees = _telling(telling, other_observations)
         if sees is None:
-            sees = _telling(first.observation, others) or first.observation
-        covered = [one for one in left if _covers(first, one) and set(sees) <= set(one.observation)]
-        left = [one for one in left if one not in covered]
+            sees = _telling(first.observation, other_observations) or first.observation
+        covered = [one for one in remaining if _covers(first, one) and set(sees) <= set(one.observation)]
+        remaining = [one for one in remaining if one not in covered]
         yield Rule(sees, first.steps, len(covered))
 
 
@@ -145,17 +145,17 @@ def _covers(rule: Situation, other: Situation) -> bool:
 
 
 def _telling(
-    seen: Sequence[tuple[str, Value]], others: Sequence[Set[tuple[str, Value]]]
+    observation: Sequence[tuple[str, Value]], other_observations: Sequence[Set[tuple[str, Value]]]
 ) -> tuple[tuple[str, Value], ...] | None:
     """Return few of the things seen that are not all so in any of the others, in their order, if there are such."""
     chosen: set[tuple[str, Value]] = set()
-    while others:
-        best = max(seen, key=lambda pair: sum(pair not in one for one in others), default=None)
-        if best is None or all(best in one for one in others):
+    while other_observations:
+        best = max(observation, key=lambda pair: sum(pair not in one for one in other_observations), default=None)
+        if best is None or all(best in one for one in other_observations):
             return None
         chosen.add(best)
-        others = [one for one in others if best in one]
-    return tuple(pair for pair in seen if pair in chosen)
+        other_observations = [one for one in other_observations if best in one]
+    return tuple(pair for pair in observation if pair in chosen)
 
 
 def _seen(system: System, name: str, value: Value) -> str:

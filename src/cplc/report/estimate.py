@@ -33,29 +33,31 @@ def side(figure: AspectEstimate, threshold: Threshold) -> str:
     return {"holds": "above", "fails": "not above", "unknown": "too near to tell"}[judged(figure.bounds, threshold)]
 
 
-def estimate_text(participant: Participant, estimate: Estimate, asked: Sequence[Asking], style: Style = plain) -> str:
+def estimate_text(
+    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style = plain
+) -> str:
     """Return the estimate as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, asked, style))
+    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, thresholds, style))
 
 
-def _lines(participant: Participant, estimate: Estimate, asked: Sequence[Asking], style: Style) -> Iterator[str]:
+def _lines(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
     sampling = estimate.sampling
     yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}"
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
-    first, *others = wrapped(
+    first, *more = wrapped(
         f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "
     )
     yield style(first, "warning")
-    yield from (style(line, "warning") for line in others)
-    rows = [("", "estimate", f"{100 * sampling.confidence:.6g} % sure", "asked" if asked else "", "")]
+    yield from (style(line, "warning") for line in more)
+    rows = [("", "estimate", f"{100 * sampling.confidence:.6g} % sure", "asked" if thresholds else "", "")]
     for figure in estimate.figures:
-        mine = [one for one in asked if one[0].aspect == figure.aspect]
+        mine = [one for one in thresholds if one[0].aspect == figure.aspect]
         between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f}"
         head = (figure.aspect, f"{figure.wanted / sampling.runs:.4f}", between)
         for number, (threshold, _, _) in enumerate(mine):
             limit = f"{threshold.relation} {number_text(threshold.value)}"
-            said = f"{style('unknown', 'warning')}: {side(figure, threshold)} here, which proves nothing"
-            rows.append((*(("", "", "") if number else head), limit, said))
+            verdict_words = f"{style('unknown', 'warning')}: {side(figure, threshold)} here, which proves nothing"
+            rows.append((*(("", "", "") if number else head), limit, verdict_words))
         if not mine:
             rows.append((*head, "", ""))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
@@ -70,18 +72,18 @@ def _lines(participant: Participant, estimate: Estimate, asked: Sequence[Asking]
     yield style(f"  {estimate.steps:,} steps", "faint")
 
 
-def estimate_concise(participant: Participant, estimate: Estimate, asked: Sequence[Asking]) -> str:
+def estimate_concise(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking]) -> str:
     """Return one line for each threshold, or for each figure where nothing is asked."""
     lines: list[str] = []
     for figure in estimate.figures:
         name = f"{participant.name}.{figure.aspect}"
-        said = sentence(figure, estimate)
-        mine = [one for one in asked if one[0].aspect == figure.aspect]
+        line = sentence(figure, estimate)
+        mine = [one for one in thresholds if one[0].aspect == figure.aspect]
         for threshold, _, place in mine:
             limit = f"{threshold.relation} {number_text(threshold.value)}"
-            lines.append(f"{place}: unknown {name}: {limit}; {said}")
+            lines.append(f"{place}: unknown {name}: {limit}; {line}")
         if not mine:
-            lines.append(f"{name}: {said}")
+            lines.append(f"{name}: {line}")
     return "\n".join(lines)
 
 
@@ -92,7 +94,7 @@ def sentence(figure: AspectEstimate, estimate: Estimate) -> str:
     return f"estimated {figure.wanted / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
 
 
-def estimate_data(participant: Participant, estimate: Estimate, asked: Sequence[Asking]) -> Data:
+def estimate_data(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking]) -> Data:
     """Return the estimate as what JSON can say."""
     sampling = estimate.sampling
     return {
@@ -119,7 +121,7 @@ def estimate_data(participant: Participant, estimate: Estimate, asked: Sequence[
                         "under_this_scheduler": side(figure, threshold),
                         "place": place,
                     }
-                    for threshold, expected, place in asked
+                    for threshold, expected, place in thresholds
                     if threshold.aspect == figure.aspect
                 ],
             }

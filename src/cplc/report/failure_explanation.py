@@ -11,7 +11,7 @@ from cplc.checking.responsibility import Violation, lasso_evidence, neglected_se
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.report.step_text import counted, joined, shortened, step_text
 from cplc.report.strategy_text import no_return_sentence
-from cplc.report.trace_narration import story, tells
+from cplc.report.trace_narration import has_trace, narrate
 from cplc.system.model import System
 from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Evidence
@@ -26,9 +26,9 @@ _MAX_WAYS_OUT: Final = 3
 
 
 def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
-    """Yield what follows the run of a failure: violations, the point of no return, responsibility.
+    """Yield the sentences after the run of a failure: violations, the point of no return, responsibility.
 
-    Without the run, what speaks of its steps is left out.
+    Without the run, sentences about its steps are omitted.
     """
     if with_run:
         yield from violation_sentences(result)
@@ -48,13 +48,13 @@ def wrapped(sentence: str) -> list[str]:
 
 def violations_of(result: Result) -> tuple[Violation, ...]:
     """Return the violations on the run that refutes the property."""
-    if result.answer != "fails" or result.evidence is None or not tells(result.evidence):
+    if result.answer != "fails" or result.evidence is None or not has_trace(result.evidence):
         return ()
-    return violations(result.system, story(result.system, result.evidence).run)
+    return violations(result.system, narrate(result.system, result.evidence).run)
 
 
 def violation_sentences(result: Result) -> Iterator[str]:
-    """Yield who violated which commitment on the run, at which step and by what; repetitions in one sentence."""
+    """Yield a sentence for each violated commitment: its debtor, step and cause; repetitions are joined."""
     every = violations_of(result)
     for name in list(dict.fromkeys(one.name for one in every))[:_MAX_VIOLATIONS]:
         first, *again = (one for one in every if one.name == name)
@@ -65,17 +65,17 @@ def violation_sentences(result: Result) -> Iterator[str]:
 
 
 def unkept_of(result: Result) -> tuple[UnkeptPromises, ...]:
-    """Return the channels of the formula that promise nothing, or something unkept, where the shown run ends."""
-    if result.answer != "fails" or result.evidence is None or not tells(result.evidence):
+    """Return the channels of the formula without promise, or with one that is not kept, at the end of the run."""
+    if result.answer != "fails" or result.evidence is None or not has_trace(result.evidence):
         return ()
     from cplc.checking.commitment_remarks import unkept_promises
 
-    last = story(result.system, result.evidence).run.states[-1]
+    last = narrate(result.system, result.evidence).run.states[-1]
     return tuple(unkept_promises(result.system, result.question.formula, last))
 
 
 def promise_sentences(result: Result) -> Iterator[str]:
-    """Yield which promises that the formula asks for are not made, or not kept, where the shown run ends."""
+    """Yield the promises in the formula that are not made, or not kept, at the end of the run."""
     owed = () if result.blame is None else result.blame.owed
     for unkept in unkept_of(result)[:_MAX_VIOLATIONS]:
         if unkept.promises_nothing:
@@ -104,7 +104,7 @@ def violation_text(system: System, violation: Violation) -> str:
 
 
 def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
-    """Yield who stopped and what was still owed, or how the goal was avoided; and whose co-operation would help."""
+    """Yield the roles that stopped and their debts, or how the goal was avoided, and the coalitions that would help."""
     blamed = result.blame
     if blamed is None:
         return
@@ -126,7 +126,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
 
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
-    system, run = result.system, story(result.system, evidence).run
+    system, run = result.system, narrate(result.system, evidence).run
     goal = quoted(avoided.goal, shortened(formula_text(avoided.goal)))
     if avoided.lost == 0:
         yield f"{goal} can never hold, even if all roles keep going."
@@ -148,7 +148,7 @@ def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence)
 
 
 def _remedy(blamed: Responsibility, ensuring: Sequence[WayOut], *, all_go_on: bool) -> Iterator[str]:
-    """Yield whose co-operation would help; where none does, why the sends that ensure the goal need not happen."""
+    """Yield the coalitions that would help; without any, why the sends that ensure the goal are not forced."""
     if not blamed.is_realizable:
         yield "If all roles kept going no run would be fair."
         return

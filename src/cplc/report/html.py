@@ -19,7 +19,7 @@ from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.step_text import place
 from cplc.report.text import expectation, result_text
-from cplc.report.trace_narration import story, tells
+from cplc.report.trace_narration import has_trace, narrate
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _without_control_characters(value: object) -> object:
 def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
     question = result.question
     run = _shown(result)
-    is_told = result.evidence is not None and tells(result.evidence)
+    is_told = result.evidence is not None and has_trace(result.evidence)
     return _Verdict(
         anchor=f"q{number}",
         name=question.name,
@@ -143,13 +143,13 @@ def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
 
 def _shown(result: Result) -> _Shown | None:
     evidence = result.evidence
-    if evidence is None or not tells(evidence):
+    if evidence is None or not has_trace(evidence):
         return None
-    told = story(result.system, evidence)
-    if not told.run.moves:
+    narration = narrate(result.system, evidence)
+    if not narration.run.moves:
         return None
-    rows, end = rows_of(result.system, told)
-    lives, chart = lives_of(result.system, told), chart_of(result.system, told)
-    is_all = not told.asides and told.pair is None and told.strategy is None
-    sights = sights_of(result.system, told)
-    return _Shown(rows, end, told.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), is_all)
+    rows, end = rows_of(result.system, narration)
+    lives, chart = lives_of(result.system, narration), chart_of(result.system, narration)
+    is_all = not narration.asides and narration.pair is None and narration.strategy is None
+    sights = sights_of(result.system, narration)
+    return _Shown(rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), is_all)

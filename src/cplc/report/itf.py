@@ -8,16 +8,16 @@ from __future__ import annotations
 from cplc.checking.results import Result
 from cplc.control_characters import json_text
 from cplc.logic.expressions import Value
-from cplc.report.trace_narration import story, tells
+from cplc.report.trace_narration import has_trace, narrate
 from cplc.system.model import State, System
 from cplc.system.trace import Run
 
 
 def trace(result: Result) -> str | None:
     """Return the run that the result shows, if it has one."""
-    if result.evidence is None or not tells(result.evidence):
+    if result.evidence is None or not has_trace(result.evidence):
         return None
-    run = story(result.system, result.evidence).run
+    run = narrate(result.system, result.evidence).run
     return run_trace(result.system, run, f"{result.question.name}: {result.question.text}", result.answer)
 
 

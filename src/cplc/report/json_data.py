@@ -10,7 +10,7 @@ from cplc.checking.results import Avoidance, Remark, Result, SizeCoverage
 from cplc.report.failure_explanation import blame_sentences, unkept_of, violation_text, violations_of
 from cplc.report.step_text import changes, step_text
 from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
-from cplc.report.trace_narration import decisive, story, tells
+from cplc.report.trace_narration import decisive, has_trace, narrate
 from cplc.source import Span
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Data = dict[str, object]
 
-_DEEPEST = 4
+MAX_DEPTH = 4
 """How deep evidence within evidence is written; deeper parts are ``null``."""
 
 
@@ -54,7 +54,7 @@ def result_data(result: Result) -> Data:
         "promises": [_unkept(one) for one in unkept_of(result)],
         "blame": _blame(result),
         "no_return": no_return_data(result),
-        "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
+        "story": _story(result.system, evidence) if evidence is not None and has_trace(evidence) else None,
         "because": None if evidence is None else _because(result.system, evidence),
         "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
         "left_out": result.left_out,
@@ -163,12 +163,15 @@ def _because(system: System, evidence: Evidence) -> list[Data]:
 
 def _story(system: System, evidence: Evidence) -> Data:
     """Return the joined run and what is said of its states."""
-    told = story(system, evidence)
-    return {**run_data(system, told.run), "marks": [{"at": position, "text": text} for position, text in told.marks]}
+    narration = narrate(system, evidence)
+    return {
+        **run_data(system, narration.run),
+        "marks": [{"at": position, "text": text} for position, text in narration.marks],
+    }
 
 
 def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
-    if depth > _DEEPEST:
+    if depth > MAX_DEPTH:
         return None
     return {
         "formula": formula_text(evidence.formula),
@@ -197,7 +200,7 @@ def _steps(system: System, run: Run) -> Iterator[Data]:
 
 
 def _step(system: System, before: State, move: Move) -> Data:
-    told: Data = {
+    described: Data = {
         "text": step_text(system, before, move),
         "changes": list(changes(system, before, move)),
         "writes": {name: value for name, value in move.state.items() if before[name] != value},
@@ -205,9 +208,9 @@ def _step(system: System, before: State, move: Move) -> Data:
     if move.actions:
         actions = {player.agent: action for player, action in zip(system.players, move.actions, strict=True)}
         nothing: Data = {"step": None, "kind": "round", "actor": None, "event": None, "payload": {}}
-        return {**nothing, "actions": actions, **told, "place": None}
+        return {**nothing, "actions": actions, **described, "place": None}
     if move.step is None:
-        return {"step": None, "kind": "idle", "actor": None, "event": None, "payload": {}, **told, "place": None}
+        return {"step": None, "kind": "idle", "actor": None, "event": None, "payload": {}, **described, "place": None}
     step = system.steps[move.step]
     return {
         "step": step.name,
@@ -215,6 +218,6 @@ def _step(system: System, before: State, move: Move) -> Data:
         "actor": step.actor,
         "event": step.event,
         "payload": dict(step.payload),
-        **told,
+        **described,
         "place": place_data(step.span),
     }

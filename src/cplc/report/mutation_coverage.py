@@ -47,10 +47,9 @@ def share(outcomes: Sequence[Outcome]) -> float:
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Return the count of each verdict."""
     counts = Counter(outcome.verdict for outcome in outcomes)
-    said = ", ".join(f"{counts[verdict]} {_SUMMED[verdict]}" for verdict in _SUMMED if counts[verdict])
-    return (
-        f"{len(outcomes)} changes: {said or 'none'}; {share(outcomes):.0f} % of those that make a difference noticed\n"
-    )
+    counted = ", ".join(f"{counts[verdict]} {_SUMMED[verdict]}" for verdict in _SUMMED if counts[verdict])
+    noticed = f"{share(outcomes):.0f} % of those that make a difference noticed"
+    return f"{len(outcomes)} changes: {counted or 'none'}; {noticed}\n"
 
 
 _SUMMED: dict[Verdict, str] = {

@@ -15,8 +15,8 @@ LEVEL = Fraction(1, 20)
 MOST = 8
 """Of what there may be very many."""
 
-_MOST_PLACES = 13
-_LONGEST_FRACTION = 20
+MAX_DECIMAL_PLACES = 13
+MAX_FRACTION_LENGTH = 20
 _CLOSE = 1e-9
 _WIDTH = 118
 _INFINITE = {inf: "infinite", -inf: "minus infinite"}
@@ -37,13 +37,13 @@ def number_text(number: Number) -> str:
     """Return a fraction as a decimal if it is a short one, else rounded, with the fraction itself if that is short."""
     if isinstance(number, float):
         return f"{number:.9g}"
-    places = next((places for places in range(_MOST_PLACES) if (number * 10**places).denominator == 1), None)
+    places = next((places for places in range(MAX_DECIMAL_PLACES) if (number * 10**places).denominator == 1), None)
     if places is not None:
         digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
         sign = "-" if number < 0 else ""
         return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
     shown = f"{number.numerator}/{number.denominator}"
-    return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= _LONGEST_FRACTION else "")
+    return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= MAX_FRACTION_LENGTH else "")
 
 
 def number_data(number: Number) -> dict[str, object]:

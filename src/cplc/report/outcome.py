@@ -1,4 +1,4 @@
-"""Everything that one run of a command has found out, for formats that say it all at once."""
+"""Outcome of one command: diagnostics and results, for the output formats."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cplc.records import dataclass
 from cplc.report.step_text import folded, remark_text
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]
-"""What a result means for whoever asked: the same in every format."""
+"""The status of a result, the same in every format."""
 
 
 def standing(result: Result) -> Standing:
-    """Return what a result means if nothing but what the file says counts as expected."""
+    """Return the status of a result against the expectations of the file."""
     if result.answer == "unknown":
         return "unknown"
     if not result.as_expected:
@@ -30,7 +30,7 @@ def standing(result: Result) -> Standing:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was asked of a file and what came out."""
+    """The results and diagnostics of a command on one file."""
 
     command: str
     file: str
@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def unfinished(self) -> str | None:
-        """Why nothing was asked, if the run was stopped before."""
+        """Why there are no results, if the command was interrupted before the first."""
         return self.interrupted if not self.results else None
 
 
@@ -60,7 +60,7 @@ _VERBS = {"holds": "holds", "fails": "fails", "vacuous": "holds vacuously", "unk
 
 
 def remarks(result: Result) -> Iterator[str]:
-    """Yield what else there is to say in words."""
+    """Yield further remarks in words."""
     if result.sizes is not None and result.sizes.text is not None:
         yield result.sizes.text
     if result.reason:

@@ -1,4 +1,4 @@
-"""Where on a run it is seen why a path formula has its value, in words; and which parts of a formula decide it."""
+"""Explanation of path formulas: marks on the states of a run that show why the formula has its value."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from cplc.system.printer import formula_text, quoted
 
 Mark = tuple[int, str]
 
-_MOST_MARKS = 12
+MAX_MARKS = 12
 _AHEAD = Next | Finally | Globally | Until | WeakUntil | Release
 
 
-def said(formula: Formula, holds: bool) -> str:
-    """Return the claim that a formula holds or fails, in the fewest words that say why."""
+def claim_text(formula: Formula, holds: bool) -> str:
+    """Return a short text of the claim that a formula holds or fails."""
     match formula:
         case Not(operand):
-            return said(operand, not holds)
+            return claim_text(operand, not holds)
         case Implies(left, right) if not holds:
-            return f"{said(left, True)}, {said(right, False)}"
+            return f"{claim_text(left, True)}, {claim_text(right, False)}"
         case And(operands) if holds and operands:
-            return ", ".join(said(operand, True) for operand in operands)
+            return ", ".join(claim_text(operand, True) for operand in operands)
         case Or(operands) if not holds and operands:
-            return ", ".join(said(operand, False) for operand in operands)
+            return ", ".join(claim_text(operand, False) for operand in operands)
         case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
             where = f"wherever what {observer.partition(OFFERED)[0]} promises is kept, and its offers kept or open"
             return f"{quoted(content)} {'holds' if holds else 'fails'} {where}"
@@ -63,11 +63,11 @@ def said(formula: Formula, holds: bool) -> str:
 Claim = tuple[Formula, bool]
 
 
-def deciding(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
-    """Return the parts of a combination that give it its value in a state: where one is enough, one."""
+def decisive_operands(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
+    """Return the operands that decide a Boolean combination in a state; one if one is enough."""
     match formula:
         case Not(operand):
-            return deciding(facts, operand, not holds, position)
+            return decisive_operands(facts, operand, not holds, position)
         case And(operands) | Or(operands):
             claims: list[Claim] = [(operand, holds) for operand in operands]
             together = holds == isinstance(formula, And)
@@ -75,26 +75,26 @@ def deciding(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int
             claims, together = [(left, not holds), (right, holds)], not holds
         case _:
             return [(formula, holds)]
-    known = [claim for claim in claims if facts.truth(claim[0], position) is claim[1]]
-    if not known or (together and known != claims):
+    decided = [claim for claim in claims if facts.truth(claim[0], position) is claim[1]]
+    if not decided or (together and decided != claims):
         return [(formula, holds)]
-    chosen = known if together else known[:1]
-    return [part for claim in chosen for part in deciding(facts, *claim, position)]
+    chosen = decided if together else decided[:1]
+    return [part for claim in chosen for part in decisive_operands(facts, *claim, position)]
 
 
-def reasons(facts: ThreeValuedRun, path: Formula, holds: bool) -> list[Mark]:
-    """Return what is so where on the run, such that the path formula has this value."""
-    found = dict.fromkeys(_Reasons(facts).marks(path, holds, 0))
-    return list(islice(found, _MOST_MARKS))
+def explanation_marks(facts: ThreeValuedRun, path: Formula, holds: bool) -> list[Mark]:
+    """Return marks on the run that explain the value of the path formula."""
+    marks = dict.fromkeys(_PathExplanation(facts).marks(path, holds, 0))
+    return list(islice(marks, MAX_MARKS))
 
 
-class _Reasons:
+class _PathExplanation:
     def __init__(self, facts: ThreeValuedRun) -> None:
         self.facts = facts
         self.loop = facts.run.loop
 
     def marks(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
-        """Yield why the formula has the value from this position on."""
+        """Yield marks that explain the value of the formula at the position."""
         if is_state_formula(formula):
             yield from self._in_state(formula, value, at)
             return
@@ -124,9 +124,9 @@ class _Reasons:
                 yield from self._later(formula, value, at)
 
     def _in_state(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
-        for part, holds in deciding(self.facts, formula, value, at):
+        for part, holds in decisive_operands(self.facts, formula, value, at):
             if not (isinstance(part, And | Or) and not part.operands):
-                yield at, said(part, holds)
+                yield at, claim_text(part, holds)
 
     def _one_of(self, claims: list[tuple[Formula, bool]], at: int) -> Iterator[Mark]:
         true = [(part, value) for part, value in claims if self.facts.truth(part, at) is value]
@@ -151,10 +151,10 @@ class _Reasons:
             case WeakUntil(left, right):
                 yield from self._waiting(left, right, value, at, None)
             case Release(left, right):
-                # It is the dual: what must not happen is that the right fails before, or when, the left comes.
+                # The dual of until: `left R right` is `!(!left U !right)`.
                 yield from self._waiting(Not(left), Not(right), not value, at, None)
             case _:
-                raise AssertionError(f"{formula} says nothing of what is to come")
+                raise AssertionError(f"{formula} is no formula about the future")
 
     def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
         arrival = self.facts.first(right, True, at)
@@ -171,15 +171,15 @@ class _Reasons:
     def _some_time(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
         where = self.facts.first(operand, value, at)
         if where is None or (where < at and _looks_back(operand)):
-            yield at, f"later on {said(operand, value)}"
+            yield at, f"later on {claim_text(operand, value)}"
         else:
             yield from self.marks(operand, value, where)
 
     def _never(self, operand: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
-        """Yield that the formula has the value from here on all the time."""
+        """Yield marks for a value that the formula has from here on."""
         again = _recurring(operand, value) if bound is None else None
         if again is not None:
-            yield at, f"again and again {said(*again)}"
+            yield at, f"again and again {claim_text(*again)}"
             yield from self.marks(operand, value, max(at, self.loop or 0))
             return
         how_long = "from here on" if bound is None else f"from here on for {bound} step{'' if bound == 1 else 's'}"
@@ -196,11 +196,11 @@ class _Reasons:
                 else:
                     yield at, "nothing was before"
             case Once(operand) | Historically(operand):
-                wanted = isinstance(formula, Once)
-                if value is wanted:
-                    yield from self._once(operand, wanted, at)
+                is_once = isinstance(formula, Once)
+                if value is is_once:
+                    yield from self._once(operand, is_once, at)
                 else:
-                    yield at, f"so far {_claim(operand, not wanted)}"
+                    yield at, f"so far {_claim(operand, not is_once)}"
             case Since(left, right):
                 began = self._latest(right, True, at)
                 if began is None:
@@ -221,16 +221,16 @@ class _Reasons:
 
 
 def _claim(formula: Formula, holds: bool) -> str:
-    """Return in words that it is so all the time."""
+    """Return the text of a value that the formula always has."""
     while isinstance(formula, Not):
         formula, holds = formula.operand, not holds
     if isinstance(formula, Atom | Taken | Shorthand) or not is_state_formula(formula):
         return f"{'always' if holds else 'never'} {quoted(formula)}"
-    return f"always {said(formula, holds)}" if holds else f"never {quoted(formula)}"
+    return f"always {claim_text(formula, holds)}" if holds else f"never {quoted(formula)}"
 
 
 def _recurring(formula: Formula, value: bool) -> tuple[Formula, bool] | None:
-    """Return what is so again and again, where the formula has that value all the time."""
+    """Return the claim that holds infinitely often if the formula always has the value."""
     match formula:
         case Not(operand):
             return _recurring(operand, not value)
@@ -241,7 +241,7 @@ def _recurring(formula: Formula, value: bool) -> tuple[Formula, bool] | None:
 
 
 def _is_before(first: int, second: int, start: int) -> bool:
-    """Whether, going round from the start, the one position comes before the other."""
+    """Tell whether one position of the lasso comes before the other, counted from the start."""
     return (first < start, first) < (second < start, second)
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from cplc.records import dataclass
 from cplc.report.step_text import HIDDEN, changes, life_of, place, step_text, value_text, variable_text
-from cplc.report.trace_narration import Story
+from cplc.report.trace_narration import Narration
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Move
@@ -16,7 +16,7 @@ _LEFT: Final = 70
 _BETWEEN: Final = 190
 _TOP: Final = 46
 _ROW: Final = 38
-_LONGEST: Final = 400
+MAX_DRAWN_STEPS: Final = 400
 """Steps that are drawn; a longer run is told in words."""
 
 
@@ -77,34 +77,34 @@ class Row:
     marks: tuple[str, ...]
 
 
-def rows_of(system: System, told: Story) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+def rows_of(system: System, narration: Narration) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """Return the steps, and what is said of the last state."""
     rows: list[Row] = []
-    before = told.run.start
-    for number, move in enumerate(told.run.moves, 1):
-        marks = tuple(text for at, text in told.marks if at == number - 1)
+    before = narration.run.start
+    for number, move in enumerate(narration.run.moves, 1):
+        marks = tuple(text for at, text in narration.marks if at == number - 1)
         span = None if move.step is None else system.steps[move.step].span
         told_as, changed = step_text(system, before, move), tuple(changes(system, before, move))
         rows.append(Row(number, told_as, changed, place(span), source_of(span), marks))
         before = move.state
-    return tuple(rows), tuple(text for at, text in told.marks if at == len(told.run.moves))
+    return tuple(rows), tuple(text for at, text in narration.marks if at == len(narration.run.moves))
 
 
-def chart_of(system: System, told: Story) -> Chart | None:
+def chart_of(system: System, narration: Narration) -> Chart | None:
     """Return the sequence chart of a run; none of a run without steps, of a very long one, or of rounds."""
-    moves = told.run.moves
-    if not moves or len(moves) > _LONGEST or system.players:
+    moves = narration.run.moves
+    if not moves or len(moves) > MAX_DRAWN_STEPS or system.players:
         return None
     places = _places(system, moves)
     drawing = _Drawing(system, places)
     strokes: list[Stroke] = []
-    before = told.run.start
+    before = narration.run.start
     for number, move in enumerate(moves, 1):
         strokes += drawing.strokes(number, before, move)
         before = move.state
     strokes += drawing.lost()
     bottom = _TOP + _ROW * (len(moves) + 1)
-    loop = None if told.run.loop is None else (_TOP + _ROW * told.run.loop + _ROW // 2, bottom - _ROW // 2)
+    loop = None if narration.run.loop is None else (_TOP + _ROW * narration.run.loop + _ROW // 2, bottom - _ROW // 2)
     width = 2 * _LEFT + _BETWEEN * max(1, len(places) - 1)
     return Chart(width, bottom, tuple(places.items()), tuple(strokes), loop)
 
@@ -159,23 +159,23 @@ class _Drawing:
 
     def lost(self) -> list[Stroke]:
         """Return what is still in flight at the end."""
-        found: list[Stroke] = []
+        strokes: list[Stroke] = []
         for event, (number, y, label) in (self._flying or {}).items():
             message = self.system.message[event]
             x1, x2 = self.places[message.sender], self.places[message.receiver]
             middle = (x1 + x2) // 2
-            found.append(Stroke("lost", number, x1, y, middle, y + _ROW // 2, label, middle, y - 2))
-        return found
+            strokes.append(Stroke("lost", number, x1, y, middle, y + _ROW // 2, label, middle, y - 2))
+        return strokes
 
 
-def lives_of(system: System, told: Story) -> tuple[Life, ...]:
+def lives_of(system: System, narration: Narration) -> tuple[Life, ...]:
     """Return what becomes of each commitment and claim that ever leaves its first state, or is in one."""
-    end = len(told.run.states)
+    end = len(narration.run.states)
     lives: list[Life] = []
     bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
     for one in bonds:
         first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-        entered = life_of(system, one, told.run)
+        entered = life_of(system, one, narration.run)
         if entered != [("null", 0)]:
             until = [*(at for _, at in entered[1:]), end]
             spans = tuple((value, at, to - at) for (value, at), to in zip(entered, until, strict=True))
@@ -183,10 +183,10 @@ def lives_of(system: System, told: Story) -> tuple[Life, ...]:
     return tuple(lives)
 
 
-def sights_of(system: System, told: Story) -> tuple[Sight, ...]:
+def sights_of(system: System, narration: Narration) -> tuple[Sight, ...]:
     """Return what each agent sees change; agents that see nothing change are left out."""
-    states = told.run.states
-    found: list[Sight] = []
+    states = narration.run.states
+    sights: list[Sight] = []
     for agent in system.agents:
         lives = []
         for variable in map(system.variable.__getitem__, agent.local):
@@ -194,8 +194,8 @@ def sights_of(system: System, told: Story) -> tuple[Sight, ...]:
             if variable.kind not in HIDDEN and len(set(values)) > 1:
                 lives.append(Life(variable_text(system, variable), "", tuple(_spans(values))))
         if lives:
-            found.append(Sight(agent.name, tuple(lives)))
-    return tuple(found)
+            sights.append(Sight(agent.name, tuple(lives)))
+    return tuple(sights)
 
 
 def source_of(span: Span | None) -> tuple[str, int, int] | None:

@@ -11,14 +11,14 @@ from cplc.report.json_data import Data, run_data
 from cplc.report.run_charts import lives_of
 from cplc.report.step_text import life_lines
 from cplc.report.text import Style, plain, run_lines
-from cplc.report.trace_narration import Story
+from cplc.report.trace_narration import Narration
 from cplc.simulation.run_statistics import CommitmentOutcomes, Ending, Statistics
 from cplc.system.model import System
 from cplc.system.trace import Run
 
 MOST_COURSES: Final = 12
 """With more commitments than these, those of a family share a row."""
-_MOST_NAMED: Final = 12
+MAX_NAMES: Final = 12
 
 ENDINGS: Final[dict[Ending, str]] = {
     "limit": "--steps is reached",
@@ -35,7 +35,7 @@ def run_text(system: System, run: Run, style: Style = plain, *, length: int = 0)
             yield f"  {printable(line)}"
     if length > len(run.moves):
         yield f"  and {length - len(run.moves):,} more steps"
-    lives = lives_of(system, Story(run, (), (), None))
+    lives = lives_of(system, Narration(run, (), (), None))
     if lives:
         yield "  " + style("what becomes of commitments, with the step after which each state begins:", "faint")
     names = [f"{life.name} ({life.parties})" for life in lives]
@@ -81,8 +81,8 @@ def _percent(count: int, whole: int) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(printable(name) for name in names[:_MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(printable(name) for name in names[:MAX_NAMES]) + more
 
 
 def _plural(word: str, count: int, several: str = "") -> str:
@@ -91,11 +91,11 @@ def _plural(word: str, count: int, several: str = "") -> str:
 
 def summarised(courses: Iterable[CommitmentOutcomes], most: int = MOST_COURSES) -> tuple[CommitmentOutcomes, ...]:
     """Return the courses or, where they are many, one for each family: `goods[*]` for all of `goods`."""
-    found = tuple(courses)
-    if len(found) <= most:
-        return found
+    listed = tuple(courses)
+    if len(listed) <= most:
+        return listed
     families: dict[tuple[str, tuple[str, str], bool], dict[str, int]] = {}
-    for course in found:
+    for course in listed:
         first, second = map(family, course.parties)
         endings = families.setdefault((family(course.name), (first, second), course.is_claim), {})
         for state, count in course.endings.items():

@@ -13,7 +13,7 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import RULES
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.step_text import changes, step_text
-from cplc.report.trace_narration import story, tells
+from cplc.report.trace_narration import has_trace, narrate
 from cplc.source import Span
 from cplc.system.model import System
 from cplc.system.trace import Run
@@ -62,7 +62,7 @@ def log(outcome: Outcome) -> str:
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Data:
-    found: Data = {
+    result: Data = {
         "ruleId": diagnostic.code,
         "level": "note" if diagnostic.severity == "remark" else diagnostic.severity,
         "message": {"text": "\n".join((diagnostic.message, *(n.message for n in diagnostic.notes if not n.span)))},
@@ -70,11 +70,11 @@ def _diagnostic(diagnostic: Diagnostic) -> Data:
     }
     related = [{**_location(note.span), "message": {"text": note.message}} for note in diagnostic.notes if note.span]
     if related:
-        found["relatedLocations"] = related
+        result["relatedLocations"] = related
     fixes = [_fix(diagnostic.span, note.replacement) for note in diagnostic.notes if note.replacement]
     if fixes:
-        found["fixes"] = fixes
-    return found
+        result["fixes"] = fixes
+    return result
 
 
 def _fix(span: Span, text: str) -> Data:
@@ -85,7 +85,7 @@ def _fix(span: Span, text: str) -> Data:
 
 def _verdict(result: Result, standing: Standing) -> Data:
     span = result.span
-    found: Data = {
+    result_data: Data = {
         "ruleId": result.answer,
         "kind": {"as expected": "pass", "unknown": "open"}.get(standing, "fail"),
         "level": _LEVELS[standing] if standing != "unknown" else "none",
@@ -99,11 +99,11 @@ def _verdict(result: Result, standing: Standing) -> Data:
         },
     }
     evidence = result.evidence
-    if evidence is not None and tells(evidence):
-        flows = _flows(result.system, story(result.system, evidence).run)
+    if evidence is not None and has_trace(evidence):
+        flows = _flows(result.system, narrate(result.system, evidence).run)
         if flows:
-            found["codeFlows"] = [{"message": {"text": "the run, agent by agent"}, "threadFlows": flows}]
-    return found
+            result_data["codeFlows"] = [{"message": {"text": "the run, agent by agent"}, "threadFlows": flows}]
+    return result_data
 
 
 def _flows(system: System, run: Run) -> list[Data]:
@@ -113,8 +113,8 @@ def _flows(system: System, run: Run) -> list[Data]:
     for number, move in enumerate(run.moves, 1):
         step = None if move.step is None else system.steps[move.step]
         if step is not None:
-            said = [step_text(system, before, move), *changes(system, before, move)]
-            location: Data = {"message": {"text": "; ".join(said)}}
+            texts = [step_text(system, before, move), *changes(system, before, move)]
+            location: Data = {"message": {"text": "; ".join(texts)}}
             if step.span is not None:
                 location = {**_location(step.span), **location}
             flows.setdefault(step.actor, []).append({"executionOrder": number, "location": location})

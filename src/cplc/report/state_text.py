@@ -33,12 +33,12 @@ def view_text(system: System, agent: str, state: State, style: Style = plain) ->
     yield style(f"{agent} sees", "strong")
     shown = [system.variable[name] for name in system.agent[agent].local]
     copies = [variable for variable in shown if variable.kind == "copy" and state[variable.name]]
-    said: dict[str, list[str]] = {"sent": [], "received": []}
+    messages: dict[str, list[str]] = {"sent": [], "received": []}
     for variable in copies:
         message = system.message.get(variable.about)
         how = "sent" if message is not None and message.sender == agent else "received"
-        said[how].append(variable.about + _payload(system, variable, state))
-    for how, names in said.items():
+        messages[how].append(variable.about + _payload(system, variable, state))
+    for how, names in messages.items():
         yield f"  {how}: {printable(', '.join(names)) or 'nothing'}"
     for variable in shown:
         if variable.kind in ("copy", "field") or variable.kind in HIDDEN:
@@ -57,11 +57,11 @@ def _payload(system: System, copy: Variable, state: State) -> str:
 
 def commitments_text(system: System, state: State, style: Style = plain) -> Iterator[str]:
     """Yield every commitment and claim: its state, what it waits for or who owes what, and its clock."""
-    kept: list[Commitment | Claim] = [*system.commitments, *system.claims]
-    if not kept:
+    declared: list[Commitment | Claim] = [*system.commitments, *system.claims]
+    if not declared:
         yield "there are no commitments"
         return
-    rows = [(_name(one), status_text(system, one, state), _meaning(system, one, state)) for one in kept]
+    rows = [(_name(one), status_text(system, one, state), _meaning(system, one, state)) for one in declared]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, value, meaning in rows:
         shown = style(f"{value:<{widths[1]}}", "bad") if value == "violated" else f"{value:<{widths[1]}}"
@@ -78,15 +78,15 @@ def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
         return one.formula or expr_text(one.content)
     match state[one.variable]:
         case "conditional":
-            said = f"if {condition_text(system, one.antecedent)}, {one.debtor} owes {content_text(system, one)}"
+            clause = f"if {condition_text(system, one.antecedent)}, {one.debtor} owes {content_text(system, one)}"
         case "active":
             owes = "keeps its promise to" if holds(one.on_course, state) else "owes"
-            said = f"{one.debtor} {owes} {one.creditor}: {content_text(system, one)}"
+            clause = f"{one.debtor} {owes} {one.creditor}: {content_text(system, one)}"
         case "pending":
-            said = f"{one.debtor} would owe {content_text(system, one)}, and waits"
+            clause = f"{one.debtor} would owe {content_text(system, one)}, and waits"
         case _:
             return ""
-    return said + _clock(system, one, state)
+    return clause + _clock(system, one, state)
 
 
 def _clock(system: System, one: Commitment, state: State) -> str:

@@ -16,9 +16,9 @@ from cplc.system.standings import UNANSWERED, last_move_of, standing_of, standin
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 
-_MOST_INITIAL = 12
+MAX_INITIAL_VALUES = 12
 _INDEX = re.compile(r"\[[^\]]*\]")
-_LONGEST = 200
+MAX_FORMULA_LENGTH = 200
 _COLUMNS = 80
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
@@ -90,9 +90,9 @@ def initial_values(system: System, state: State) -> Iterator[str]:
         for variable in system.variables
         if len(variable.initial) > 1 and variable.kind not in HIDDEN and variable.about
     ]
-    yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_INITIAL])
-    if len(several) > _MOST_INITIAL:
-        yield f"and {len(several) - _MOST_INITIAL} more"
+    yield from (f"{name} = {value_text(state[name])}" for name in several[:MAX_INITIAL_VALUES])
+    if len(several) > MAX_INITIAL_VALUES:
+        yield f"and {len(several) - MAX_INITIAL_VALUES} more"
 
 
 def variable_text(system: System, variable: Variable) -> str:
@@ -107,11 +107,11 @@ def variable_text(system: System, variable: Variable) -> str:
         case "view":
             return f"{variable.about} as {variable.name.removeprefix(f'{variable.about}@')} sees it"
         case "clock":
-            seen = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
-            return f"ticks of {variable.about}{seen}"
+            observer = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
+            return f"ticks of {variable.about}{observer}"
         case "standing":
-            seen = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
-            return f"standing of {variable.about}{seen}"
+            observer = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
+            return f"standing of {variable.about}{observer}"
         case "age":
             return f"age of {variable.about} as {variable.owner} sees it"
         case "argument":
@@ -200,8 +200,8 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
             is_news = variable.owner != "Env" and not is_reset and after.get(standing_of(variable.about)) != new
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "view":
-            kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
-            is_news = kept is None or after[kept.variable] != new
+            declared = system.commitment.get(variable.about) or system.claim.get(variable.about)
+            is_news = declared is None or after[declared.variable] != new
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "own" if step.kind != "restart":
             return f"{variable.name}: {value_text(old)} -> {value_text(new)}"
@@ -266,10 +266,10 @@ def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> b
 
 
 def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
-    kept = system.commitment.get(name)
+    commitment = system.commitment.get(name)
     limit = None
-    if kept is not None:
-        limit = kept.within if after[kept.variable] == "active" else kept.expires
+    if commitment is not None:
+        limit = commitment.within if after[commitment.variable] == "active" else commitment.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
 
 
@@ -287,7 +287,7 @@ def folded(notes: Iterable[str]) -> list[str]:
 def shortened(text: str) -> str:
     """Return the text, or its beginning if it is longer than people read."""
     shown = printable(text)
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
+    return shown if len(shown) <= MAX_FORMULA_LENGTH else f"{shown[: MAX_FORMULA_LENGTH - 2]} …"
 
 
 def joined(names: Sequence[str], word: str) -> str:

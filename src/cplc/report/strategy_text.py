@@ -1,4 +1,4 @@
-"""Strategies as a table of what to insist on in which situation, and the point of no return in a sentence."""
+"""Text of strategies, as tables of situations and the sends to insist on, and of the point of no return."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from cplc.system.trace import Advice, Evidence, Move, Test
 
 Data = dict[str, object]
 
-_MOST_ROWS = 12
+MAX_ROWS = 12
 
 
 def is_strategy(evidence: Evidence) -> bool:
-    """Whether the evidence says how a group enforces its goal."""
+    """Tell whether the evidence is a strategy."""
     return isinstance(evidence.formula, Enforces) and evidence.holds
 
 
 def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
-    """Yield the strategy: a row for each case, the send to insist on before what is seen."""
+    """Yield the strategy: a row for each case, with the send and the observation."""
     formula = evidence.formula
     assert isinstance(formula, Enforces)
     whose = " and ".join(formula.group)
@@ -36,10 +36,10 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
         yield f"strategy of {whose}{by_sight}{where}:"
         rows = [row for advice in evidence.strategy for row in _rows(system, advice)]
         width = max(len(what) for what, _ in rows)
-        for what, when in rows[:_MOST_ROWS]:
+        for what, when in rows[:MAX_ROWS]:
             yield f"  {what:<{width}}  {when}"
-        if len(rows) > _MOST_ROWS:
-            yield f"  and {len(rows) - _MOST_ROWS} more cases"
+        if len(rows) > MAX_ROWS:
+            yield f"  and {len(rows) - MAX_ROWS} more cases"
         yield "  otherwise anything" if system.is_synchronous else "  otherwise wait"
     if evidence.scope == "one initial":
         yield "no single strategy wins from all initial states"
@@ -50,7 +50,7 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
 
 
 def _where_from(system: System, evidence: Evidence) -> str:
-    """Return which of several initial states the strategy is for."""
+    """Return the initial states that the strategy is for."""
     match evidence.scope:
         case "state":
             return ""
@@ -108,7 +108,7 @@ def _test_text(system: System, test: Test) -> str:
 
 
 def strategy_data(system: System, evidence: Evidence) -> list[Data] | None:
-    """Return the strategy for JSON; None where the evidence is none of a strategy."""
+    """Return the strategy for JSON; None if the evidence is not a strategy."""
     if not is_strategy(evidence):
         return None
     if system.is_synchronous:
@@ -126,7 +126,7 @@ def strategy_data(system: System, evidence: Evidence) -> list[Data] | None:
 
 
 def scope_data(evidence: Evidence) -> Data | None:
-    """Return for JSON which states the strategy is for; None where the evidence is none of a strategy."""
+    """Return the states that the strategy is for, for JSON; None if the evidence is not a strategy."""
     if not is_strategy(evidence):
         return None
     return {"for": evidence.scope, "start": evidence.run.start}
@@ -157,7 +157,7 @@ def _cases_data(system: System, advice: Advice) -> list[Data]:
 
 
 def no_return_sentence(result: Result) -> str | None:
-    """Say which step took away the power to do what is owed, or that it was never there."""
+    """Return the sentence on the step that lost the strategy, or on its absence from the beginning."""
     lost, evidence = result.no_return, result.evidence
     if lost is None or evidence is None:
         return None

@@ -1,4 +1,4 @@
-"""Results as text: the verdict, and the run that shows it."""
+"""Text report: the verdict of each question with its counterexample or witness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cplc.report.step_text import (
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
-from cplc.report.trace_narration import Story, decisive, said, story, tells
+from cplc.report.trace_narration import Narration, claim_text, decisive, has_trace, narrate
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -36,9 +36,9 @@ Style = Callable[[str, Part], str]
 Detail = Literal["verdicts", "failures", "everything"]
 """Which results are shown with their runs."""
 
-_MOST_FINDINGS = 10
-_MOST_ASIDES = 5
-_DEEPEST = 3
+MAX_FINDINGS = 10
+MAX_ASIDES = 5
+MAX_DEPTH = 3
 _CHANGES_WIDTH = 56
 """Columns for what a step changes; more changes than fit take several lines."""
 
@@ -49,7 +49,7 @@ def plain(text: str, part: Part) -> str:
 
 
 def verdict_part(result: Result) -> Part:
-    """Return how good a result is."""
+    """Return the style of a result: good, bad or a warning."""
     if result.answer in {"unknown", "vacuous"} or (result.question.advisory and not result.as_expected):
         return "warning"
     return "good" if result.as_expected else "bad"
@@ -58,12 +58,12 @@ def verdict_part(result: Result) -> Part:
 def result_text(
     result: Result, style: Style = plain, *, detail: Detail = "failures", shown: Collection[ExcludedStates] = ()
 ) -> str:
-    """Return the result with all that belongs to it, as lines; without the runs to states ``shown`` before."""
+    """Return the report on a result; runs to states ``shown`` before are omitted."""
     return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail, shown))
 
 
 def usual_checks_text(results: Sequence[Result], style: Style = plain) -> str:
-    """Return that these usual checks hold, in one line for those that hold at the same sizes."""
+    """Return the line on usual checks that hold, one for each set of sizes."""
     lines = []
     for where in dict.fromkeys(map(_sizes, results)):
         same = [result for result in results if _sizes(result) == where]
@@ -106,7 +106,7 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)
     if is_aside and result.answer == "fails" and not shown:
         yield f"  --property {result.question.name} shows a run"
-    if shown and result.evidence is not None and tells(result.evidence):
+    if shown and result.evidence is not None and has_trace(result.evidence):
         yield ""
         named = result.evidence.formula if result.findings else result.question.formula
         for line in _evidence(result.system, result.evidence, style, 0, named):
@@ -125,10 +125,10 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
 
 
 def _nothing_helps(result: Result) -> Iterator[str]:
-    """Yield what fails because of everything that can happen."""
+    """Yield the explanation of a failure that no run shows."""
     decided = [] if result.evidence is None else decisive(result.system, result.evidence)
     if decided and all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
-        yield f"  {', '.join(said(part, holds) for part, holds in decided)}"
+        yield f"  {', '.join(claim_text(part, holds) for part, holds in decided)}"
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
         yield "  everything that can happen was explored, and no strategy of the group guarantees it"
     else:
@@ -151,7 +151,7 @@ _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vac
 
 
 def expectation(result: Result) -> str:
-    """Return how the answer compares with what the file expects, where that is not plain."""
+    """Return how the answer compares with the expectation of the file, if that needs saying."""
     if result.question.advisory and result.answer != "unknown" and not result.as_expected:
         return " (a warning)"
     if result.answer == "unknown" or result.question.expected == "holds":
@@ -166,15 +166,15 @@ def _about(result: Result) -> Iterator[str]:
         yield result.sizes.text
     if result.reason:
         yield result.reason
-    for finding in result.findings[:_MOST_FINDINGS]:
+    for finding in result.findings[:MAX_FINDINGS]:
         yield f"- {finding}"
-    if len(result.findings) > _MOST_FINDINGS:
-        yield f"- and {len(result.findings) - _MOST_FINDINGS} more"
+    if len(result.findings) > MAX_FINDINGS:
+        yield f"- and {len(result.findings) - MAX_FINDINGS} more"
     notes = folded(result.notes)
-    for note in notes[:_MOST_FINDINGS]:
+    for note in notes[:MAX_FINDINGS]:
         yield f"note: {printable(note)}"
-    if len(notes) > _MOST_FINDINGS:
-        yield f"note: and {len(notes) - _MOST_FINDINGS} more"
+    if len(notes) > MAX_FINDINGS:
+        yield f"note: and {len(notes) - MAX_FINDINGS} more"
 
 
 def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _excluded(excluded: ExcludedStates, style: Style) -> Iterator[str]:
 
 
 def _steps(system: System, run: Run, style: Style) -> Iterator[str]:
-    """Yield the numbered steps of a finite run, and nothing else."""
+    """Yield the numbered steps of a finite run."""
     rows = _rows(system, run)
     widths, digits = _widths(rows), len(str(len(rows)))
     for number, row in enumerate(rows, 1):
@@ -207,29 +207,29 @@ def _steps(system: System, run: Run, style: Style) -> Iterator[str]:
 def _evidence(
     system: System, evidence: Evidence, style: Style, depth: int, named: Formula | None = None
 ) -> Iterator[str]:
-    """Yield the evidence; what it is for is said unless it has just been ``named``."""
-    told = story(system, evidence)
-    marks = told.marks[1:] if evidence.formula == named else told.marks
-    if told.run.moves or (depth == 0 and told.strategy is None):
-        yield from run_lines(system, told.run, marks, style)
-        yield from _lives(system, told, style)
-    if told.pair is not None:
-        yield from _pair(system, told.pair, style, depth)
-    if told.strategy is not None:
-        yield from strategy_lines(system, told.strategy)
-    if depth < _DEEPEST:
-        for position, part in told.asides[:_MOST_ASIDES]:
+    """Yield the evidence, with its formula unless that has just been ``named``."""
+    narration = narrate(system, evidence)
+    marks = narration.marks[1:] if evidence.formula == named else narration.marks
+    if narration.run.moves or (depth == 0 and narration.strategy is None):
+        yield from run_lines(system, narration.run, marks, style)
+        yield from _lives(system, narration, style)
+    if narration.pair is not None:
+        yield from _pair(system, narration.pair, style, depth)
+    if narration.strategy is not None:
+        yield from strategy_lines(system, narration.strategy)
+    if depth < MAX_DEPTH:
+        for position, part in narration.asides[:MAX_ASIDES]:
             where = f"in the state after step {position}" if position else "in the first state"
             yield ""
-            yield f"besides, {where}, {said(part.formula, part.holds)}:"
+            yield f"besides, {where}, {claim_text(part.formula, part.holds)}:"
             for line in _evidence(system, part, style, depth + 1, named=part.formula):
                 yield f"  {line}" if line else ""
-        if len(told.asides) > _MOST_ASIDES:
-            yield f"and {len(told.asides) - _MOST_ASIDES} more that the run depends on"
+        if len(narration.asides) > MAX_ASIDES:
+            yield f"and {len(narration.asides) - MAX_ASIDES} more that the run depends on"
 
 
 def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
-    """Yield the numbered steps; the loop, and what holds or fails where, between them."""
+    """Yield the numbered steps, with the loop and the marks of states between them."""
     rows = _rows(system, run)
     widths = _widths(rows)
     digits = len(str(len(rows)))
@@ -265,7 +265,7 @@ def _repeating(first: int, last: int) -> str:
 
 
 def _rest(system: System, run: Run) -> str | None:
-    """Return how a loop in which nothing changes reads."""
+    """Return the text of a stuttering loop."""
     assert run.loop is not None
     moves, states = run.moves[run.loop :], run.states[run.loop :]
     if any(state != states[0] for state in states):
@@ -319,7 +319,7 @@ def _in_lines(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _is_pause(run: Run, first: int, second: int) -> bool:
-    """Whether both steps are idle, with nothing to be said between them."""
+    """Tell whether both steps are idle, without a loop entry between them."""
     return run.loop != second and all(
         move.step is None and not move.actions for move in (run.moves[first], run.moves[second])
     )
@@ -333,17 +333,17 @@ def _step(label: str, row: _Row, widths: tuple[int, int], digits: int, style: St
         yield f"{'':{digits + 2 + max(widths[0], len(row.what))}}  {text}"
 
 
-def _lives(system: System, told: Story, style: Style) -> Iterator[str]:
-    """Yield the life of each commitment and claim along the run."""
-    yield from _courses(system, system.commitments, told, style)
-    yield from _courses(system, system.claims, told, style)
+def _lives(system: System, narration: Narration, style: Style) -> Iterator[str]:
+    """Yield the lifecycle states of each commitment and claim along the run."""
+    yield from _courses(system, system.commitments, narration, style)
+    yield from _courses(system, system.claims, narration, style)
 
 
-def _courses(system: System, lives: Sequence[Commitment | Claim], told: Story, style: Style) -> Iterator[str]:
+def _courses(system: System, lives: Sequence[Commitment | Claim], narration: Narration, style: Style) -> Iterator[str]:
     names: list[str] = []
     entered: list[list[tuple[str, int]]] = []
     for one in lives:
-        life = life_of(system, one, told.run)
+        life = life_of(system, one, narration.run)
         if life != [("null", 0)]:
             first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
             names.append(f"{one.name} ({first} to {second})")
@@ -360,9 +360,9 @@ def _courses(system: System, lives: Sequence[Commitment | Claim], told: Story, s
 def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Iterator[str]:
     assert evidence.elsewhere is not None
     assert evidence.there is not None
-    here, there = evidence.run.start, evidence.elsewhere.states[-1]
+    here, other = evidence.run.start, evidence.elsewhere.states[-1]
     there_is = _there_is(evidence, evidence.there)
-    if here == there:
+    if here == other:
         yield f"{_already(evidence)} in this very state {there_is}"
     elif not evidence.elsewhere.moves:
         yield f"{_related(evidence)} an initial state, where {there_is}"
@@ -370,24 +370,24 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
         yield f"{_related(evidence)} the state after this other run, where {there_is}:"
         for line in run_lines(system, evidence.elsewhere, (), style):
             yield f"  {line}"
-    if here != there:
-        yield from _side_by_side(system, evidence, here, there)
-    if depth < _DEEPEST and tells(evidence.there):
+    if here != other:
+        yield from _side_by_side(system, evidence, here, other)
+    if depth < MAX_DEPTH and has_trace(evidence.there):
         yield ""
         yield f"in that other state, {there_is}:"
         for line in _evidence(system, evidence.there, style, depth + 1, named=evidence.there.formula):
             yield f"  {line}" if line else ""
 
 
-def _there_is(evidence: Evidence, there: Evidence) -> str:
-    """Return what the other state shows; that of a commitment keeps what is promised."""
+def _there_is(evidence: Evidence, other_evidence: Evidence) -> str:
+    """Return the claim about the other state; for a commitment, that promises are kept there."""
     match evidence.formula:
         case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
-            return said(content, False)
+            return claim_text(content, False)
         case KnownFrom(_, Implies(_, content)):
-            return f"all of it is kept and {said(content, False)}"
+            return f"all of it is kept and {claim_text(content, False)}"
         case _:
-            return said(there.formula, there.holds)
+            return claim_text(other_evidence.formula, other_evidence.holds)
 
 
 def _already(evidence: Evidence) -> str:
@@ -415,18 +415,18 @@ def _related(evidence: Evidence) -> str:
             return f"{' and '.join(evidence.agents)} together cannot tell this state from"
 
 
-def _side_by_side(system: System, evidence: Evidence, here: State, there: State) -> Iterator[str]:
-    """Yield what those concerned see in both states, and what differs."""
-    seen = {name for agent in evidence.agents for name in system.agent[agent].local}
+def _side_by_side(system: System, evidence: Evidence, here: State, other_state: State) -> Iterator[str]:
+    """Yield the common observations of the agents in both states, and the differences."""
+    observed = {name for agent in evidence.agents for name in system.agent[agent].local}
     if isinstance(evidence.formula, Knows) and evidence.agents:
-        same = _described(system, {name: value for name, value in here.items() if name in seen})
+        same = _described(system, {name: value for name, value in here.items() if name in observed})
         yield f"what {' and '.join(evidence.agents)} see{'s' if len(evidence.agents) == 1 else ''} in both: " + (
             ", ".join(same) or "nothing has happened"
         )
     rows = [
-        (variable_text(system, variable), value_text(here[variable.name]), value_text(there[variable.name]))
+        (variable_text(system, variable), value_text(here[variable.name]), value_text(other_state[variable.name]))
         for variable in system.variables
-        if here[variable.name] != there[variable.name] and variable.kind not in HIDDEN
+        if here[variable.name] != other_state[variable.name] and variable.kind not in HIDDEN
     ]
     if not rows:
         return
@@ -437,7 +437,7 @@ def _side_by_side(system: System, evidence: Evidence, here: State, there: State)
 
 
 def _described(system: System, state: State) -> Iterator[str]:
-    """Yield what is not as it may be at first."""
+    """Yield the variables that differ from their first initial value."""
     for variable in system.variables:
         value = state.get(variable.name, variable.initial[0])
         if variable.kind in HIDDEN or variable.about == "" or value == variable.initial[0]:

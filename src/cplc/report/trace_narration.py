@@ -1,4 +1,4 @@
-"""Evidence as one run to be told: the runs of nested evidence joined where one goes on from the end of the other."""
+"""Narration of evidence: the runs of nested evidence are joined where one continues the other."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.records import dataclass
-from cplc.report.path_explanation import deciding, reasons, said
+from cplc.report.path_explanation import claim_text, decisive_operands, explanation_marks
 from cplc.report.strategy_text import is_strategy
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
 
-__all__ = ["Story", "decisive", "said", "story", "tells"]
+__all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate"]
 
 
 @dataclass(frozen=True)
-class Story:
-    """One run, what is said of the states where a new part of it begins, and where it ends."""
+class Narration:
+    """One run, with marks at its ends and where a part of it begins."""
 
     run: Run
     marks: tuple[tuple[int, str], ...]
-    """What holds or fails in which state of the run."""
+    """Texts of what holds or fails, each with the number of its state."""
     asides: tuple[tuple[int, Evidence], ...]
-    """What else is needed, at which state, and has a run of its own."""
+    """Further evidence with a run of its own, each with the number of its state."""
     pair: Evidence | None
     """The evidence at the last state that compares it with another one."""
     strategy: Evidence | None = None
-    """The evidence at the last state that says how a group goes on from there."""
+    """The strategy of a group from the last state."""
 
 
-def story(system: System, evidence: Evidence) -> Story:
-    """Return the run that the evidence tells."""
+def narrate(system: System, evidence: Evidence) -> Narration:
+    """Join the runs of the evidence to one narration."""
     run = evidence.run
     marks: list[tuple[int, str]] = []
     asides: list[tuple[int, Evidence]] = []
@@ -56,9 +56,9 @@ def story(system: System, evidence: Evidence) -> Story:
     start, current = 0, evidence
     while True:
         for position, text in _marks(system, current, written):
-            if not any(at == start + position and text in known for at, known in marks):
+            if not any(at == start + position and text in text_before for at, text_before in marks):
                 marks.append((start + position, text))
-        telling = [(position, part) for position, part in current.parts if tells(part)]
+        telling = [(position, part) for position, part in current.parts if has_trace(part)]
         last = len(current.run.moves)
         going_on = [part for position, part in telling if position == last and current.run.loop is None]
         asides += [(start + position, part) for position, part in telling if part not in going_on[:1]]
@@ -68,57 +68,57 @@ def story(system: System, evidence: Evidence) -> Story:
         loop = None if current.run.loop is None else start + current.run.loop
         run = Run(run.start, run.moves + current.run.moves, loop)
     pair = current if current.elsewhere is not None else None
-    return Story(run, tuple(marks), tuple(asides), pair, current if is_strategy(current) else None)
+    return Narration(run, tuple(marks), tuple(asides), pair, current if is_strategy(current) else None)
 
 
-def tells(evidence: Evidence) -> bool:
-    """Whether there is a run or another state to show."""
+def has_trace(evidence: Evidence) -> bool:
+    """Tell whether the evidence has a run, another state or a strategy to show."""
     if is_continuation(evidence):
         return False
     if evidence.run.moves or evidence.elsewhere is not None or is_strategy(evidence):
         return True
-    return any(tells(part) for _, part in evidence.parts)
+    return any(has_trace(part) for _, part in evidence.parts)
 
 
 def decisive(system: System, evidence: Evidence) -> list[tuple[Formula, bool]]:
-    """Return the parts that decide: which operand of a conjunction fails, which one of a disjunction holds."""
-    return deciding(ThreeValuedRun.of(system, evidence), evidence.formula, evidence.holds)
+    """Return the decisive operands: the failing ones of a conjunction, the true one of a disjunction."""
+    return decisive_operands(ThreeValuedRun.of(system, evidence), evidence.formula, evidence.holds)
 
 
 def _social_commitments(formula: Formula) -> dict[Formula, str]:
-    """Return what is said of a run that shows how a social commitment in the formula comes out, by its expansion."""
+    """Return the texts for the path formulas that social commitments in the formula expand to."""
     texts: dict[Formula, str] = {}
     for social in (part for part in subformulas(formula) if isinstance(part, SociallyCommits)):
         debtor, _, creditor = social.pair.partition(" -> ")
         texts[some_path_keeps(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
         texts[all_keeping_paths_satisfy(social)] = (
-            f"{texts[some_path_keeps(social)]}, and {said(social.operand, False)}"
+            f"{texts[some_path_keeps(social)]}, and {claim_text(social.operand, False)}"
         )
     return texts
 
 
 def _marks(system: System, evidence: Evidence, written: Mapping[Formula, str]) -> list[tuple[int, str]]:
-    """Return what the evidence says of the first state of its run, of the last, and of those that matter between."""
-    first = (0, written.get(evidence.formula) or said(evidence.formula, evidence.holds))
+    """Return the marks at the first state of the run, the last, and the decisive ones between."""
+    first = (0, written.get(evidence.formula) or claim_text(evidence.formula, evidence.holds))
     match evidence.formula:
         case KnownFrom():  # the commitment that it is part of has been named
             return []
         case OnPaths(_, path) if not evidence.exhaustive:
             simple, facts = ctl_path(evidence.formula), ThreeValuedRun.of(system, evidence)
             if simple is None:
-                return [first, *reasons(facts, path, evidence.holds)]
+                return [first, *explanation_marks(facts, path, evidence.holds)]
             if evidence.run.loop is not None or not evidence.run.moves:
                 return [first]
             last = len(evidence.run.moves)
             arrival = _arrival(simple, evidence.holds)
-            claims = [claim for part, value in arrival for claim in deciding(facts, part, value, last)]
-            return [first, (last, ", ".join(said(*claim) for claim in claims))] if claims else [first]
+            claims = [claim for part, value in arrival for claim in decisive_operands(facts, part, value, last)]
+            return [first, (last, ", ".join(claim_text(*claim) for claim in claims))] if claims else [first]
         case _:
             return [first]
 
 
 def _arrival(path: Path, holds: bool) -> tuple[tuple[Formula, bool], ...]:
-    """Return what is so where a finite run for the path ends."""
+    """Return the claims at the end of a finite run for the path."""
     match path:
         case Next(operand) | Finally(operand, _) if holds:
             return ((operand, True),)

@@ -1,1 +1,1 @@
-"""Runs of a system: drawn at random, chosen by hand, or read back from what was written down."""
+"""Simulation: random runs, interactive runs, and the replay of recorded runs."""

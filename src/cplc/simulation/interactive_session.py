@@ -1,4 +1,4 @@
-"""A run that somebody makes step by step: what can be done next, what was done, and the way back."""
+"""Interactive simulation: the enabled choices, the run so far, undo and redo."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from cplc.system.trace import Move, Run
 
 @dataclass(frozen=True)
 class Choice:
-    """One way on: a step, and where it leads."""
+    """An enabled step with one of its successors."""
 
     step: int
     state: State
     chosen: tuple[tuple[str, Value], ...] = ()
-    """The values of what may begin with several, where the step begins anew."""
+    """The values of variables that the step initialises again, where there are several initial values."""
 
 
 class ChoiceTable:
-    """The steps of a system, ready to be taken."""
+    """The enabled choices of a system, state by state."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -46,7 +46,7 @@ class ChoiceTable:
 
 @dataclass(frozen=True)
 class Session:
-    """Where somebody stands in a run; what was undone is still there until something else is done."""
+    """A position in a run. Undone steps can be redone until another choice is taken."""
 
     table: ChoiceTable
     whole: Run
@@ -62,7 +62,7 @@ class Session:
 
     @property
     def run(self) -> Run:
-        """The run up to here."""
+        """The run up to the current position."""
         return Run(self.whole.start, self.whole.moves[: self.at])
 
     @cached_property
@@ -70,7 +70,7 @@ class Session:
         return self.table.choices(self.state)
 
     def take(self, choice: Choice) -> Session:
-        """Go this way; what was undone is forgotten, unless it began the same."""
+        """Take this choice. It discards undone steps, unless it repeats the first of them."""
         move = Move(choice.step, choice.state)
         if self.whole.moves[self.at : self.at + 1] == (move,):
             return self.jump(self.at + 1)
@@ -78,11 +78,11 @@ class Session:
         return Session(self.table, Run(self.whole.start, moves), self.at + 1)
 
     def jump(self, at: int) -> Session:
-        """Return to the state of this number, or as far as there are states."""
+        """Go to the state of this number, or to the nearest one."""
         return replace(self, at=max(0, min(at, len(self.whole.moves))))
 
     def at_random(self, dice: RandomSource, count: int) -> Session:
-        """Take so many steps at random, or as many as are possible."""
+        """Take this number of random steps, or fewer if no step is enabled."""
         now = self
         for _ in range(count):
             if not now.choices:
@@ -91,7 +91,7 @@ class Session:
         return now
 
     def named(self, text: str) -> Sequence[Choice]:
-        """Return the ways that a name may mean: those of exactly that step, of that message, or that begin so."""
+        """Return the choices that match a name: of exactly that step, of that message, or with that prefix."""
         steps = [self.system.steps[choice.step] for choice in self.choices]
         for fitting in (
             [step.name == text for step in steps],
@@ -104,7 +104,7 @@ class Session:
 
 
 def begin(system: System, dice: RandomSource, given: dict[str, Value] | None = None) -> Session:
-    """Return a session in an initial state; what is not given is chosen by chance, where there is a choice."""
+    """Return a session in an initial state; variables that are not given get random initial values."""
     start = {
         variable.name: variable.initial[dice.below(len(variable.initial)) if len(variable.initial) > 1 else 0]
         for variable in system.variables

@@ -1,4 +1,4 @@
-"""Random runs, step by step through compiled tables."""
+"""Random walks through the state space, by compiled successor tables."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from cplc.system.trace import Move, Run
 
 _OFTEN: Final = 100
 _KEPT_VALUES: Final = 4_000_000
-"""So many values of variables are kept of runs that are told; what comes later is only counted."""
+"""Maximum number of variable values that are stored of displayed runs; later steps are only counted."""
 _SEEN: Final = 2048
-"""After so many states it is known which steps to look up together."""
+"""Number of visited states after which the steps are grouped."""
 
 
 @dataclass(frozen=True)
 class RandomWalk:
-    """A run on packed states, which is kept only where somebody will look at it."""
+    """A run on packed states, of which a prefix is stored."""
 
     start: int
     steps: tuple[tuple[int, int], ...]
-    """The first steps, each with the state after it: as many as were to be kept."""
+    """The stored prefix: steps with their successors."""
     length: int
     ending: Ending
 
 
 Watch = Callable[[int, int, int], None]
-"""Is told each step: the state before, the step, the state after."""
+"""Receives each step: the state before, the step, the state after."""
 
 
 class RandomWalker:
-    """Draws runs of one system; what it has learned of steps is kept from one run to the next."""
+    """Generates random runs of one system; all runs share its successor tables."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -51,11 +51,11 @@ class RandomWalker:
         self._seen: list[int] | None = []
 
     def start(self, dice: RandomSource) -> int:
-        """Return an initial state; what is not initialised may have each of its values."""
+        """Return a random initial state."""
         return sum(bits[dice.below(len(bits))] if len(bits) > 1 else bits[0] for bits in self._initial)
 
     def ways(self, state: int) -> Ways:
-        """Return what can happen; time that changes nothing is left out."""
+        """Return the enabled steps with their successors, without ticks that change nothing."""
         ways = self._stepper.ways(state)
         if self._ticks:
             ways = [(step, target) for step, target in ways if target != state or step not in self._ticks]
@@ -67,7 +67,7 @@ class RandomWalker:
         return ways
 
     def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> RandomWalk:
-        """Draw one run of at most this many steps; remember the first ``keep`` of them."""
+        """Generate one run of at most ``most`` steps; store the first ``keep`` of them."""
         state = start
         prefix: list[tuple[int, int]] = []
         for length in range(most):
@@ -88,14 +88,14 @@ class RandomWalker:
         return "time" if self._stepper.ways(state) else "nothing"
 
     def run(self, walk: RandomWalk) -> Run:
-        """Return a run that was kept as others read it."""
+        """Return the stored prefix as a run on unpacked states."""
         unpack = self.packing.unpack
         return Run(unpack(walk.start), tuple(Move(step, unpack(target)) for step, target in walk.steps))
 
 
 @dataclass(frozen=True)
 class DrawnRun:
-    """A run that was kept, the beginning at least, how long it is, and why it ends."""
+    """A stored prefix of a run, with the length of the run and the reason of its end."""
 
     run: Run
     length: int
@@ -113,10 +113,10 @@ def draw(
     keep: int,
     on_step: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[DrawnRun | None, Statistics]]:
-    """Yield for each random run the run itself, of the first ``keep``, and the statistics of all so far.
+    """Yield each of the first ``keep`` random runs with the statistics of all runs so far.
 
-    To keep it cheap, statistics come with every run that is kept, every hundredth one, and the last. Whoever wants
-    to know more is ``told`` each step, with the number of its run.
+    After these, statistics alone follow with every hundredth run and the last one. ``on_step`` receives each step with
+    the number of its run.
     """
     walker, dice = RandomWalker(system), RandomSource(seed)
     choose = _chooser(walker, dice, bias, participant)
@@ -150,5 +150,5 @@ def _chooser(walker: RandomWalker, dice: RandomSource, bias: Bias, participant: 
             return uniform(dice)
         case "beliefs":
             if participant is None:
-                raise ValueError("nobody is named whose beliefs count")
+                raise ValueError("the bias `beliefs` needs a participant")
             return beliefs(dice, walker.packing, participant)

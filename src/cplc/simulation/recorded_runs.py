@@ -1,6 +1,6 @@
-"""Runs as they were written down: by `verify --format json`, `simulate --format json` or `--itf`, or by hand.
+"""Parser of recorded runs: from `verify --format json`, `simulate --format json`, `--itf`, or written by hand.
 
-Nothing is believed of what is read but its form; whether a protocol can do it is asked in `cplc.simulation.run_replay`.
+Only the form is checked here; `cplc.simulation.run_replay` checks that the protocol has such a run.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _IDLE: Final = ("idle", "nothing happens")
 
 
 class Unreadable(ValueError):
-    """This is no recorded run; the text says where and why."""
+    """Raised for a document that is not a recorded run; the text says where and why."""
 
 
 @dataclass(frozen=True)
 class RecordedStep:
     name: str | None
-    """The step, or the message that is sent; None where nothing happens or all act together."""
+    """The step, or the message that is sent; None for idling and for rounds."""
     actions: Mapping[str, str] = field(default_factory=dict)
     writes: Mapping[str, Value] | None = None
-    """What changes; None if that is not said."""
+    """The changed variables; None if they are not recorded."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Recorded:
 
     @property
     def variables(self) -> frozenset[str]:
-        """Every variable that it speaks of."""
+        """Every variable that it mentions."""
         return frozenset(self.start).union(*(step.writes or () for step in self.steps))
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The runs of one document, and of which model they say that they are."""
+    """The runs of one document, and the model that it names."""
 
     runs: tuple[Recorded, ...]
     file: str | None = None
@@ -54,7 +54,7 @@ class Recording:
 
 
 def recording(text: str) -> Recording:
-    """Return what the document records."""
+    """Parse the document."""
     try:
         document = json.loads(text)
     except RecursionError:
@@ -77,7 +77,7 @@ def recording(text: str) -> Recording:
 
 
 def _runs(document: Mapping[str, object]) -> Iterator[Recorded]:
-    """Yield the runs: of every question that shows one, of a simulation, or the only one."""
+    """Yield the runs: of every question with evidence, of a simulation, or the only one."""
     match document:
         case {"results": list(results)}:
             for at, result in enumerate(results):
@@ -120,7 +120,7 @@ def _step(data: object, where: str) -> RecordedStep:
 
 
 def _from_states(document: Mapping[str, object], data: list[object]) -> Recorded:
-    """Return a run in the Informal Trace Format; its own note says which steps were taken."""
+    """Return a run in the Informal Trace Format; its `#meta` names the steps."""
     states = [_values(state, f"states[{at}]") for at, state in enumerate(data)]
     if not states:
         raise Unreadable("`states` is empty")
@@ -163,7 +163,7 @@ def _texts(data: object, where: str) -> dict[str, str]:
 
 
 def _values(data: object, where: str) -> dict[str, Value]:
-    """Return values of variables; in traces a whole number may be an object, and notes begin with ``#``."""
+    """Return values of variables; in traces integers may be objects, and keys with ``#`` are comments."""
     values: dict[str, Value] = {}
     for name, value in _object(data, where).items():
         if name.startswith("#"):

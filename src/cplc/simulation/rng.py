@@ -1,4 +1,4 @@
-"""Chance that can be repeated: from one seed the same draws on every machine and with every version of Python."""
+"""Reproducible random numbers: one seed gives the same sequence on every machine and version of Python."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _FINE: Final = 1 << 53
 
 
 class RandomSource:
-    """Draws by `Random.random` alone: of all that the module offers, only its sequence is promised to stay."""
+    """A generator that uses `Random.random` alone, the only method whose sequence Python guarantees."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed).random
 
     def below(self, count: int) -> int:
-        """Return one of the numbers from 0 up to before ``count``, each as probable as the others."""
+        """Return a number from 0 to ``count`` - 1, uniformly distributed."""
         return int(self._random() * count)
 
     def weighted(self, weights: Sequence[Fraction]) -> int:
-        """Return a position, each as probable as its weight is of all weights."""
+        """Return an index with a probability proportional to its weight."""
         ends = list(accumulate(weights))
         return bisect_right(ends, Fraction(int(self._random() * _FINE), _FINE) * ends[-1])

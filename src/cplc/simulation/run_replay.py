@@ -1,4 +1,4 @@
-"""A recorded run taken again by the plain interpreter: as far as the protocol goes with it, and why no further."""
+"""Replay of a recorded run by the interpreter: the longest valid prefix, and why the next step is not possible."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _ROUNDS: Final = 100_000
 
 @dataclass(frozen=True)
 class Misfit:
-    """Where a run is none of the protocol; ``at`` is the step that cannot be taken, and 0 the first state."""
+    """Why a recorded run is not a run of the protocol; ``at`` is the impossible step, 0 for the initial state."""
 
     at: int
     message: str
     reasons: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
-    """Steps that could be taken there."""
+    """The steps that are enabled there."""
 
 
 @dataclass(frozen=True)
 class Replayed:
     recorded: Recorded
     run: Run | None
-    """What could be taken again; None if not even the first state fits."""
+    """The replayed prefix; None if the first state is not initial."""
     misfit: Misfit | None
     ignored: tuple[str, ...] = ()
     """Variables of the record that the system does not have."""
@@ -48,7 +48,7 @@ class _DoesNotFit(Exception):
 
 
 def replayed(system: System, recorded: Recorded) -> Replayed:
-    """Take the run again."""
+    """Replay the run."""
     interpreter = Interpreter(system)
     ignored = tuple(sorted(recorded.variables - system.variable.keys()))
     try:
@@ -96,7 +96,7 @@ def _start(system: System, given: Mapping[str, Value]) -> State:
 
 
 def _typed(value: Value) -> tuple[bool, Value]:
-    """Keep 1 and true apart, which are equal in Python."""
+    """Distinguish 1 from true, which are equal in Python."""
     return isinstance(value, bool), value
 
 
@@ -123,7 +123,7 @@ def _move(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
 
 
 def _step_named(interpreter: Interpreter, state: State, name: str) -> int:
-    """Return the step of this name or, where a message is named, the one about it that is possible."""
+    """Return the step of this name or, for the name of a message, its enabled step."""
     steps = interpreter.system.steps
     for index, step in enumerate(steps):
         if step.name == name:
@@ -140,7 +140,7 @@ def _step_named(interpreter: Interpreter, state: State, name: str) -> int:
 
 
 def _round(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
-    """Take a round; players who have no choice need not be named."""
+    """Replay a round; players with a single action may be left out."""
     players = interpreter.system.players
     if step.actions or step.name is None:
         recorded_actions = dict(step.actions)

@@ -1,7 +1,7 @@
-"""What many runs have in common: how often each commitment ends how, and which steps are taken how often.
+"""Statistics of runs: final states of commitments, and frequencies of steps.
 
 A commitment that is created again, after a restart say, is counted again: an *instance* begins when it is created or
-comes to exist in another way, and ends when its next one begins, when it ceases to exist, or with the run.
+comes into existence otherwise, and ends when its next one begins, when it ceases to exist, or with the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import Claim, Commitment, Step, System
 
 Ending = Literal["limit", "nothing", "time", "refused"]
-"""Why a run ends: it is as long as it may be, no step is possible, none but ticks without effect, nobody wants any."""
+"""Why a run ends: step limit, no enabled step, only ticks without effect, or all steps refused by the participant."""
 
 _OPEN: Final = ("conditional", "active", "pending")
 FORGOTTEN: Final = "forgotten"
@@ -26,7 +26,7 @@ ON_COURSE: Final = "on course"
 
 @dataclass(frozen=True, slots=True)
 class CommitmentOutcomes:
-    """A commitment or claim, and in how many instances it ended in which state; the last states of open ones too.
+    """The numbers of instances of a commitment or claim by final state, or by last state if still open.
 
     `FORGOTTEN` counts those that were active, or pending and active before, when a new round began.
     """
@@ -53,13 +53,13 @@ class Statistics:
 
     @property
     def never(self) -> tuple[str, ...]:
-        """The steps that no run has taken."""
+        """The steps that no run took."""
         return tuple(name for name, count in self.taken if not count)
 
 
 @dataclass
 class StatisticsCollector:
-    """Counts as runs go on."""
+    """Collects the statistics during the runs."""
 
     system: System
     packing: Packing
@@ -68,16 +68,16 @@ class StatisticsCollector:
     longest: int = 0
     _endings: Counter[Ending] = field(default_factory=Counter)
     _over: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """How many instances of each commitment or claim, by position, ended in each state."""
+    """The numbers of ended instances by index of the commitment or claim, and final state."""
 
     def __post_init__(self) -> None:
         self._kept: tuple[Commitment | Claim, ...] = (*self.system.commitments, *self.system.claims)
         self._taken = [0] * len(self.system.steps)
         self._effects = [effects_of(self.packing, self._kept, step) for step in self.system.steps]
         self._now = 0
-        """The state that the run has come to."""
+        """The current state of the run."""
         self._last: dict[int, str] = {}
-        """The state of each instance that there is."""
+        """The lifecycle states of the existing instances."""
         self._on_course = {
             position: self.packing.condition(one.on_course)
             for position, one in enumerate(self.system.commitments)
@@ -155,13 +155,13 @@ class StatisticsCollector:
 
 
 Effect = tuple[int, str, bool]
-"""A commitment or claim by position, its state after the step, and whether that is a new instance."""
+"""A commitment or claim by index, its state after the step, and whether that is a new instance."""
 
 
 def effects_of(
     packing: Packing, tracked: tuple[Commitment | Claim, ...], step: Step
 ) -> tuple[int, MemoTable[tuple[Effect, ...]]] | None:
-    """Return what the step does to commitments, as a function of those bits before it that decide on it."""
+    """Return the effects of a step on commitments, as a function of the bits that they depend on."""
     updates = dict(step.updates)
     written = [(position, one) for position, one in enumerate(tracked) if one.variable in updates]
     created = {o.commitment: packing.condition(o.applicable) for o in step.operations if o.verb == "create"}

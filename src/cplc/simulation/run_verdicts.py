@@ -1,4 +1,4 @@
-"""Verdicts of one finite run: what it shows of a question by itself, whatever happens after it.
+"""Verdicts of a finite run: what its prefix alone proves, for every continuation.
 
 A run refutes ``A path`` if no fair run that begins so satisfies the path formula, and witnesses ``E path`` if all of
 them do. Everything else is open: one run can neither prove ``A`` nor refute ``E``. What follows the run is explored
@@ -52,10 +52,10 @@ from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 
 LIMIT: Final = 100_000
-"""Reachable states of a part of the system that are explored; beyond that the verdict is unknown."""
+"""Maximum number of explored states of a part of the system; beyond it the verdict is unknown."""
 
 Verdict = Literal["holds", "fails", "undecided", "unknown"]
-"""The run is a witness, or refutes it, or decides nothing; or finding that out would take too long."""
+"""The run is a witness, a counterexample, or neither; or the limit was exceeded."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class RunVerdict:
 
 
 class RunVerdicts:
-    """What runs of one system show. Only the parts that a formula depends on are explored, each once."""
+    """Verdicts of runs of one system. Only the components that a formula depends on are explored, each once."""
 
     def __init__(self, system: System, limit: int = LIMIT) -> None:
         self._system = system
@@ -74,7 +74,7 @@ class RunVerdicts:
         self._engines: dict[frozenset[str], ExplicitEngine] = {}
 
     def verdict(self, formula: Formula, assuming: frozenset[str], run: Run) -> RunVerdict:
-        """Return what the run shows of a formula that is asked of all initial states."""
+        """Return the verdict of the run on a formula about all initial states."""
         try:
             truth = self._truth(formula, assuming, run)
         except (ResourceExhausted, NotProgressible) as problem:
@@ -88,7 +88,7 @@ class RunVerdicts:
         return self._system.start == TRUE and prod(len(set(one.initial)) for one in self._system.variables) == 1
 
     def _truth(self, formula: Formula, assuming: frozenset[str], run: Run) -> bool | None:
-        """Return the value in the first state as far as the run decides it."""
+        """Return the value in the first state, or None if the run does not decide it."""
         match formula:
             case Atom():
                 return self._holds(formula, assuming, run.start)
@@ -112,7 +112,7 @@ class RunVerdicts:
                 return None
 
     def _refutes(self, path: Formula, along: Taken | None, assuming: frozenset[str], run: Run) -> bool:
-        """Whether there are fair runs that begin with this one, and none of them satisfies the path formula."""
+        """Tell whether the run has fair continuations, none of which satisfies the path formula."""
         names = [None if move.step is None else self._system.steps[move.step].name for move in run.moves]
         if along is not None and any(name is not None and name not in along.steps for name in names):
             return False
@@ -139,7 +139,7 @@ class RunVerdicts:
 
 
 def _without_universal(path: Formula, *, positive: bool = True) -> Formula:
-    """Return the path formula with ``A`` left out where that weakens it, and ``E`` where it is negated.
+    """Return the path formula without ``A`` at positive positions and ``E`` at negative ones, which weakens it.
 
     ``A (p -> A F q)`` is refuted by a run on which q does not follow p, and not by one that could only have gone so.
     """
@@ -161,7 +161,7 @@ def _without_universal(path: Formula, *, positive: bool = True) -> Formula:
 
 
 def _looks_back(path: Formula) -> bool:
-    """Whether it depends on where the path begins: a quantifier begins a new past, and without it none begins."""
+    """Tell whether it depends on the beginning of the path: a path quantifier resets the past."""
     return any(isinstance(part, Past) for part in subformulas(path))
 
 
@@ -175,9 +175,9 @@ def _not(truth: bool | None) -> bool | None:
 
 
 def carried_over(run: Run, system: System, onto: System) -> Run | None:
-    """Return the run in another system of the same protocol that has more variables, such as views.
+    """Return the run in another system of the same protocol with more variables, such as views.
 
-    None if that system cannot take the same steps.
+    None if that system does not have these steps.
     """
     interpreter = Interpreter(onto)
     common = [name for name in onto.variable if name in system.variable]

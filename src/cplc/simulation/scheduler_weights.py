@@ -1,4 +1,4 @@
-"""Which of the possible steps a random run takes."""
+"""Schedulers of random runs: uniform, by coverage, or by a participant's beliefs and decisions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from cplc.system.participant import Belief, Participant
 Bias = Literal["coverage", "uniform", "beliefs"]
 
 Ways = Sequence[tuple[int, int]]
-"""Steps that can be taken, by their position, each with the state that it leads to; in order, and never none."""
+"""The enabled steps by index with their successors, in order and not empty."""
 
 Chooser = Callable[[int, Ways], int | None]
-"""From a state and the ways that lead on, the position of the way that is gone; None if nobody wants any of them."""
+"""Returns the position of the chosen step; None if the participant refuses all of them."""
 
 _ANYTHING: Final = 4
-"""One choice in so many goes any way, lest the rarest steps always be taken in the same order."""
+"""One choice in this many is uniform, so that rare steps are not always taken in the same order."""
 
 
 def uniform(dice: RandomSource) -> Chooser:
-    """Go every way with the same probability."""
+    """Choose uniformly."""
     return lambda _, ways: dice.below(len(ways))
 
 
 def coverage(dice: RandomSource, steps: int) -> Chooser:
-    """Prefer the steps, of this many in the system, that were taken least often so far."""
+    """Prefer the steps that were taken least often; ``steps`` is the number of steps of the system."""
     taken = [0] * steps
 
     def choose(_: int, ways: Ways) -> int:
@@ -47,9 +47,9 @@ def coverage(dice: RandomSource, steps: int) -> Chooser:
 
 
 def beliefs(dice: RandomSource, packing: Packing, participant: Participant) -> Chooser:
-    """Let others do what the participant believes of them, and let it do what it decides; the rest is uniform.
+    """Choose by the participant's beliefs about others and its own decisions; the rest is uniform.
 
-    What one belief is about counts as one way among the others: chance says first who moves, then what is done.
+    The events of one belief count as one alternative: first the alternative is drawn, then the event.
     """
     believed = [_Believed(packing, belief) for belief in participant.beliefs]
     decided = [(_condition(packing, one.condition), frozenset(one.steps)) for one in participant.decisions]
@@ -80,7 +80,7 @@ def beliefs(dice: RandomSource, packing: Packing, participant: Participant) -> C
 
 
 class _Believed:
-    """A belief on packed states."""
+    """A belief, compiled for packed states."""
 
     def __init__(self, packing: Packing, belief: Belief) -> None:
         self.applies = _condition(packing, belief.condition)
@@ -90,7 +90,7 @@ class _Believed:
 
 
 def _between(belief: Belief) -> list[Fraction]:
-    """Return probabilities within the bounds that sum to one: each as far between its bounds as the others."""
+    """Return probabilities within the bounds that sum to one, all at the same relative position between them."""
     low = sum((event.low for event in belief.events), Fraction(0))
     wide = sum((event.high - event.low for event in belief.events), Fraction(0))
     share = (1 - low) / wide if wide else Fraction(0)

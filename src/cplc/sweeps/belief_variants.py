@@ -1,4 +1,4 @@
-"""A participant that believes something else: one probability is set, others of the belief keep their proportions."""
+"""Variants of beliefs: set one probability, and scale the others of the belief in proportion."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from cplc.system.participant import Belief, Event, Participant
 
 
 class BeliefError(ValueError):
-    """Nobody believes that, or cannot; the text says why."""
+    """The belief does not exist or cannot be set; the text gives the reason."""
 
 
 def parts(name: str) -> tuple[str, str]:
     """Return the agent and the message of a name like ``Tom.pay`` or ``Tom.pay[2]``."""
     agent, point, message = name.partition(".")
     if not (agent and point and message):
-        raise BeliefError(f"`{name}` is not of the form Agent.message")
+        raise BeliefError(f"`{name}` is not of the form AGENT.MESSAGE")
     return agent, message
 
 
@@ -29,12 +29,12 @@ def probability(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         raise BeliefError(f"`{text}` is not a probability") from None
     if not 0 <= number <= 1:
-        raise BeliefError(f"`{text}` is not a probability: it is not between 0 and 1")
+        raise BeliefError(f"`{text}` is not a probability between 0 and 1")
     return number
 
 
 def believing(participant: Participant, beliefs: Assignments) -> Participant:
-    """Return the participant with those of these beliefs that are its own."""
+    """Return the participant with the beliefs among these that are its own."""
     for name, value in beliefs:
         agent, message = parts(name)
         if agent == participant.name:
@@ -48,7 +48,7 @@ def believing(participant: Participant, beliefs: Assignments) -> Participant:
 def _no_belief_message(participant: Participant, message: str) -> str:
     messages = dict.fromkeys(event.name.partition("[")[0] for belief in participant.beliefs for event in belief.events)
     hint = f"; there are {', '.join(messages)}" if messages else ""
-    return f"`{participant.name}` believes nothing of `{message}`{hint}"
+    return f"`{participant.name}` has no belief about `{message}`{hint}"
 
 
 def _mentions(beliefs: Sequence[Belief], message: str) -> bool:
@@ -56,7 +56,7 @@ def _mentions(beliefs: Sequence[Belief], message: str) -> bool:
 
 
 def _matches(event: Event, message: str) -> bool:
-    """Whether this is the message, or one of the family of that name."""
+    """Tell whether the event is this message, or a member of its family."""
     return message in (event.name, event.name.partition("[")[0])
 
 
@@ -68,12 +68,12 @@ def _set(belief: Belief, message: str, value: Fraction) -> Belief:
     meant = [event for event in belief.events if _matches(event, message)]
     siblings = [event for event in belief.events if not _matches(event, message)]
     if any(event.low != event.high for event in belief.events):
-        raise BeliefError(f"`{belief.text}` gives bounds: which of its probabilities change with another is open")
+        raise BeliefError(f"`{belief.text}` gives bounds; only a belief with single probabilities can be varied")
     if len(meant) > 1:
-        raise BeliefError(f"`{belief.text}` speaks of `{message}` more than once: name the instance, as in `pay[1]`")
+        raise BeliefError(f"`{belief.text}` names several instances of `{message}`: give one, such as `pay[1]`")
     rest = sum((event.low for event in siblings), Fraction(0))
     if rest == 0 and value != 1:
-        raise BeliefError(f"`{belief.text}` leaves nothing to others, who would have to share what is left")
+        raise BeliefError(f"`{belief.text}` gives its other events probability 0, so they cannot be scaled to the rest")
 
     def believed(event: Event) -> Event:
         chance = value if event is meant[0] else event.low * (1 - value) / rest if rest else Fraction(0)

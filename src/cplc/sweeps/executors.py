@@ -1,7 +1,6 @@
-"""Executors: items are answered by worker processes of this machine, or by the workers of a Dask cluster.
+"""Executors of jobs: worker processes of this machine, or the workers of a Dask cluster.
 
-A worker is given values and gives back values. So an item that was lost with its worker is answered again, and it makes
-no difference where.
+A job and its result are pure values. So a job that was lost with its worker is run again, anywhere.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from cplc.sweeps.jobs import Job, JobLimits, JobResult, unknown
 from cplc.sweeps.worker_process import JobAbandoned, WorkerProcess
 
 _JOBS_PER_WORKER: Final = 2
-"""Items under way for each worker of this machine: one that it answers, and the next one."""
+"""Jobs under way per local worker: the running one and the next one."""
 _JOBS_PER_CLUSTER_THREAD: Final = 4
-"""Items handed out for each worker: what is waiting there need not be waited for."""
+"""Jobs submitted per thread of the cluster, to hide the latency."""
 _POLL_SECONDS: Final = 0.1
 _CONNECT_SECONDS: Final = 10
 _CLOSE_SECONDS: Final = 3
@@ -31,19 +30,19 @@ JobResults = Generator[JobResult, None, None]
 
 
 class ClusterError(Exception):
-    """There is nobody to work; the text says why, and what would help."""
+    """The cluster cannot be used; the text gives the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Worker processes of this machine. They are reached through pipes, so nothing listens anywhere."""
+    """Worker processes of this machine, connected by pipes; no port is opened."""
 
     workers: int = 1
 
     def answered(self, numbered_jobs: Iterable[tuple[int, Job]], limits: JobLimits, waiting: OnWait) -> JobResults:
-        """Yield each item with its rows as soon as they are known; with several workers that is in no order.
+        """Yield each result when it is complete, in no fixed order.
 
-        A worker is started when there is an item for it. When the iteration ends, in whatever way, so do all workers.
+        Workers start on demand. When the iteration ends, in whatever way, all workers end.
         """
         todo = iter(numbered_jobs)
         pool = _Pool(limits)
@@ -61,7 +60,7 @@ class LocalExecutor:
 
 
 class _Pool:
-    """Threads that each lead one worker process."""
+    """Threads that each control one worker process."""
 
     def __init__(self, limits: JobLimits) -> None:
         self.under_way = 0
@@ -80,7 +79,7 @@ class _Pool:
             thread.start()
 
     def next(self, timeout: float) -> JobResult:
-        """Return the next item that is answered; raise `Empty` after the timeout, or what went wrong in a thread."""
+        """Return the next result; raise `Empty` after the timeout, or the exception of a thread."""
         outcome = self._outcomes.get(timeout=timeout)
         self.under_way -= 1
         if isinstance(outcome, BaseException):
@@ -97,13 +96,13 @@ class _Pool:
                 self._outcomes.put(JobResult(number, job, rows, time.monotonic() - began))
         except JobAbandoned:
             pass
-        except BaseException as problem:  # it is raised again in the thread that waits
+        except BaseException as problem:  # raised again in the main thread
             self._outcomes.put(problem)
         finally:
             apart.end()
 
     def end(self) -> None:
-        """End all workers with what they work on, and wait until they have ended."""
+        """End all workers with their jobs, and wait for them."""
         self._is_ending.set()
         for _ in self._threads:
             self._requests.put(None)
@@ -113,12 +112,12 @@ class _Pool:
 
 @dataclass(frozen=True)
 class DaskExecutor:
-    """The workers of a cluster, as a client of Dask reaches them."""
+    """The workers of a Dask cluster."""
 
     client: Any
 
     def answered(self, numbered_jobs: Iterable[tuple[int, Job]], limits: JobLimits, waiting: OnWait) -> JobResults:
-        """Yield each item with its rows as soon as they are known, which is in no order."""
+        """Yield each result when it is complete, in no fixed order."""
         from distributed import wait
 
         todo = iter(numbered_jobs)
@@ -149,7 +148,7 @@ def _take(numbered_jobs: Iterator[tuple[int, Job]], most: int) -> Iterator[tuple
 
 
 def _outcome(future: Any, number: int, job: Job) -> JobResult:
-    """Return what was answered; a worker that ends again and again over an item answers nothing."""
+    """Return the result; a job that kills all of its workers is unknown."""
     from distributed import KilledWorker
 
     problem = future.exception()
@@ -158,7 +157,7 @@ def _outcome(future: Any, number: int, job: Job) -> JobResult:
         assert isinstance(result, JobResult)
         return result
     if isinstance(problem, KilledWorker):
-        return JobResult(number, job, (unknown("", "each worker that was given it has ended"),), 0.0)
+        return JobResult(number, job, (unknown("", "each worker that ran this job has ended"),), 0.0)
     raise problem
 
 
@@ -166,7 +165,7 @@ _thread_state = threading.local()
 
 
 def answered(number: int, job: Job, limits: JobLimits) -> JobResult:
-    """Answer one item, on a worker."""
+    """Run one job on a worker of the cluster."""
     apart = getattr(_thread_state, "apart", None)
     if apart is None:
         apart = _thread_state.apart = WorkerProcess()
@@ -178,7 +177,7 @@ def answered(number: int, job: Job, limits: JobLimits) -> JobResult:
 
 
 def _memory_per_thread() -> int | None:
-    """Return how much memory Dask gives to each thread of this worker; None where it sets no limit."""
+    """Return the memory limit per thread of this Dask worker; None if it has none."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -187,7 +186,7 @@ def _memory_per_thread() -> int | None:
 
 
 def _is_wanted() -> Callable[[], bool]:
-    """Return a function that tells whether the cluster still wants what this worker is doing."""
+    """Return a function that tells whether the cluster still needs the current task."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -202,7 +201,7 @@ def _is_wanted() -> Callable[[], bool]:
 
 @contextmanager
 def executor_for(scheduler: str | None, workers: int) -> Iterator[LocalExecutor | DaskExecutor]:
-    """Yield who answers: so many worker processes of this machine, or the cluster at that address."""
+    """Yield the executor: local worker processes, or the cluster at this address."""
     if scheduler is None:
         yield LocalExecutor(workers)
         return
@@ -216,23 +215,23 @@ def executor_for(scheduler: str | None, workers: int) -> Iterator[LocalExecutor 
 
 @contextmanager
 def _connected(distributed: Any, scheduler: str) -> Iterator[Any]:
-    """Go to a cluster that is there; its workers must have this very program."""
+    """Connect to a running cluster; its workers must have the same version of the program."""
     try:
         client = distributed.Client(scheduler, timeout=_CONNECT_SECONDS)
     except (OSError, TimeoutError, ValueError) as problem:
-        raise ClusterError(f"there is no scheduler at `{scheduler}`: {problem}") from None
+        raise ClusterError(f"no scheduler found at `{scheduler}`: {problem}") from None
     except TypeError as problem:  # what Dask raises where its configuration names no certificates
         raise ClusterError(f"the scheduler at `{scheduler}` cannot be reached: {problem}") from None
     try:
         try:
             programs = client.run(program_fingerprint)
-        except Exception as problem:  # whatever it is, these workers cannot be asked
-            raise ClusterError(f"the workers at `{scheduler}` have no cplc that answers: {problem}") from None
+        except Exception as problem:  # any failure means that these workers cannot run jobs
+            raise ClusterError(f"the workers at `{scheduler}` cannot run cplc: {problem}") from None
         if not programs:
             raise ClusterError(f"the cluster at `{scheduler}` has no workers")
         incompatible = [worker for worker, theirs in programs.items() if theirs != program_fingerprint()]
         if incompatible:
-            raise ClusterError(f"the worker at `{incompatible[0]}` has another cplc, Python or library than this one")
+            raise ClusterError(f"the worker at `{incompatible[0]}` runs another version of cplc, Python or a library")
         yield client
     finally:
         client.close(timeout=_CLOSE_SECONDS)
@@ -240,7 +239,7 @@ def _connected(distributed: Any, scheduler: str) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let libraries say nothing of workers that come and go: the table says what matters."""
+    """Silence library messages about workers that come and go."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "asyncio")]
     before = [one.level for one in loggers]
     try:

@@ -1,4 +1,4 @@
-"""Ranges as they are written: ``n=1..10``, ``n=2..20/2``, ``Tom.pay=0.1..0.9/0.2``, ``fair=true,false``."""
+"""Grids of values, and ranges: ``n=1..10``, ``n=2..20/2``, ``Tom.pay=0.1..0.9/0.2``, ``fair=true,false``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Final
 from cplc.sweeps.jobs import Assignments
 
 MAX_POINTS: Final = 1_000_000
-"""Points of a grid; with more than that the command is a mistake."""
+"""Maximum number of points of a grid."""
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _RANGE: Final = re.compile(rf"\s*({_NUMBER})\s*\.\.\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?")
 _DEFAULT_STEPS: Final = 10
-"""Of a range with decimals, where nothing is said."""
+"""Number of steps of a range with decimals if it gives none."""
 
 
 class RangeError(ValueError):
-    """What is written is no range; the text says why."""
+    """The text is not a range; the message gives the reason."""
 
 
 def values(text: str) -> tuple[str, ...]:
-    """Return the values that are written there, each once, in their order."""
+    """Return the values of a comma-separated list of ranges, each once, in order."""
     distinct: dict[str, None] = {}
     for part in text.split(","):
         if not part.strip():
@@ -45,7 +45,7 @@ def _values_of_part(part: str) -> Iterator[str]:
     is_whole = first.denominator == last.denominator == 1 and "." not in part.replace("..", "")
     step = Fraction(written[3]) if written[3] else Fraction(1) if is_whole else (last - first) / _DEFAULT_STEPS
     if step < 0 or (step == 0 and first != last) or last < first:
-        raise RangeError(f"`{part.strip()}` goes nowhere: a range goes upwards, by steps above 0")
+        raise RangeError(f"`{part.strip()}` is not a range: it must ascend, with a step above 0")
     count = 1 if step == 0 else int((last - first) / step) + 1
     if count > MAX_POINTS:
         raise RangeError(f"`{part.strip()}` has more than {MAX_POINTS:,} values")
@@ -54,7 +54,7 @@ def _values_of_part(part: str) -> Iterator[str]:
 
 
 def decimal(number: Fraction) -> str:
-    """Return the number as a decimal, or as a fraction where it has none."""
+    """Return the number as a decimal, or as a fraction if it has no finite decimal."""
     if number.denominator == 1:
         return str(number.numerator)
     places, power = 0, 1
@@ -74,7 +74,7 @@ def points(ranges: Mapping[str, Sequence[str]]) -> Iterator[Assignments]:
 
 
 def size(ranges: Mapping[str, Sequence[str]]) -> int:
-    """Return how many combinations there are, without making them."""
+    """Return the number of combinations, without building them."""
     count = 1
     for some in ranges.values():
         count *= len(some)

@@ -1,4 +1,4 @@
-"""A table over two things that were varied, as a drawing: a field for each pair of values, stronger for more."""
+"""Heat maps of a sweep with two dimensions: a cell for each pair of values, darker for more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cplc.sweeps.jobs import SweepCommand
 from cplc.sweeps.result_tables import ResultTable, TableRow, merged_parts
 
 MAX_PANELS: Final = 40
-"""With more of them nobody would look at the last."""
+"""Maximum number of panels."""
 MAX_CELLS: Final = 40_000
 _ROW_HEIGHT: Final = 26
 _MAX_COLUMN_WIDTH: Final = 150
@@ -21,29 +21,29 @@ _COLOURS: Final = {"holds": "good", "fails": "bad", "vacuous": "mended", "notice
 
 
 class HeatMapError(ValueError):
-    """It cannot be drawn; the text says why."""
+    """The heat map cannot be drawn; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMapCell:
-    """What is known for one pair of values."""
+    """The result for one pair of values."""
 
     label: str
     kind: str
-    """Of colour; none where nothing is known."""
+    """The class of the colour; empty if the result is unknown."""
     amount: float | None
-    """What the strength of the colour shows; None if the colour says it all."""
+    """The quantity that determines the opacity; None for a verdict."""
 
 
 def heat_map(table: ResultTable, ask: SweepCommand, across: str, down: str) -> str:
-    """Return a panel for each file and subject; ``across`` and ``down`` name what was varied."""
+    """Return an SVG with a panel for each file and subject; ``across`` and ``down`` name the dimensions."""
     whole = merged_parts(table)
     points = [dict(line.point) for line in whole.lines]
     columns = list(dict.fromkeys(point[across] for point in points))
     rows = list(dict.fromkeys(point[down] for point in points))
     panels = _panels(whole, ask, across, down)
     if len(panels) > MAX_PANELS or len(columns) * len(rows) * len(panels) > MAX_CELLS:
-        raise HeatMapError("there is too much to be drawn; name fewer properties, or smaller ranges")
+        raise HeatMapError("the heat map is too large: name fewer properties, or smaller ranges")
     labels = [field.label for panel in panels.values() for field in panel.values()]
     wide = max([text_width(truncated(word, _MAX_LABEL_LENGTH)) for word in (*labels, *columns)], default=0) + 14
     margin = 16 + max(text_width(word) for word in (*rows, f"{down} ↓")) + 12
@@ -99,7 +99,7 @@ def _cell_svg(field: HeatMapCell, x: float, y: float, wide: float, least: float,
     return colour + lines_of_text(x + wide / 2, y + 17, [truncated(field.label, _MAX_LABEL_LENGTH)], "middle halo")
 
 
-# --- what a field shows
+# --- cells
 
 
 def _panels(
@@ -111,7 +111,7 @@ def _panels(
         fixed = [f"{name}={value}" for name, value in line.point if name not in (across, down)]
         subject = "changes noticed" if ask == "coverage" else str(line.cells["subject"])
         if ask == "simulate" and not subject:
-            continue  # of the whole there is nothing to compare
+            continue  # totals are not comparable
         title = ", ".join(filter(None, (line.file, " ".join(fixed), subject)))
         lines_by_panel.setdefault(title, {}).setdefault((point[across], point[down]), []).append(line)
     return {

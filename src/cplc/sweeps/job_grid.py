@@ -1,4 +1,4 @@
-"""From what is wished for to the items of a sweep, in their order: files, then points of the grid, then parts."""
+"""Job grid: the jobs of a sweep in order, by files, points of the grid, and parts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cplc.sweeps.job_runner import JobError, bound_questions_of, checked_job, co
 from cplc.sweeps.jobs import Job, SourceText, SweepOptions, chunk_seed, chunks
 
 MUTANTS_PER_JOB: Final = 8
-"""So many changes to a protocol go together: what the protocol as written answers is found once for them."""
+"""Number of mutants per job; the original protocol is verified once per job."""
 RUNS_PER_JOB: Final = 1000
-"""So many runs go together. The same wherever they are drawn: it is part of what they are."""
+"""Number of runs per job. It determines the random numbers, so it is the same on all machines."""
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What the command line asks for."""
+    """The sweep that the command line requests."""
 
     files: tuple[str, ...]
     options: SweepOptions
@@ -32,20 +32,20 @@ class SweepPlan:
     beliefs: Mapping[str, Sequence[str]]
     names: tuple[str, ...] = ()
     split: bool = False
-    """Whether each property, or each agent, is an item of its own."""
+    """True if each property, or each agent, is a separate job."""
     runs: int = 1000
     seed: int = 0
 
     @property
     def points(self) -> int:
-        """How many protocols there are to be asked."""
+        """Number of points of the grid, over all files."""
         return len(self.files) * size(self.parameters) * size(self.beliefs)
 
 
 def source_texts(files: Sequence[str], first: Job) -> Iterator[tuple[SourceText | None, tuple[Diagnostic, ...]]]:
-    """Yield each file with all that it imports, and what is to be said of it; ``first`` is asked of each.
+    """Yield each file with its imports and its diagnostics; None instead of a file that has errors.
 
-    Whether it is right is found out for this one point of the grid.
+    The files are checked at one point of the grid, that of the job ``first``.
     """
     for name in files:
         loaded = load_ispl(name) if is_ispl(name) else load(name)
@@ -57,13 +57,13 @@ def source_texts(files: Sequence[str], first: Job) -> Iterator[tuple[SourceText 
             file = with_imports(file, loaded)
         reading = compile_job(replace(first, file=file))
         if isinstance(reading, Compilation):
-            reading = replace(reading, load=None)  # from disk, so that what is wrong with an import is reported
+            reading = replace(reading, load=None)  # from disk, so that errors of imports are reported
         more = () if isinstance(reading, Compilation) else reading.unverifiable if reading.ok else ()
         yield (file if reading.ok and not more else None), (*reading.diagnostics, *more)
 
 
 def check_names(job: Job) -> None:
-    """Raise `JobError` where what is named is not there, before many items fail for the same reason."""
+    """Raise `JobError` for an unknown name, before many jobs fail for the same reason."""
     from cplc.participant_analysis import participants
 
     if job.options.ask not in ("verify", "coverage", "analyze"):
@@ -85,7 +85,7 @@ def check_names(job: Job) -> None:
 
 
 def sweep_jobs(plan: SweepPlan, files: Iterable[SourceText]) -> Iterator[Job]:
-    """Yield the items; what has to be known of a file to divide it is found out when its turn comes."""
+    """Yield the jobs; a file is compiled, if necessary to divide it, when its jobs are due."""
     for file in files:
         for parameters, beliefs in product(tuple(points(plan.parameters)), tuple(points(plan.beliefs))):
             job = Job(file, plan.options, parameters, beliefs, plan.names, seed=plan.seed)
@@ -111,7 +111,7 @@ def _changes(job: Job) -> Iterator[Job]:
     try:
         reading = checked_job(job)
     except JobError:
-        yield job  # whoever answers it will say what is wrong
+        yield job  # the worker reports the error
         return
     if isinstance(reading, Compilation):
         count = sum(1 for _ in mutants(reading.model))
@@ -122,7 +122,7 @@ def _changes(job: Job) -> Iterator[Job]:
 
 
 def _names(job: Job) -> Iterator[Job]:
-    """Yield an item for each name, all names of the file if none is given."""
+    """Yield a job for each name, for all names of the file if none is given."""
     from cplc.participant_analysis import participants
 
     names: Sequence[str] = job.names

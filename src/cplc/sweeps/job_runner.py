@@ -1,4 +1,4 @@
-"""From an item to its rows. What is asked is told first, so that what is not reached can be named."""
+"""Runs a job: yields its subjects first, so that unfinished ones can be named, and then the rows of each."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 
 class JobError(ValueError):
-    """It cannot be asked; the text says why."""
+    """The job cannot be run; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class JobSubjects:
-    """What an item will be asked about, in order."""
+    """The subjects of a job, in order."""
 
     subjects: tuple[str, ...]
 
 
 JobOutput = JobSubjects | tuple[str, tuple[ResultRow, ...]]
-"""Either all subjects, or the rows about one of them."""
+"""Either all subjects, or the rows of one of them."""
 
 
 def run_job(job: Job) -> Iterator[JobOutput]:
-    """Yield what is asked, and then what becomes of each of it; raise `JobError` where it cannot be asked."""
+    """Yield the subjects of the job, and then the rows of each; raise `JobError` if it cannot be run."""
     reading = checked_job(job)
     try:
         if isinstance(reading, IsplCompilation):
             if job.options.ask not in ("verify", "stats"):
-                raise JobError("this is only done with protocols, not with models in ISPL")
+                raise JobError("this command needs a protocol, not a model in ISPL")
             yield from _verify(job, reading) if job.options.ask == "verify" else _stats(job, reading)
             return
         match job.options.ask:
@@ -67,7 +67,7 @@ def run_job(job: Job) -> Iterator[JobOutput]:
 
 
 def checked_job(job: Job) -> Compilation | IsplCompilation:
-    """Return what the item is about, from the texts that it carries; raise `JobError` if that is wrong."""
+    """Return the compiled file of the job; raise `JobError` if it has errors."""
     reading = compile_job(job)
     wrong = [one for one in reading.diagnostics if one.is_error]
     if isinstance(reading, IsplCompilation) and not wrong:
@@ -79,7 +79,7 @@ def checked_job(job: Job) -> Compilation | IsplCompilation:
 
 
 def compile_job(job: Job) -> Compilation | IsplCompilation:
-    """Return what is known of the item's file, right or wrong."""
+    """Return the compilation of the job's file, with or without errors."""
     from cplc.semantics.imports import loader
     from cplc.syntax.parser import parse
 
@@ -97,7 +97,7 @@ def compile_job(job: Job) -> Compilation | IsplCompilation:
 
 
 def with_imports(file: SourceText, reading: Compilation | IsplCompilation) -> SourceText:
-    """Return the file with what was read for it."""
+    """Return the file with its imports."""
     if isinstance(reading, IsplCompilation):
         return file
     sources = (one.span.source for one in reading.index.files)
@@ -108,7 +108,7 @@ def with_imports(file: SourceText, reading: Compilation | IsplCompilation) -> So
 
 
 def bound_questions_of(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
-    """Return what `cplc verify` would ask; thresholds of participants come last."""
+    """Return the questions of `cplc verify`; thresholds of participants come last."""
     if isinstance(reading, IsplCompilation) or not reading.model.thresholds:
         return reading.questions(names)
     from cplc.participant_analysis import threshold_questions
@@ -154,10 +154,10 @@ def _analyze(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
 
     queries = participants(compilation, job.names)
     if not queries:
-        raise JobError("the file declares no agent: there is nobody to analyze")
+        raise JobError("the file declares no agent to analyze")
     strangers = {name.partition(".")[0] for name, _ in job.beliefs} - {one.participant.name for one in queries}
     if strangers:
-        raise JobError(f"`{min(strangers)}` is not analyzed, and what it believes changes nothing for others")
+        raise JobError(f"`{min(strangers)}` is not analyzed, so its beliefs have no effect")
     yield JobSubjects(tuple(one.participant.name for one in queries))
     for one in queries:
         changed = replace(one, participant=believing(one.participant, job.beliefs))
@@ -185,12 +185,12 @@ def _figure_rows(query: ParticipantQuery, figure: Figure) -> ResultRow:
     open_ = "unknown" in verdicts
     decided = [it for it, verdict in zip(meets, verdicts, strict=True) if verdict != "unknown"]
     expected = False if not all(decided) else None if open_ or not thresholds else True
-    reason = "the bounds do not tell" if open_ else ""
+    reason = "the bounds do not decide the threshold" if open_ else ""
     return ResultRow(name, _combined_verdict(verdicts), _bounds(figure.guaranteed, figure.best), reason, expected)
 
 
 def _combined_verdict(verdicts: Sequence[Verdict]) -> str:
-    """Return one verdict for several thresholds of one figure: all of them hold, or one fails."""
+    """Return the combined verdict of several thresholds: the worst of them."""
     worst = ("fails", "unknown", "holds")
     return min(verdicts, key=worst.index, default="")
 
@@ -204,7 +204,7 @@ def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-# --- changes, runs, sizes
+# --- mutants, runs, sizes
 
 
 def _coverage(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
@@ -241,6 +241,6 @@ def _stats(job: Job, reading: Compilation | IsplCompilation) -> Iterator[JobOutp
     yield JobSubjects(("reachable states",))
     system = reading.system
     engine = "auto" if job.options.engine in {"onthefly", "reduced"} else job.options.engine
-    states = str(count_reachable(system, engine))  # a number that may have more digits than a table's columns take
+    states = str(count_reachable(system, engine))  # as text: it may have more digits than a numeric column
     figures = (("variables", len(system.variables)), ("steps", len(system.steps)), ("states", states))
     yield "reachable states", (ResultRow("reachable states", "", figures),)

@@ -1,4 +1,4 @@
-"""What a sweep consists of: items, each a pure value that can be answered anywhere, and the rows that answer it."""
+"""Jobs of a sweep, each a pure value that any worker can run, and the rows of their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Assignments = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """How everything in a sweep is answered."""
+    """Options that all jobs of a sweep share."""
 
     ask: SweepCommand = "verify"
     channels: Literal["sync", "async"] | None = None
@@ -27,69 +27,69 @@ class SweepOptions:
     strategies: Literal["full", "uniform"] = "full"
     exact: bool = False
     steps: int = 100
-    """The longest run of a simulation."""
+    """Maximum number of steps of a simulated run."""
     bias: Literal["coverage", "uniform"] = "coverage"
 
 
 @dataclass(frozen=True)
 class SourceText:
-    """A file as it was read when the sweep began: what happens to it later does not matter, nor where it is read."""
+    """A file as it was read at the start of the sweep; later changes have no effect."""
 
     name: str
     text: str
     imports: Assignments = ()
-    """Every file that it imports by a path, and those that they import, each with its text."""
+    """Every file that it imports by path, directly or indirectly, with its text."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work. Its rows depend on nothing else: not on who answers it, nor on what was answered before."""
+    """A unit of work. Its rows depend on the job alone, not on the worker or on earlier jobs."""
 
     file: SourceText
     options: SweepOptions
     parameters: Assignments = ()
     beliefs: Assignments = ()
-    """Probabilities that agents are to believe in, like ``("Tom.pay", "0.3")``."""
+    """Probabilities to set in beliefs, such as ``("Tom.pay", "0.3")``."""
     names: tuple[str, ...] = ()
-    """Properties and checks, or agents; none stands for all."""
+    """Properties and checks, or agents; empty for all."""
     first: int = 0
-    """Of changes to the protocol, or of runs: those from here on."""
+    """The first mutant, or the first run, of the job."""
     count: int = 0
     seed: int = 0
 
     @property
     def point(self) -> Assignments:
-        """What is varied, and the values that it has here."""
+        """The varied parameters and beliefs, with their values."""
         return (*self.parameters, *self.beliefs)
 
     def key(self, program: str) -> str:
-        """Return a short name for all that the rows rest on; ``program`` says who answers."""
+        """Return a hash of everything that determines the rows; ``program`` is the fingerprint of the program."""
         content = json.dumps([program, asdict(self)], sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One line of the table, without what all rows of its item have in common."""
+    """One row of the table, without the columns that all rows of its job share."""
 
     subject: str
-    """What is asked about: a property, a figure of an agent, a change, a commitment; nothing for the whole."""
+    """A property, an aspect of an agent, a mutant or a commitment; empty for a total."""
     answer: str
     figures: tuple[tuple[str, Cell], ...] = ()
     reason: str = ""
-    """Why it is unknown, or wrong, or what the verdict warns of."""
+    """The reason of an unknown or an error, or the warnings of the verdict."""
     expected: bool | None = None
-    """Whether that is what the file expects; None where it expects nothing, or that is not known."""
+    """True if the file expects this answer; None if it expects nothing, or the answer is unknown."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether asking again could only give the same."""
+        """True if running the job again would give the same row."""
         return self.answer not in ("unknown", "error")
 
 
 @dataclass(frozen=True)
 class JobLimits:
-    """What one item may take."""
+    """Limits of a single job."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -98,10 +98,10 @@ class JobLimits:
 
 @dataclass(frozen=True)
 class JobResult:
-    """An item with all its rows."""
+    """A job with all its rows."""
 
     number: int
-    """Its place in the sweep, from 0."""
+    """Its position in the sweep, from 0."""
     job: Job
     rows: tuple[ResultRow, ...]
     seconds: float
@@ -116,13 +116,13 @@ def unknown(subject: str, reason: str) -> ResultRow:
 
 
 def chunks(count: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield parts of a whole: where each begins, and how large it is."""
+    """Yield the start and the size of each chunk of a range."""
     for first in range(0, count, size):
         yield first, min(size, count - first)
 
 
 def chunk_seed(seed: int, part: int) -> int:
-    """Return what chance begins with in a part of many runs; the first part begins as the whole would."""
+    """Return the seed of a chunk of runs; the first chunk has the seed of the whole."""
     if part == 0:
         return seed
     return int.from_bytes(hashlib.sha256(f"{seed}/{part}".encode()).digest()[:6], "big")

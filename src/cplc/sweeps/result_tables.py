@@ -1,4 +1,4 @@
-"""The rows of a sweep as one table: the same in all formats, in the order of the items, whoever answered them."""
+"""Result tables of a sweep: the same in all formats, in the order of the jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cplc.sweeps.jobs import Assignments, Cell, Job, JobResult, ResultRow
 
 TableFormat = Literal["csv", "json", "parquet"]
 _MAX_TABLE_BYTES: Final = 2**30
-"""How many bytes a table may have that a sweep resumes from."""
+"""Maximum size of a table to resume from, in bytes."""
 TABLE_FORMATS: Final[dict[str, TableFormat]] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 _LEADING_COLUMNS: Final = ("subject", "answer", "as_expected")
@@ -26,18 +26,18 @@ _TRAILING_COLUMNS: Final = ("reason", "part", "seed", "key")
 _TEXT_COLUMNS: Final = frozenset(
     {"kind", "engine", "by", "states", *_LEADING_COLUMNS[:2], *_TRAILING_COLUMNS[:1], "key"}
 )
-"""What stays text though it may look like a number: a count of states may have more digits than a column takes."""
+"""Columns that stay text: a number of states may have more digits than a numeric column."""
 _PARAMETER_SUFFIX: Final = " (given)"
-"""Stands after the name of a parameter that is also the name of another column."""
+"""Suffix of the column of a parameter whose name another column has."""
 
 
 class TableError(Exception):
-    """It cannot be read, or not be written that way; the text says why."""
+    """The table cannot be read or written; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of a table, with what all rows of its item have in common."""
+    """One row of a table, with the columns that all rows of its job share."""
 
     file: str
     point: Assignments
@@ -50,18 +50,18 @@ class ResultTable:
 
     @property
     def names(self) -> list[str]:
-        """What is varied or given, in the order in which it first comes."""
+        """The varied or given parameters and beliefs, in the order of their first occurrence."""
         return list(dict.fromkeys(name for line in self.lines for name, _ in line.point))
 
     @property
     def figures(self) -> list[str]:
-        """The columns that belong to what was asked."""
+        """The columns that depend on the command."""
         fixed = {*_LEADING_COLUMNS, *_TRAILING_COLUMNS}
         used = dict.fromkeys(name for line in self.lines for name, cell in line.cells.items() if cell is not None)
         return [name for name in used if name not in fixed]
 
     def columns(self) -> dict[str, list[Cell]]:
-        """Return every column with its values."""
+        """Return the values of every column."""
         columns: dict[str, list[Cell]] = {"file": [line.file for line in self.lines]}
         points = [dict(line.point) for line in self.lines]
         reserved = {"file", *_LEADING_COLUMNS, *_TRAILING_COLUMNS, *self.figures}
@@ -81,7 +81,7 @@ def _header(name: str, reserved: Iterable[str]) -> str:
 
 
 def lines(answered: JobResult, key: str) -> Iterator[TableRow]:
-    """Yield a line for each row of an item."""
+    """Yield the table rows of a job."""
     job = answered.job
     for row in answered.rows:
         cells: dict[str, Cell] = {"subject": row.subject, "answer": row.answer, "as_expected": row.expected}
@@ -93,7 +93,7 @@ def lines(answered: JobResult, key: str) -> Iterator[TableRow]:
 
 
 def merged_parts(table: ResultTable) -> ResultTable:
-    """Return the table with the parts of each simulation added up."""
+    """Return the table with the parts of each simulation summed."""
     together: dict[tuple[str, Assignments, Cell, Cell], dict[str, Cell]] = {}
     for line in table.lines:
         executor_for = (line.file, line.point, line.cells["subject"], line.cells["answer"])
@@ -112,17 +112,17 @@ def merged_parts(table: ResultTable) -> ResultTable:
 
 
 def form_of(path: Path) -> TableFormat:
-    """Return the format that the name of a file asks for."""
+    """Return the format by the suffix of the file name."""
     form = TABLE_FORMATS.get(path.suffix.lower())
     if form is None:
-        raise TableError(f"`{path}` does not say its format: it ends in none of {', '.join(TABLE_FORMATS)}")
+        raise TableError(f"`{path}` has no known format; use {', '.join(TABLE_FORMATS)}")
     if form == "parquet":
         _parquet()
     return form
 
 
 def written(table: ResultTable, form: TableFormat) -> bytes:
-    """Return the table as the content of a file: the same for the same table."""
+    """Return the deterministic file content of the table."""
     match form:
         case "csv":
             text = io.StringIO()
@@ -142,7 +142,7 @@ def document(table: ResultTable) -> dict[str, object]:
 
 
 def json_record(record: Mapping[str, Cell]) -> dict[str, Cell]:
-    """Return the cells as JSON takes them: it has no infinite numbers."""
+    """Return the cells for JSON, with infinite numbers as text."""
     return {
         name: str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
         for name, cell in record.items()
@@ -184,7 +184,7 @@ def _parquet() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise TableError("Parquet needs PyArrow: `pip install 'cplc[parquet]'`, or take .csv or .json") from None
+        raise TableError("Parquet needs PyArrow: `pip install 'cplc[parquet]'`, or use .csv or .json") from None
     return pyarrow, pyarrow.parquet
 
 
@@ -192,13 +192,13 @@ def _parquet() -> tuple[Any, Any]:
 
 
 def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
-    """Return what an earlier table says of each item, by its key."""
+    """Return the records of an earlier table by the keys of their jobs."""
     form = form_of(path)
     try:
         records = _records(read_bytes(path, _MAX_TABLE_BYTES), form)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
-        why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is no table of a sweep"
-        raise TableError(f"cannot go on with `{path}`: {why}") from None
+        why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is not a table of a sweep"
+        raise TableError(f"cannot resume from `{path}`: {why}") from None
     records_by_key: dict[str, list[dict[str, Cell]]] = {}
     for record in records:
         records_by_key.setdefault(str(record.get("key") or ""), []).append(record)
@@ -211,7 +211,7 @@ def _records(content: bytes, form: TableFormat) -> list[dict[str, Cell]]:
         case "csv":
             reader = csv.DictReader(io.StringIO(content.decode(), newline=""), strict=True)
             if not {*_LEADING_COLUMNS, *_TRAILING_COLUMNS} <= set(reader.fieldnames or ()):
-                raise ValueError("no table of ours")
+                raise ValueError("not a table of a sweep")
             return [{name: _cell(name, text) for name, text in record.items()} for record in reader]
         case "json":
             records = json.loads(content)["rows"]
@@ -223,7 +223,7 @@ def _records(content: bytes, form: TableFormat) -> list[dict[str, Cell]]:
 
 
 def _cell(name: str, cell: Any) -> Cell:
-    """Return what a cell was before it was written; no text and nothing are the same."""
+    """Return the value of a cell; empty text is None."""
     if cell == "":
         return None
     if not isinstance(cell, str) or name in _TEXT_COLUMNS:
@@ -239,7 +239,7 @@ def _cell(name: str, cell: Any) -> Cell:
 
 
 def restored(job: Job, records: Sequence[Mapping[str, Cell]]) -> tuple[ResultRow, ...] | None:
-    """Return the rows of an item from a table; None if one of them is not settled, or not what a table says."""
+    """Return the rows of a job from an earlier table; None if one of them is not settled."""
     reserved = {"file", *_LEADING_COLUMNS, *_TRAILING_COLUMNS}
     given = {name for one, _ in job.point for name in (one, one + _PARAMETER_SUFFIX)}
     rows = []

@@ -1,8 +1,8 @@
-"""``python -m cplc.sweeps.worker_main``: answers items that come on standard input, each in a process of its own.
+"""``python -m cplc.sweeps.worker_main``: runs jobs from standard input, each in a separate process.
 
-Where processes can be copied, this one reads grammars and libraries once and copies itself for each item: what was
-learned of one item is gone when the next one begins, and memory is what that item takes. Elsewhere it answers one item
-and ends. It ends at once, with all its work, when nobody is at the other end any more.
+With ``fork``, the worker loads grammars and libraries once and forks for each job: no state leaks between jobs, and
+memory is that of one job. Without it, the worker runs one job and exits. It exits with all its children as soon as the
+other end of the pipe is closed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from cplc.runtime.limits import TooLarge
 from cplc.sweeps.jobs import Job
 
 Kind = Literal["begun", "told", "wrong", "stopped", "ended"]
-"""What a message says: which process has begun, what an item tells, why it tells no more, and that it is over."""
+"""Kinds of messages: a process has started, an output, an error, a resource limit, and the end of a job."""
 
 _STACK_BYTES = 256 * 2**20
 _MAX_RECURSION = 20_000
-"""As for all work: decision diagrams and formulas are deep."""
+"""Decision diagrams and formulas are deep."""
 
 
 def send(stream: IO[bytes], value: object) -> None:
@@ -43,14 +43,14 @@ def received(stream: IO[bytes]) -> object:
 
 
 def main() -> None:
-    """Answer until there is nothing more to answer."""
+    """Run jobs until the end of standard input."""
     requests, replies = _own_streams()
     if not hasattr(os, "fork"):
         send(replies, ("begun", os.getpid()))
         _run_in_thread(_item(requests), replies)
         send(replies, ("ended", 0))
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it will end it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     _prepare()
     while True:
         try:
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Keep standard input and output for messages; what is printed by mistake goes nowhere."""
+    """Reserve standard input and output for messages, and discard other output."""
     requests = os.fdopen(os.dup(0), "rb", buffering=0)
     replies = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -77,7 +77,7 @@ def _item(requests: IO[bytes]) -> Job:
 
 
 def _prepare() -> None:
-    """Load what every item needs, so that copies have it."""
+    """Import the modules that every job needs, before the first fork."""
     import cplc.engines.symbolic.engine
     import cplc.mutation.coverage
     import cplc.participant_analysis
@@ -90,7 +90,7 @@ def _prepare() -> None:
 
 
 def _run_in_copy(job: Job, requests: IO[bytes], replies: IO[bytes]) -> int:
-    """Answer in a copy of this process; return how that has ended. If nobody waits any more, end with it."""
+    """Run a job in a forked process; return its exit code. Exit with it if the parent closes the pipe."""
     reading, writing = os.pipe()
     theirs, ours = os.pipe()
     process = os.fork()
@@ -104,7 +104,7 @@ def _run_in_copy(job: Job, requests: IO[bytes], replies: IO[bytes]) -> int:
     os.close(writing)
     os.close(theirs)
     ready, _, _ = select.select([requests.fileno(), reading], [], [])
-    if reading not in ready:  # nothing is sent while an item is answered: that is the end of the other side
+    if reading not in ready:  # the parent sends nothing during a job: it has closed the pipe
         os.kill(process, signal.SIGKILL)
         os._exit(0)
     os.close(reading)
@@ -113,13 +113,13 @@ def _run_in_copy(job: Job, requests: IO[bytes], replies: IO[bytes]) -> int:
 
 
 def _end_with(lifeline: int) -> None:
-    """End this process when the one at the other end of the pipe has ended."""
+    """Exit when the process at the other end of the pipe has ended."""
     os.read(lifeline, 1)
     os._exit(1)
 
 
 def _run_in_thread(job: Job, replies: IO[bytes]) -> None:
-    """Answer in a thread that may go deep."""
+    """Run the job in a thread with a large stack."""
     sys.setrecursionlimit(_MAX_RECURSION)
     threading.stack_size(_STACK_BYTES)
     thread = threading.Thread(target=_send_outputs, args=(job, replies))
@@ -133,7 +133,7 @@ def _send_outputs(job: Job, replies: IO[bytes]) -> None:
     def tell(kind: Kind, value: object) -> None:
         try:
             send(replies, (kind, value))
-        except OSError:  # nobody waits for it any more
+        except OSError:  # the parent has ended
             os._exit(1)
 
     try:
@@ -145,7 +145,7 @@ def _send_outputs(job: Job, replies: IO[bytes]) -> None:
         tell("stopped", "memory is exhausted")
     except TooLarge as problem:
         tell("stopped", str(problem))
-    except Exception as problem:  # a mistake of ours spoils one item, and not the sweep
+    except Exception as problem:  # a bug fails one job, not the sweep
         tell("wrong", f"this is a bug in cplc: {type(problem).__name__}: {problem}")
 
 

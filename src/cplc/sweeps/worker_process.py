@@ -1,7 +1,7 @@
-"""Worker processes: one answers items one after the other, and is ended when a limit is reached.
+"""Worker processes: each runs jobs in sequence, and is killed when a limit is reached.
 
-An operation on decision diagrams cannot be cancelled. A process that only waits can end the one that computes; rows
-that were received until then count. A worker that ends by itself loses nothing: its item is answered again.
+An operation on decision diagrams cannot be cancelled, so the parent kills the process; rows that it received before
+are retained. If a worker dies by itself, its job is run again.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from cplc.sweeps.worker_main import received, send
 
 _POLL_SECONDS: Final = 0.02
 _THREAD_VARIABLES: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-"""What keeps libraries of numbers from starting threads, which a copy of the process would not have."""
+"""Variables that keep numeric libraries from starting threads, which do not survive a fork."""
 _EXIT_SECONDS: Final = 1.0
-"""So long a process may take to see that nobody waits for it."""
+"""Time that a process has to exit after its input is closed."""
 MAX_LOST_WORKERS: Final = 3
-"""So many workers in a row may end over one item; it may be the item that ends them."""
+"""Number of workers that may die on one job before the job is given up."""
 
 
 class JobAbandoned(Exception):
-    """Nobody waits for the answer any more."""
+    """The result is no longer needed."""
 
 
 @dataclass
 class _PartialResult:
-    """What an item has told so far."""
+    """The messages of a job so far."""
 
     job: Job
     subjects: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class _PartialResult:
                 raise AssertionError(kind)
 
     def rows(self, reason: str) -> tuple[ResultRow, ...]:
-        """Return all rows; those that nothing was told of are unknown for this reason, or for what it said itself."""
+        """Return all rows; missing ones are unknown for this reason, or for that of the job."""
         problem = self.problem or unknown("", reason)
         if not self.subjects:
             return (problem,)
@@ -72,14 +72,14 @@ class _PartialResult:
 class _Attempt:
     rows: tuple[ResultRow, ...]
     is_ready: bool
-    """Whether the process takes another item."""
+    """True if the process can run another job."""
     is_lost: bool
-    """Whether the process ended by itself, or by somebody else."""
+    """True if the process died without being killed by this one."""
 
 
 @dataclass
 class WorkerProcess:
-    """A process that answers items one after the other, and is started again when it was ended."""
+    """A process that runs jobs in sequence, restarted after it was killed."""
 
     _deadline: float | None = None
     _process: subprocess.Popen[bytes] | None = None
@@ -87,9 +87,9 @@ class WorkerProcess:
     _listener: threading.Thread | None = None
 
     def rows(self, job: Job, limits: JobLimits, is_wanted: Callable[[], bool] = lambda: True) -> tuple[ResultRow, ...]:
-        """Return the rows of the item, as many of them known as the limits allow.
+        """Return the rows of the job; those that exceed the limits are unknown.
 
-        Raise `JobAbandoned` when ``wanted`` says that nobody waits any more.
+        Raise `JobAbandoned` when ``is_wanted`` returns False.
         """
         self._deadline = None
         for losses in range(MAX_LOST_WORKERS):
@@ -116,7 +116,7 @@ class WorkerProcess:
             else:
                 match message:
                     case None:
-                        rows = partial.rows("the process that worked on it has ended")
+                        rows = partial.rows("the worker process has ended")
                         return _Attempt(rows, is_ready=False, is_lost=True)
                     case "begun", int(process):
                         if self._deadline is None and limits.seconds is not None:
@@ -124,7 +124,7 @@ class WorkerProcess:
                         reached = _limit_check(process, limits, self._deadline)
                     case "ended", int(code):
                         how = f"by signal {-code}" if code < 0 else f"with {code}"
-                        rows = partial.rows(f"the process that worked on it was ended {how}")
+                        rows = partial.rows(f"the worker process was ended {how}")
                         return _Attempt(rows, is_ready=True, is_lost=code != 0)
                     case kind, value:
                         partial.take(kind, value)
@@ -140,11 +140,11 @@ class WorkerProcess:
             self._start()
         assert self._process is not None
         assert self._process.stdin is not None
-        with suppress(OSError):  # it has ended just now, which its messages tell
+        with suppress(OSError):  # it has just ended, as its messages show
             send(self._process.stdin, job)
 
     def _start(self) -> None:
-        # It must not hear of Ctrl-C: whoever it works for decides what becomes of it.
+        # A new session: Ctrl-C reaches only the parent, which ends its workers.
         command = [sys.executable, "-P", "-m", "cplc.sweeps.worker_main"]
         process = subprocess.Popen(
             command,
@@ -167,13 +167,13 @@ class WorkerProcess:
         self._process, self._messages = process, messages
 
     def end(self) -> None:
-        """End the process, and what it works on."""
+        """End the process and its job."""
         process, self._process = self._process, None
         if process is None:
             return
         assert process.stdin is not None
         with suppress(OSError):
-            process.stdin.close()  # so it learns that nobody waits, and ends its work before itself
+            process.stdin.close()  # the worker kills its job and exits
         try:
             process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -186,7 +186,7 @@ class WorkerProcess:
 
 
 def _no_limit() -> str | None:
-    """Nothing limits what has not begun."""
+    """Return no reason: a job that has not started has no limit."""
     return None
 
 
@@ -200,7 +200,7 @@ def _limit_check(process: int, limits: JobLimits, deadline: float | None) -> Cal
             return f"the time limit of {limits.seconds:g} s was reached"
         if limits.memory is not None:
             used = memory_of(process)
-            # What grows until somebody looks again must still be within what was asked.
+            # Reserve for the growth until the next poll.
             grown, before = max(0, used - before), used
             if used + min(grown, limits.memory // 10) > limits.memory:
                 return f"the memory limit of {limits.memory // 2**20} MB was reached"
@@ -210,7 +210,7 @@ def _limit_check(process: int, limits: JobLimits, deadline: float | None) -> Cal
 
 
 def memory_of(process: int) -> int:
-    """Return the bytes that a process has in memory; 0 where that cannot be known, or it has ended."""
+    """Return the resident memory of a process in bytes; 0 if it is unknown or the process has ended."""
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")

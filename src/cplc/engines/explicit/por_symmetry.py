@@ -294,7 +294,7 @@ class ReducedEngines:
 
     @cached_property
     def _kin(self) -> tuple[SymmetryGroup, ...]:
-        return Symmetry(self.system).kin
+        return Symmetry(self.system).groups
 
     def _searched(self, way: ReductionMethod) -> ReducedEngine | None:
         place = self._arranged.get(way.members)
@@ -322,10 +322,12 @@ class ReducedEngines:
         self._engines[way] = engine
 
 
-def reduction_method(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> ReductionMethod | None:
+def reduction_method(
+    system: System, symmetry_group: Iterable[SymmetryGroup], formula: Formula
+) -> ReductionMethod | None:
     """Return the reductions that preserve the verdict of the formula, or None."""
     atoms = None if system.is_synchronous or system.conditions else ctl_conditions(formula)
     if not atoms:
         return None
-    members, plan = interchangeable_instances(system, kin, atoms), reachability_goals(formula)
+    members, plan = interchangeable_instances(system, symmetry_group, atoms), reachability_goals(formula)
     return ReductionMethod(members, plan) if members or plan is not None else None

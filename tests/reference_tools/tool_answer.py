@@ -1,4 +1,4 @@
-"""What a tool said of a file."""
+"""Output of another model checker on one file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Said:
+class ToolAnswer:
     states: int | None
-    """As `printed`; None where the tool does not count."""
+    """Number of reachable states as printed; None if the tool does not print it."""
     verdicts: tuple[bool, ...]
-    """Of the formulas, in the order of the file."""
+    """Verdicts of the formulas, in the order of the file."""
 
 
-def printed(states: int) -> int:
+def printed_count(states: int) -> int:
     """Return the count as NuSMV and MCMAS print it: to six digits."""
     return round(float(f"{states:g}"))

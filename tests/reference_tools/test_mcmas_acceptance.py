@@ -1,4 +1,4 @@
-"""MCMAS takes those models that we take, and reads their formulas as we do."""
+"""MCMAS accepts the same models and parses formulas with the same structure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Formulae %(first)s; %(second)s; end Formulae
 
 
 def _mostly(usual: str, seldom: str) -> st.SearchStrategy[str]:
-    """Draw one of the usual words, and now and then one that is not allowed everywhere."""
+    """Draw a usual word, and rarely one that is not allowed everywhere."""
     return st.sampled_from(10 * usual.split() + seldom.split())
 
 
@@ -59,13 +59,13 @@ _values = _mostly("d=r d=g f=h f=d f<>r", "d=h f=zz zz=d r=r d<r f!=g")
 _equal = _mostly("= <>", "!=")
 
 
-def _joined(*parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _concatenated(*parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.tuples(*parts).map("".join)
 
 
 _comparisons = st.one_of(
-    _joined(_numbers, _mostly("= <> < <= > >=", "!="), _numbers | _numerals),
-    _joined(_truths, _equal, _truths | _constants),
+    _concatenated(_numbers, _mostly("= <> < <= > >=", "!="), _numbers | _numerals),
+    _concatenated(_truths, _equal, _truths | _constants),
     _values,
     _mostly("x=1 b=true true=b 1=x", "b=1 P.x=1 Q.x=1 m=1 b 1=1"),
 )
@@ -83,11 +83,11 @@ def _conditions(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 _assigned = st.one_of(
-    _joined(st.sampled_from(("x=", "y=")), _mostly("x y x+1 y-x*2 1", "9 Environment.q b r")),
-    _joined(st.sampled_from(("b=", "c=")), _truths | _constants),
+    _concatenated(st.sampled_from(("x=", "y=")), _mostly("x y x+1 y-x*2 1", "9 Environment.q b r")),
+    _concatenated(st.sampled_from(("b=", "c=")), _truths | _constants),
     _mostly("d=r f=h f=f", "d=h d=f o=true zz=1 x=zz"),
 )
-_evolutions = _joined(
+_evolutions = _concatenated(
     st.lists(_assigned, min_size=1, max_size=2).map(" and ".join), st.just(" if "), _conditions(_comparisons | _actions)
 )
 _initial = _conditions(_mostly("P.x=0 P.x=Q.x P.d=r P.b=true Environment.o=P.b", "P.x=9 x=1 P.x<1 P.zz=1 P.d=h"))
@@ -97,7 +97,7 @@ def _over(prefixes: tuple[str, ...], until: str) -> st.SearchStrategy[str]:
     def over(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         pairs = st.sampled_from(("{} and {}", "{} or {}", "{} -> {}", until))
         return st.one_of(
-            _joined(st.sampled_from(prefixes), inner),
+            _concatenated(st.sampled_from(prefixes), inner),
             inner.map("({})".format),
             inner.map("K(P, {})".format),
             st.builds(str.format, pairs, inner, inner),
@@ -110,8 +110,8 @@ _branching = _over(("AG ", "EF ", "AX ", "! ", "EG ", "<k> F ", "<k> X "), "A({}
 _linear = _over(("X ", "F ", "! ", "G "), "{} U {}")
 
 
-def _told(text: str) -> str | None:
-    """Return what MCMAS says of a model; None where it crashes, or is busy with what it has read."""
+def _mcmas_output(text: str) -> str | None:
+    """Return the output of MCMAS on a model; None if it crashes or exceeds the time limit after parsing."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model.ispl").write_text(text, encoding="ascii")
         command = [MCMAS, "-atlk", "1", "model.ispl"]
@@ -122,30 +122,30 @@ def _told(text: str) -> str | None:
     return done.stdout if done.returncode in (0, 255) else None
 
 
-def _is_taken(text: str) -> bool:
-    """Whether we find nothing wrong, nor anything that MCMAS is known not to read."""
+def _is_accepted(text: str) -> bool:
+    """Tell whether the model has no errors and no warnings on dialects."""
     diagnostics = IsplCompilation(Source("model.ispl", text)).diagnostics
     return not any(one.is_error or one.code == "other-dialect" for one in diagnostics)
 
 
 @settings(max_examples=200)
 @given(_conditions(_comparisons), _evolutions, _initial)
-def test_what_one_takes_the_other_takes(protocol: str, evolution: str, initial: str) -> None:
+def test_acceptance_agrees_with_mcmas(protocol: str, evolution: str, initial: str) -> None:
     parts = {"protocol": protocol, "evolution": evolution, "initial": initial, "first": "AG p", "second": "s"}
     text = _MODEL % parts
-    told = _told(text)
-    if told is not None:
-        assert _is_taken(text) == ("error(s)" not in told), text
+    output = _mcmas_output(text)
+    if output is not None:
+        assert _is_accepted(text) == ("error(s)" not in output), text
 
 
 @settings(max_examples=100)
 @given(_branching, _linear)
-def test_formulas_are_read_alike(branching: str, linear: str) -> None:
+def test_formula_structure_agrees_with_mcmas(branching: str, linear: str) -> None:
     parts = {"protocol": "x=1", "evolution": "x=2 if Action=a", "initial": "P.x=0", "first": branching}
-    told = _told(_MODEL % {**parts, "second": f"LTL {linear}"})
-    if told is None:
+    output = _mcmas_output(_MODEL % {**parts, "second": f"LTL {linear}"})
+    if output is None:
         return
-    first, second = re.findall(r"Formula number \d+: (.*), is (?:TRUE|FALSE) in the model", told)
+    first, second = re.findall(r"Formula number \d+: (.*), is (?:TRUE|FALSE) in the model", output)
     for formula, logic, theirs in ((branching, "CTL", first), (f"{linear}", "LTL", second)):
         read, problems = parse_formula(Source("formula", formula), "CTL" if logic == "CTL" else "LTL")
         assert read is not None, problems

@@ -1,4 +1,4 @@
-"""What is written for MCMAS is good ISPL by our own reading: no errors, and nothing that MCMAS reads otherwise."""
+"""Exported ISPL has no errors and no constructs that MCMAS reads differently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.cpl"))
 
 
 @pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: str(path.stem))
-def test_an_example_is_written_as_good_ispl(path: Path) -> None:
+def test_exported_example_has_no_ispl_diagnostics(path: Path) -> None:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
     exported = compilation.export("ispl", compilation.declared_questions())

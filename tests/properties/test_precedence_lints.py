@@ -29,7 +29,7 @@ def _read(text: str) -> ast.Expr:
 
 
 @given(_FORMULAS)
-def test_the_first_suggestion_is_what_is_read_and_the_second_is_not(text: str) -> None:
+def test_first_suggestion_is_equivalent_and_second_is_not(text: str) -> None:
     tree = _read(text)
     for problem in precedence_warnings(tree):
         ((first, *alternatives),) = [re.findall(r"`([^`]+)`", note.message) for note in problem.notes]

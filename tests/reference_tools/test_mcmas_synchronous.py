@@ -1,9 +1,9 @@
-"""Models in ISPL: MCMAS finds as many states as our engines, and gives the same verdicts.
+"""MCMAS agrees with the engines on states and verdicts of ISPL models.
 
 It differs where it is known to be wrong. Of ``F`` and ``U`` of a group, a goal that is true nowhere is never reached,
 says MCMAS, although it counts what leads nowhere as won if the goal is true somewhere. With uniform strategies it says
 that a group wins nowhere, not even at the goal, where it wins at the goal alone. A group of several wins too often with
-them, for it is enough that one member follows the strategy (`test_two_who_see_nothing_do_not_guess_a_coin`).
+them, for it is enough that one member follows the strategy (`test_blind_coalition_cannot_guess_coin`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ispl_models import Wanted, model
-from tests.reference_tools.mcmas import MCMAS, asked
+from tests.ispl_models import Features, model
+from tests.reference_tools.mcmas import MCMAS, ask_partially
 from tests.reference_tools.nusmv import NUSMV, ask
-from tests.reference_tools.said import printed
+from tests.reference_tools.tool_answer import printed_count
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -36,18 +36,18 @@ _chance = st.integers(0, 2**32).map(Random)
 
 
 def _reading(text: str, *, uniform: bool = False) -> IsplCompilation | None:
-    """Return what is read; None for a model in which something is plainly wrong."""
+    """Return the compilation; None for a model with errors or certain warnings."""
     reading = IsplCompilation(Source("model.ispl", text), strategies="uniform" if uniform else "full")
     return reading if reading.ok else None
 
 
 def _goal_is_nowhere(engine: Engine[S], formula: Formula) -> bool:
-    """Whether a group is asked to reach what is true nowhere."""
+    """Tell whether the goal of some strategy formula holds in no state."""
     goals = [part.goal for part in subformulas(formula) if isinstance(part, Enforces)]
-    wanted = [
+    targets = [
         goal.right if isinstance(goal, Until) else goal.operand for goal in goals if isinstance(goal, Until | Finally)
     ]
-    return any(engine.is_empty(engine.satisfying(one)) for one in wanted)
+    return any(engine.is_empty(engine.satisfying(one)) for one in targets)
 
 
 def _wins_at_the_goal_alone(engine: Engine[S], formula: Enforces) -> bool:
@@ -62,18 +62,18 @@ def _wins_at_the_goal_alone(engine: Engine[S], formula: Enforces) -> bool:
 @settings(max_examples=60)
 @given(_chance)
 def test_verdicts(chance: Random) -> None:
-    text = model(chance, Wanted(hard_fairness=False))
+    text = model(chance, Features(crashing_fairness=False))
     reading = _reading(text)
     if reading is None:
         return
     try:
-        states, theirs, _ = asked(text, "-atlk", "1", seconds=20)
+        states, theirs, _ = ask_partially(text, "-atlk", "1", seconds=20)
     except subprocess.TimeoutExpired:
         return
     system = reading.system
     engines: tuple[Engine[Any], ...] = (ExplicitEngine(system), SymbolicEngine(system))
     for engine in engines:
-        assert system.conditions or printed(engine.count(engine.reachable)) == states, text
+        assert system.conditions or printed_count(engine.count(engine.reachable)) == states, text
         for one, verdict in zip(reading.questions(), theirs, strict=False):
             formula = one.question.formula
             if not _goal_is_nowhere(engine, formula):
@@ -84,13 +84,13 @@ def test_verdicts(chance: Random) -> None:
 @settings(max_examples=30)
 @given(_chance, st.sampled_from(("X p0", "F p0", "G p0", "(p1 U p0)")))
 def test_uniform_strategies(chance: Random, goal: str) -> None:
-    wanted = Wanted(fairness=False, deadlocks=False)
-    text = f"{model(chance, wanted).partition('Formulae')[0]}Formulae <{chance.choice('ghk')}> {goal}; end Formulae\n"
+    features = Features(fairness=False, deadlocks=False)
+    text = f"{model(chance, features).partition('Formulae')[0]}Formulae <{chance.choice('ghk')}> {goal}; end Formulae\n"
     reading = _reading(text, uniform=True)
     if reading is None:
         return
     try:
-        _, theirs, _ = asked(text, "-atlk", "2", seconds=20)
+        _, theirs, _ = ask_partially(text, "-atlk", "2", seconds=20)
     except subprocess.TimeoutExpired:
         return
     (one,) = reading.questions()
@@ -135,8 +135,8 @@ Formulae <one> F right; <both> F right; <one> X right; <both> X right; end Formu
 
 
 @_mcmas
-def test_two_who_see_nothing_do_not_guess_a_coin() -> None:
-    _, theirs, _ = asked(COIN, "-atlk", "2")
+def test_blind_coalition_cannot_guess_coin() -> None:
+    _, theirs, _ = ask_partially(COIN, "-atlk", "2")
     assert theirs == (False, True, False, True), "MCMAS is repaired: compare groups of several again"
     reading = _reading(COIN, uniform=True)
     assert reading is not None
@@ -146,8 +146,8 @@ def test_two_who_see_nothing_do_not_guess_a_coin() -> None:
 @_mcmas
 @settings(max_examples=20)
 @given(_chance)
-def test_what_is_written_again_means_the_same(chance: Random) -> None:
-    reading = _reading(model(chance, Wanted(hard_fairness=False)))
+def test_reexported_model_equivalent(chance: Random) -> None:
+    reading = _reading(model(chance, Features(crashing_fairness=False)))
     if reading is None:
         return
     request = _request(reading)
@@ -158,7 +158,7 @@ def test_what_is_written_again_means_the_same(chance: Random) -> None:
     assert before.count(before.reachable) == after.count(after.reachable)
     asked_of = {one.name: one.formula for one in request.formulas}
     try:
-        _, theirs, _ = asked(exported.text, "-atlk", "1", seconds=20)
+        _, theirs, _ = ask_partially(exported.text, "-atlk", "1", seconds=20)
     except subprocess.TimeoutExpired:
         theirs = ()
     for number, (name, one) in enumerate(zip(exported.written, again.questions(), strict=False)):
@@ -172,7 +172,7 @@ def test_what_is_written_again_means_the_same(chance: Random) -> None:
 @settings(max_examples=20)
 @given(_chance)
 def test_nusmv(chance: Random) -> None:
-    reading = _reading(model(chance, Wanted(knowledge=False, games=False, deep_fairness=False)))
+    reading = _reading(model(chance, Features(knowledge=False, games=False, deep_fairness=False)))
     if reading is None:
         return
     request = _request(reading)
@@ -180,14 +180,14 @@ def test_nusmv(chance: Random) -> None:
     engine = ExplicitEngine(reading.system)
     states = engine.count(engine.reachable)
     try:
-        said = ask(exported.text, seconds=5)
+        answer = ask(exported.text, seconds=5)
     except subprocess.TimeoutExpired:
         return
-    assert said.states in (
-        (printed(states), printed(states + 1)) if "halted" in exported.text else (printed(states),)
+    assert answer.states in (
+        (printed_count(states), printed_count(states + 1)) if "halted" in exported.text else (printed_count(states),)
     ), exported.text
     asked_of = {one.name: one.formula for one in request.formulas}
-    for name, verdict in zip(exported.written, said.verdicts, strict=True):
+    for name, verdict in zip(exported.written, answer.verdicts, strict=True):
         assert engine.is_valid(asked_of[name]) == (verdict != (name in exported.negated)), (name, exported.text)
 
 
