@@ -1,9 +1,8 @@
-"""How we grow, and how the peers do on the same models in the same run: ``python -m benchmarks`` or ``make bench``.
+"""Scalability of `cplc` and of peer tools on the same models: ``python -m benchmarks`` or ``make bench``.
 
 For each family of protocols and each kind of question, sizes are tried until a tool takes longer than ``--limit``.
-Printed are ratios: how many times as long as ours, and how much memory in comparison, each peer takes. All verdicts
-must be the same. ``--output FOLDER`` keeps the figures as JSON, and a plot for each family; of families that are not
-asked for, those that are there stay.
+The output is the ratio of each peer's time and memory to ours. All verdicts must agree. ``--output FOLDER`` writes the
+figures as JSON, and a plot for each family; figures of families that are not selected are retained.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from benchmarks.points import Point
 from cplc import __version__
 
 _SLOW = 1.0
-"""Below a second starting up is most of what is measured."""
+"""Seconds below which start-up dominates the measurement."""
 
 
 def points(family: Family, kind: str, tools: Sequence[Tool], limit: float) -> Iterator[Point]:
-    """Yield what each tool makes of growing sizes; one that gave up once is not asked again."""
+    """Yield the results of each tool for growing sizes, until it gives up."""
     question = family.questions[kind]
     waiting: list[Tool | None] = [None, *tools]
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +58,7 @@ def points(family: Family, kind: str, tools: Sequence[Tool], limit: float) -> It
 
 
 def said(points: Sequence[Point]) -> Iterator[str]:
-    """Yield a line for each size: our verdict, and what each peer takes in comparison."""
+    """Yield a line for each size: our verdict, and the ratio of each peer."""
     for n in dict.fromkeys(point.n for point in points):
         answers = {point.tool: point.answer for point in points if point.n == n}
         us = answers.pop("cplc", None)
@@ -76,7 +75,7 @@ def _compared(us: Answer | None, them: Answer) -> str:
 
 
 def summary(points: Iterable[Point]) -> Iterator[str]:
-    """Yield for each peer how it compares where it takes more than a second, and who came further how often."""
+    """Yield for each peer the mean ratio above one second, and how often each tool reached larger sizes."""
     of = {(point.family, point.kind, point.n, point.tool): point.answer for point in points}
     tools = dict.fromkeys(key[3] for key in of if key[3] != "cplc")
     for tool in tools:
@@ -101,11 +100,11 @@ def summary(points: Iterable[Point]) -> Iterator[str]:
 
 def _mean(ratios: Sequence[float]) -> str:
     """Return the geometric mean."""
-    return f"{exp(sum(map(log, ratios)) / len(ratios)):.1f} times" if ratios else "nobody knows how many times"
+    return f"{exp(sum(map(log, ratios)) / len(ratios)):.1f} times" if ratios else "an unknown factor"
 
 
 def machine() -> dict[str, object]:
-    """Return where and when this was measured."""
+    """Return the machine and the date of the measurement."""
     return {
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
@@ -159,7 +158,7 @@ def main() -> int:
 
 
 def _others(folder: Path, measured: Collection[str], limit: float) -> list[Point]:
-    """Return what was found before of other families, on the same day and machine and with the same limit."""
+    """Return the earlier points of other families, if measured on the same day and machine with the same limit."""
     try:
         document = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -4,9 +4,9 @@
 * ``noted``: the table notes what each says and adds it up a round later, each variable with an evolution of its own.
 * ``iterated``: round after round with new coins; anybody may pay, and say the opposite of what is so.
 
-The first two ask of every pair whether one knows that the other paid, what all know together, and whether the first
-comes to know, on all runs, that nobody paid, or that somebody did but not who. The third asks for a run on which
-somebody lies again and again and nobody else ever knows.
+The formulas of the first two: for every pair, whether one knows that the other paid; distributed knowledge; and whether
+the first learns, on all runs, that nobody paid, or that somebody paid but not who. The formula of the third: a run on
+which somebody lies infinitely often and nobody else ever knows.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def iterated(n: int) -> str:
 
 
 def _liar(i: int, n: int) -> str:
-    """Return one who pays or not, and says the opposite of what is so, or not, in every round anew."""
+    """Return a cryptographer who chooses in every round again whether to pay and whether to lie."""
     predecessor = n if i == 1 else i - 1
     mine, other = f"Environment.coin{i}", f"Environment.coin{predecessor}"
     same = f"({mine} = head and {other} = head or {mine} = tail and {other} = tail)"

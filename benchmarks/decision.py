@@ -34,7 +34,7 @@ from cplc.export.prism_mdp import export
 from cplc.system.model import System
 from cplc.system.participant import Belief, Participant, Worth
 
-importlib.import_module("numpy")  # what it takes to load it is no part of a row
+importlib.import_module("numpy")  # loaded before the measurement
 _ONE = 0.846415
 _STORM_STATES = 200_000
 """More take Storm's explicit engine gigabytes."""
@@ -128,7 +128,7 @@ def _of_copy(beliefs: list[Belief]) -> float:
 
 
 def stock(copies: int) -> str:
-    """Whoever pays and is not ordered for is not delivered to."""
+    """Closed form with a stock: copies that pay without an order get no delivery."""
     half = copies // 2
     pay, through = 0.9, 0.95 * 0.9 * 0.97
     expected = sum(comb(copies, n) * pay**n * (1 - pay) ** (copies - n) * through**n for n in range(half + 1))

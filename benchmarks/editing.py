@@ -1,7 +1,7 @@
-"""How soon mistakes are told after a key: ``python -m benchmarks.editing``.
+"""Latency of diagnostics in the editor: ``python -m benchmarks.editing``.
 
 Protocols of some hundred lines are typed into, through a real server. What is measured is the time from an edit to
-what is told of it, which has the pause in it that the server waits for the next key; its ratio to the time that the
+its diagnostics, which includes the debounce delay of the server; its ratio to the time that the
 checks of `cplc check` take in a process that is warm; and what an edit costs the server in seconds of the processor,
 which, with the pause, must not be more than the 300 ms that nobody notices. On a machine that has other work only the
 last two say much.
@@ -77,7 +77,7 @@ class _Server:
         return message
 
     def told_of(self, version: int) -> list[Any]:
-        """Wait until it has said what is wrong with a version of the text."""
+        """Wait for the diagnostics of a version of the text."""
         while True:
             message = self.heard()
             if (

@@ -1,4 +1,4 @@
-"""Protocols that grow, and what is asked of them: one question of each kind of logic that the family has a use for."""
+"""Families of protocols of growing size, with one question per kind of logic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Asked:
     formula: str
     assuming: str = ""
     agent: str = ""
-    """Whose chances are asked for, in place of a formula."""
+    """Agent whose probabilities are computed, instead of a formula."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Family:
     title: str
     file: Path
     parameter: str
-    """What n is called."""
+    """Name of the size parameter."""
     sizes: tuple[int, ...]
     questions: Mapping[str, Asked]
     """By kind."""
     others: tuple[str, ...] = ()
-    """What the other parameters are, ``NAME=VALUE``."""
+    """Values of the other parameters, ``NAME=VALUE``."""
 
     def definitions(self, n: int) -> list[str]:
         """Return the options that make it as large as this."""

@@ -18,7 +18,7 @@ class Figure:
     name: str
     arguments: tuple[str, ...]
     seconds: float
-    """What it must stay under."""
+    """Limit in seconds."""
 
 
 _ONE_OF_EACH = "(AG (pay[1] -> AF (deliver[1] | fail[1])))"

@@ -23,7 +23,7 @@ _ROOT: Final = Path(__file__).parents[1]
 _OFTEN: Final = 0.01
 _WITHIN: Final = 0.1
 _MOMENT: Final = 0.15
-"""So many seconds nobody minds."""
+"""Tolerance in seconds."""
 _REACHED: Final = ("limit of", "memory is used up", "more memory than is left", "do not fit into", "was reached")
 
 Limit = Literal["timeout", "memory"]
@@ -105,7 +105,7 @@ def taken(command: Sequence[str], most: float) -> Taken:
                     break
                 peak = max(peak, sum(map(_resident, _tree(process.pid))))
                 if time.perf_counter() - began > most:
-                    os.kill(process.pid, signal.SIGKILL)  # nobody else shall wait for it
+                    os.kill(process.pid, signal.SIGKILL)  # no other process waits for it
                 time.sleep(_OFTEN)
         except BaseException:
             process.kill()

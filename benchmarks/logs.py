@@ -1,4 +1,4 @@
-"""How fast logs are read: ``python -m benchmarks.logs [runs]``.
+"""Throughput of log readers: ``python -m benchmarks.logs [runs]``.
 
 Random runs of NetBill are written in every format, and read by a process for each: printed are events, events a second
 of the processor, and the most memory that it took.

@@ -21,7 +21,7 @@ _NOWHERE = Span(Source("<benchmark>", ""), 0, 0)
 
 @dataclass(frozen=True)
 class Case:
-    """A system and what is asked of it."""
+    """A system and its questions."""
 
     name: str
     system: System
@@ -281,7 +281,7 @@ def shared_stock(customers: int, stock: int = 3) -> Case:
 
 
 def deadlines(customers: int, ticks: int = 3) -> Case:
-    """Work on prepayment while one clock ticks for everybody."""
+    """Work on prepayment with a global clock."""
     sketch = _Sketch(f"deadlines of {ticks}, {customers} customers")
     mer = sketch.role("Mer")
     cus = sketch.family("Cus", customers)

@@ -1,4 +1,4 @@
-"""How fast a log is held against a protocol: ``python -m benchmarks.monitor [events] [customers]``.
+"""Throughput of runtime verification: ``python -m benchmarks.monitor [events] [customers]``.
 
 Random runs of NetBill are written to a file as JSON lines, many of them going on at once; `cplc monitor` reads it in a
 process of its own. Printed are what it says, seconds, and the most memory that it took; then the same with its state
@@ -28,7 +28,7 @@ from cplc.system.model import System
 _ROOT = Path(__file__).parents[1]
 _NETBILL = _ROOT / "examples" / "netbill.cpl"
 _AT_ONCE = 1000
-"""So many cases are open at a time."""
+"""Number of concurrent cases."""
 _LONGEST = 40
 
 
@@ -39,7 +39,7 @@ def _system(customers: int) -> System:
 
 
 def events(system: System, count: int, seed: int = 1) -> Iterator[dict[str, object]]:
-    """Yield what random runs say: of many cases in turn, each begun anew under another name when it is long enough."""
+    """Yield the events of random runs: interleaved cases, each replaced by a new case when it is long enough."""
     dice, stepper = RandomSource(seed), SuccessorGenerator(system)
     initial = stepper.packing.pack({variable.name: variable.initial[0] for variable in system.variables})
     cases = [(number, initial, 0) for number in range(_AT_ONCE)]

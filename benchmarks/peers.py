@@ -29,7 +29,7 @@ Verdict = str
 class Answer:
     verdict: Verdict
     seconds: float
-    """Of the processor."""
+    """Processor time."""
     megabytes: float
 
 
@@ -37,9 +37,9 @@ class Answer:
 class Tool:
     name: str
     target: str
-    """What is exported for it."""
+    """Export target."""
     commands: tuple[tuple[str, ...], ...]
-    """Which begin with the program; all say the same."""
+    """Command lines, equivalent; the fastest counts."""
     true: re.Pattern[str]
     false: re.Pattern[str]
 

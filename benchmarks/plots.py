@@ -14,7 +14,7 @@ mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "cplc"
 mpl.rcParams["svg.fonttype"] = "none"
 
-from matplotlib import pyplot as plt  # noqa: E402 -- it asks at once what it is to draw with
+from matplotlib import pyplot as plt  # noqa: E402 -- after the choice of the backend
 
 _STYLES: Final = {
     "cplc": ("#0b6e4f", "o"),

@@ -1,4 +1,4 @@
-"""What is measured: one tool, one question, one size."""
+"""Measurements of one tool, one question, one size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.peers import Answer
 
 @dataclass(frozen=True)
 class Point:
-    """What one tool made of one question at one size."""
+    """The measurement of one tool on one question at one size."""
 
     family: str
     kind: str

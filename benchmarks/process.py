@@ -1,4 +1,4 @@
-"""Whole processes, measured: how long, how much memory, what they say."""
+"""Measurement of processes: time, memory, output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Measured:
     code: int
     said: str
     is_late: bool
-    """Whether it was stopped at its limit."""
+    """True if the process was stopped at its limit."""
 
 
 def measured(command: Sequence[str], limit: float = 600.0, folder: Path | None = None) -> Measured:

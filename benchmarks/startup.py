@@ -1,4 +1,4 @@
-"""How long the program takes before it does anything: ``python -m benchmarks.startup``.
+"""Start-up time: ``python -m benchmarks.startup``.
 
 Prints the best and the median of several runs of each command, and the modules that cost most.
 """

@@ -1,8 +1,8 @@
 """Runs a command and writes what it took to a file: ``watcher.py FILE SECONDS COMMAND …``.
 
 A process begins with the memory of the one that it was forked from, and Linux counts that as its own. So this one,
-which forks what is measured, imports next to nothing. The seconds are those of a processor, so that what else runs on
-the machine matters little; on the clock there may be ten times as many.
+which forks the measured process, imports almost nothing. The limit counts processor time, so other work on the machine
+matters little; the wall time may be ten times as long.
 """
 
 import os

@@ -67,7 +67,7 @@ function request(): Request {
 }
 
 function changed(): void {
-  if (results.age() && !running) status.textContent = 'These verdicts are of an older text.';
+  if (results.age() && !running) status.textContent = 'These verdicts belong to an earlier version of the text.';
   clearTimeout(timer);
   timer = setTimeout(check, PAUSE);
 }

@@ -388,5 +388,5 @@ def test_state_that_could_not_be_written_is_an_error_at_the_end(protocol: Path, 
     assert process.returncode == 2
     assert output.startswith("2 events of 1 case")
     assert "the state could not be written" in errors
-    assert "the next run begins where it was written last" in errors
+    assert "the next run resumes from the last saved state" in errors
     assert state.read_bytes() == before

@@ -213,7 +213,7 @@ class _Replay:
             case OnPaths("A") if not evidence.holds:
                 yield from self._on_run(evidence, evidence.formula, facts)
             case OnPaths():
-                yield "no single run can show what is said of all runs"
+                yield "no single run is evidence for a universal value"
             case Enforces():
                 yield from strategy_problems(self.system, evidence, self.assuming)
             case Adjacent(back=True) if evidence.holds:
@@ -227,7 +227,7 @@ class _Replay:
                 if evidence.run.moves or facts.shown_value(operand, 0) is not evidence.holds:
                     yield "without conditions of fairness the state does not have the value claimed"
             case formula if not is_state_formula(formula):
-                yield "what is said of a path has no value in a state"
+                yield "a path formula has no value in a state"
             case formula:
                 if evidence.run.moves:
                     yield "a run is given for what one state decides"
@@ -248,7 +248,7 @@ class _Replay:
             yield "it takes one round"
             return
         if facts.truth(formula.operand, 1) is not True:
-            yield "the state after the round does not have what is said of it"
+            yield "the state after the round does not satisfy the operand"
         if not agree(formula, *run.states):
             yield "something changes in the round that is to stay"
         if excludes_unfair_states(self.system) and facts.shown_value(SOME_FAIR_RUN, 1) is not True:
@@ -290,11 +290,11 @@ class _Replay:
                     yield "the two states differ in what is observed"
             case Adjacent() as formula:
                 if claim != (formula.operand, True):
-                    yield "the state before the round does not have what is said of it"
+                    yield "the state before the round does not satisfy the operand"
                 if not led_here(self.interpreter, formula, other, here):
                     yield "no such round leads here"
             case _:
-                yield "no pair of states can show what is said of all states"
+                yield "a pair of states is no evidence for a universal value"
 
     def _lasting(self, lasting: Evidence | None, other: State) -> Iterator[str]:
         if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (SOME_FAIR_RUN, other):
@@ -321,7 +321,7 @@ class _Replay:
 
 def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
     if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.there is not None:
-        yield "what rests on all runs or all states has a run or parts"
+        yield "exhaustive evidence has a run or parts"
     match evidence.formula:
         case Knows() | KnownFrom() | OnPaths("A", _):
             universal = evidence.holds
@@ -334,4 +334,4 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
         case _:
             universal = False
     if not universal:
-        yield "what one run or one state would show is said to rest on all of them"
+        yield "evidence by one run or state is marked as exhaustive"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Finding:
     """Analysis of one participant."""
 
-    asked: ParticipantQuery
+    query: ParticipantQuery
     analysis: Analysis
     seconds: float = 0.0
 
@@ -46,20 +46,20 @@ class Finding:
 
         return [
             (limit(one), self.analysis.verdict(limit(one)), one.expect_holds, place(one.span))
-            for one in self.asked.thresholds
+            for one in self.query.thresholds
         ]
 
     def side(self, label: str) -> Side:
         from cplc.report.comparison import Side
 
-        return Side(label, self.asked.participant, self.analysis, self.judged())
+        return Side(label, self.query.participant, self.analysis, self.judged())
 
 
 @dataclass(frozen=True)
 class EstimateFinding:
     """Statistical estimate for one participant."""
 
-    asked: ParticipantQuery
+    query: ParticipantQuery
     estimate: Estimate
     seconds: float = 0.0
 
@@ -67,7 +67,7 @@ class EstimateFinding:
         from cplc.participant_analysis import limit
         from cplc.report.step_text import place
 
-        return [(limit(one), one.expect_holds, place(one.span)) for one in self.asked.thresholds]
+        return [(limit(one), one.expect_holds, place(one.span)) for one in self.query.thresholds]
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ class AnalyzeRun:
     """Labels of the two protocols to compare."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    found: list[Finding | EstimateFinding | FindingPair] = field(default_factory=list)
+    findings: list[Finding | EstimateFinding | FindingPair] = field(default_factory=list)
     interrupted: str | None = None
 
     def doing(self) -> str:
         """Return a description of the current work."""
-        remaining = self.names[len(self.found) :]
-        which = f" ({len(self.found) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
+        remaining = self.names[len(self.findings) :]
+        which = f" ({len(self.findings) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
         return f"analyzing {remaining[0]}{which}" if remaining else "compiling"
 
     def take(self, event: Event) -> None:
@@ -111,7 +111,7 @@ class AnalyzeRun:
                 self.diagnostics.extend(event)
                 output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
             case _:
-                self.found.append(event)
+                self.findings.append(event)
                 if text := self._text(event):
                     output.write(f"{text}\n")
 
@@ -138,7 +138,7 @@ class AnalyzeRun:
                 return comparison_text(first.side(self.labels[0]), second.side(self.labels[1]), paint)
 
     def _analyses(self) -> Iterator[Finding]:
-        for event in self.found:
+        for event in self.findings:
             match event:
                 case Finding():
                     yield event
@@ -158,7 +158,7 @@ class AnalyzeRun:
         if any(verdict != "unknown" and (verdict == "holds") != expected for verdict, expected in verdicts):
             return Exit.UNEXPECTED
         unsolved = any(figure.unsolved for one in self._analyses() for figure in one.analysis.figures)
-        guessed = any(isinstance(one, EstimateFinding) and one.asked.thresholds for one in self.found)
+        guessed = any(isinstance(one, EstimateFinding) and one.query.thresholds for one in self.findings)
         if self.interrupted or unsolved or guessed or any(verdict == "unknown" for verdict, _ in verdicts):
             return Exit.UNKNOWN
         return Exit.EXPECTED
@@ -185,17 +185,17 @@ class AnalyzeRun:
             "parameters": self.definitions,
             "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
             "agents": [
-                analysis_data(one.asked.participant, one.analysis, one.judged())
-                for one in self.found
+                analysis_data(one.query.participant, one.analysis, one.judged())
+                for one in self.findings
                 if isinstance(one, Finding)
             ],
         }
-        guesses = [one for one in self.found if isinstance(one, EstimateFinding)]
+        guesses = [one for one in self.findings if isinstance(one, EstimateFinding)]
         if guesses:
             document["estimates"] = [
-                estimate_data(one.asked.participant, one.estimate, one.asking()) for one in guesses
+                estimate_data(one.query.participant, one.estimate, one.asking()) for one in guesses
             ]
-        pairs = [one for one in self.found if isinstance(one, FindingPair)]
+        pairs = [one for one in self.findings if isinstance(one, FindingPair)]
         if pairs:
             first, second = self.labels
             document["compared"] = {"first": first, "second": second}
@@ -206,7 +206,7 @@ class AnalyzeRun:
         from cplc.report.outcome import Outcome
 
         assert self.form in WHOLE
-        results = [(result, _standing(result)) for one in self.found for result in results_of(one)]
+        results = [(result, _standing(result)) for one in self.findings for result in results_of(one)]
         diagnostics = in_order(self.diagnostics)
         output.write(
             document(self.form, Outcome("analyze", self.file, __version__, diagnostics, results, self.interrupted))
@@ -215,19 +215,19 @@ class AnalyzeRun:
     def _write_page(self) -> None:
         from cplc.report.decision_page import decision_page
 
-        sections = [section(event) for event in self.found if not isinstance(event, FindingPair)]
+        sections = [section(event) for event in self.findings if not isinstance(event, FindingPair)]
         diagnostics = in_order(self.diagnostics)
         output.write(decision_page(self.file, __version__, diagnostics, sections, self.interrupted))
 
     def write_charts(self, folder: Path) -> None:
         """Write the charts of each participant into the folder; report participants without charts."""
         texts: dict[Path, str] = {}
-        for event in self.found:
+        for event in self.findings:
             if isinstance(event, FindingPair):
                 continue
             drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in drawings_of(event)}
             if not drawn:
-                output.write(f"nothing to draw for {event.asked.participant.name}\n", err=True)
+                output.write(f"nothing to draw for {event.query.participant.name}\n", err=True)
             texts |= drawn
         try:
             output.write_files(texts)
@@ -240,7 +240,7 @@ def section(event: Finding | EstimateFinding) -> Section:
     from cplc.report.decision_page import Section
 
     return Section(
-        event.asked.participant.name,
+        event.query.participant.name,
         isinstance(event, EstimateFinding),
         plain_text(event),
         tuple(svg for _, svg in drawings_of(event)),
@@ -279,7 +279,7 @@ def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Resul
 
     if isinstance(event, FindingPair):
         return
-    bound_participant = event.asked
+    bound_participant = event.query
     for number, threshold in enumerate(bound_participant.thresholds):
         seconds = 0.0 if number else event.seconds  # counted once per participant
         question = BoundQuestion(threshold_question(threshold, bound_participant.participant), bound_participant.system)

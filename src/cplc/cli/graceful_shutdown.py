@@ -40,7 +40,7 @@ class StopRequest:
         finally:
             self._is_waiting = False
 
-    def asked(self, more: Callable[[], bool]) -> bool:
+    def is_more(self, more: Callable[[], bool]) -> bool:
         """Return whether there may be more events; ``more`` is not interrupted."""
         self._is_waiting = False
         self.look()

@@ -246,7 +246,7 @@ def _write(
                     "parameters": parameters,
                     "logs": list(wish.logs),
                     "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
-                    "findings": teller.kept,
+                    "findings": teller.json_findings,
                     "summary": None if totals is None else totals.data,
                     "interrupted": interrupted,
                     "exit": code,

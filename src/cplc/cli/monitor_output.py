@@ -32,7 +32,7 @@ class MonitorOutput:
     colour: output.Colour
     number: int = 0
     """Number of findings, including those of earlier runs."""
-    kept: list[dict[str, object]] = field(default_factory=list)
+    json_findings: list[dict[str, object]] = field(default_factory=list)
     """Findings for the JSON document printed at the end."""
     has_printed: bool = False
     _severities: set[str] = field(default_factory=set)
@@ -48,7 +48,7 @@ class MonitorOutput:
             case "jsonl":
                 self._write(json_text({"number": self.number, **finding.data}) + "\n")
             case "json":
-                self.kept.append({"number": self.number, **finding.data})
+                self.json_findings.append({"number": self.number, **finding.data})
             case "github":
                 self._write(_workflow_command(finding))
 

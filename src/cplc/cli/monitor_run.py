@@ -1,4 +1,4 @@
-"""One run of ``cplc monitor``: logs read to their ends, or followed as they grow, and the state saved on the way."""
+"""One run of ``cplc monitor``: reads or follows the logs, and saves the state meanwhile."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cplc.monitoring.monitor import Monitor
 
 _MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
-"""State is saved no more often than so many seconds, and takes no more than a tenth of the time."""
+"""Minimum interval between saves, which take at most a tenth of the time."""
 _SAVE_COST_FACTOR: Final = 10
 _POLL_SECONDS: Final = 0.2
 _EVENTS_PER_CHECK: Final = 512
@@ -61,10 +61,10 @@ class MonitorRequest:
     most: int
     form: Form
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Values of parameters, and the option for channels."""
+    """Parameters of the protocol, and the option for channels."""
 
     def origin(self, protocol: str) -> Origin:
-        """Return what a state belongs to that this run writes."""
+        """Return the origin of the states that this run writes."""
         options = {
             "--tick": "" if self.tick is None else _seconds(self.tick),
             "--skew": _seconds(self.skew),
@@ -81,7 +81,7 @@ def _seconds(duration: timedelta) -> str:
 
 @dataclass
 class MonitorRun:
-    """The logs read to their ends, or until somebody stops it."""
+    """A run over all logs, until their ends or an interruption."""
 
     wish: MonitorRequest
     monitor: Monitor
@@ -89,13 +89,13 @@ class MonitorRun:
     teller: MonitorOutput
     progress: Progress = field(default_factory=Progress)
     contents: dict[str, LogContent] = field(default_factory=dict)
-    """What was read of each log, by its name."""
+    """Statistics of each log, by name."""
     is_unsaved: bool = False
-    """Whether the state could not be written last."""
+    """True if the last save of the state failed."""
     _names: dict[str, str] = field(default_factory=dict)
     """The log that each rotated file belongs to."""
     _case_names: dict[str, None] = field(default_factory=dict)
-    """Some of the cases that --case leaves out."""
+    """Some of the cases that --case excludes."""
     _is_case_seen: bool = False
     _is_gone: bool = False
     _saved: float = 0.0
@@ -103,7 +103,7 @@ class MonitorRun:
     _has_news: bool = False
 
     def go(self, limits: Limits) -> str | None:
-        """Read; return why that was ended before the end."""
+        """Read the logs; return the reason of an interruption."""
         self._resume()
         stop: str | None = None
         with graceful_stop(limits) as stopped:
@@ -118,7 +118,7 @@ class MonitorRun:
         return stop
 
     def _resume(self) -> None:
-        """Restore what an earlier run has saved, if there is anything."""
+        """Restore the state of an earlier run, if there is one."""
         from cplc.monitoring.snapshots import Unrestorable
 
         state = self.wish.state
@@ -135,7 +135,7 @@ class MonitorRun:
     # --- reading
 
     def _read(self, name: str, stopped: StopRequest) -> None:
-        """Read one log: what an earlier run has left of a file that was rotated since, then the file itself."""
+        """Read one log: first the rest of a file that was rotated since the last run, then the file itself."""
         if name == "-":
             self._read_stream(name, sys.stdin.buffer, None, 0, stopped, _no_more)
             return
@@ -165,7 +165,7 @@ class MonitorRun:
             self._read_stream(name, path, None, progress.offset, stopped, _no_more)
 
     def _read_rest(self, name: str, rotated: Path, stopped: StopRequest) -> None:
-        """Read what is left of a file that is not written any more."""
+        """Read the rest of a rotated file, which does not grow."""
         self._names[str(rotated)] = name
         self._read_stream(name, rotated, str(rotated), self._progress_of(name).offset, stopped, _no_more)
         self._begin_anew(name)
@@ -180,7 +180,7 @@ class MonitorRun:
         more: Callable[[], bool],
         file: FollowedFile | None = None,
     ) -> None:
-        """Read from a position to the end. A rotated file is ``called`` otherwise than its log."""
+        """Read from a position to the end. ``called`` is the name of a rotated file."""
         from cplc.logs.reading import read
 
         content = self._content_of(name)
@@ -191,7 +191,7 @@ class MonitorRun:
             self.mapping,
             name=called or ("<stdin>" if name == "-" else name),
             start=start,
-            more=lambda: stopped.asked(more),
+            more=lambda: stopped.is_more(more),
             content=content,
         )
         count = 0
@@ -220,7 +220,7 @@ class MonitorRun:
         return self.contents[name]
 
     def _check_format(self) -> None:
-        """Refuse to follow what does not grow line by line: it would be silent for ever."""
+        """Refuse to follow a format that does not grow line by line: it would never yield an event."""
         for name, content in self.contents.items():
             if self.wish.follow and name != "-" and (content.is_packed or content.format in ("json", "ocel")):
                 what = "a packed log" if content.is_packed else "a JSON document"
@@ -231,13 +231,13 @@ class MonitorRun:
         return self.progress.logs.setdefault(key, LogProgress())
 
     def _begin_anew(self, name: str) -> None:
-        """Let the log begin with a new file; what the old one came to still counts."""
+        """Restart the log with a new file; the statistics of the old one are retained."""
         progress = self._progress_of(name)
         progress.offset, progress.head = 0, None
         self._has_news = True
 
     def _rotated(self, path: Path, progress: LogProgress) -> Path | None:
-        """Return the file that the log was rotated to since it was read last; None if it is still the same file."""
+        """Return the file to which the log was rotated since the last run; None if it was not rotated."""
         head, start = progress.head, progress.offset
         if not start or head is None or not path.is_file() or read_head(path, head.size) == head:
             return None
@@ -256,7 +256,7 @@ class MonitorRun:
         return rotated
 
     def _is_chosen(self, item: Event | Garbage) -> bool:
-        """Whether --case lets it through: what cannot be read may be of any case."""
+        """Return whether --case selects the item; an unreadable record may belong to any case."""
         case = getattr(item, "case", None)
         if not self.wish.cases or case is None or case in self.wish.cases:
             self._is_case_seen |= case is not None
@@ -266,7 +266,7 @@ class MonitorRun:
         return False
 
     def _is_cut_off(self, name: str, item: Event | Garbage) -> bool:
-        """Whether this is a line without an end: if the state is kept, the rest of it may be read another time."""
+        """Return whether the item is an unterminated line: with --state, a later run may read the rest of it."""
         if self.wish.state is None or self.wish.follow or name.endswith(".gz"):
             return False
         path = Path(name)
@@ -278,7 +278,7 @@ class MonitorRun:
             return stream.read(1) != b"\n"
 
     def _waiting_for(self, name: str, file: FollowedFile) -> Callable[[], bool]:
-        """Return what waits for more of a log; deadlines run out meanwhile."""
+        """Return a function that waits for the growth of a log; deadlines expire meanwhile."""
 
         def more() -> bool:
             match file.change():
@@ -287,7 +287,7 @@ class MonitorRun:
                 case "rotated" if file.is_drained:
                     return False
                 case "rotated":
-                    file.is_drained = True  # what was written to it until now is still read
+                    file.is_drained = True  # the rest of the old file is still read
                     return True
                 case None:
                     pass
@@ -304,7 +304,7 @@ class MonitorRun:
 
         return more
 
-    # --- what is reported
+    # --- output
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         from cplc.monitoring.findings import UnknownMessage
@@ -315,7 +315,7 @@ class MonitorRun:
             self.teller.tell(finding)
 
     def _content_at(self, place: str) -> LogContent | None:
-        """Return what was read of the log that a finding is about: the event may have been held back since."""
+        """Return the statistics of the log of a finding, whose event may have been delayed by --skew."""
         name = place.rpartition(":")[0]
         return self.contents.get("-" if name == "<stdin>" else self._names.get(name, name))
 
@@ -324,7 +324,7 @@ class MonitorRun:
         output.write(f"{printable(text)}\n", err=True)
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """Yield what is wrong with the logs as a whole, once they are read."""
+        """Yield the diagnostics of whole logs, after they were read."""
         from cplc.logs.log_statistics import diagnose
 
         messages = self.mapping.vocabulary.families if self.mapping.vocabulary is not None else ()
@@ -350,7 +350,7 @@ class MonitorRun:
             self._save()
 
     def _save(self, *, is_last: bool = False) -> None:
-        """Save the state if there is anything new. Where that is impossible, say so and go on: it is tried again."""
+        """Save a changed state. A failure is reported, and the save is repeated later."""
         state = self.wish.state
         if state is None or not (self._has_news or self.is_unsaved):
             return
@@ -363,10 +363,12 @@ class MonitorRun:
             if is_last:
                 self._announce(
                     f"the state could not be written to `{state}`: {problem.strerror}; "
-                    "the next run begins where it was written last"
+                    "the next run resumes from the last saved state"
                 )
             elif not self.is_unsaved:
-                self._announce(f"cannot write the state to `{state}`: {problem.strerror}; the monitor goes on without")
+                self._announce(
+                    f"cannot write the state to `{state}`: {problem.strerror}; the monitor continues without saving"
+                )
             self.is_unsaved = True
         else:
             if self.is_unsaved and not is_last:

@@ -1,7 +1,7 @@
-"""State file of ``cplc monitor``: how far each log was read, and the snapshot of the monitor at that point.
+"""State file of ``cplc monitor``: the position in each log, and the snapshot of the monitor at that point.
 
-It is a section file (`cplc.caching.section_file`): whatever is cut off or changed in it is noticed before any of it is
-used. It says what it belongs to, so that a state of another protocol or of other options is refused by name.
+It is a section file (`cplc.caching.section_file`), so truncation and changes are detected. It records its origin: a
+state of another protocol or of other options is rejected, and the message names the difference.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ Counts = tuple[int, int, int, int, int]
 
 @dataclass
 class LogProgress:
-    """How far one log was read."""
+    """Position in one log."""
 
     offset: int = 0
-    """Bytes of the log that were dealt with, or whatever else positions in its format count."""
+    """Number of bytes read, or the unit of positions in the format of the log."""
     head: Head | None = None
     counts: Counts = (0, 0, 0, 0, 0)
-    """Of all that was read: see `cplc.logs.log_statistics.LogContent.counts`."""
+    """Statistics of the part that was read: see `cplc.logs.log_statistics.LogContent.counts`."""
 
 
 @dataclass
 class Progress:
-    """What was read of each log, the snapshot of the monitor then, and how many findings there were."""
+    """Position in each log, the snapshot of the monitor, and the number of findings."""
 
     monitor: Mapping[str, Any] | None = None
     logs: dict[str, LogProgress] = field(default_factory=dict)
-    """By the path of the log, links resolved."""
+    """By path of the log, links resolved."""
     findings: int = 0
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a state belongs to."""
+    """Protocol and options to which a state belongs."""
 
     protocol: str
     file: str
     parameters: Mapping[str, str]
     options: Mapping[str, str]
-    """Options that change what the same log comes to, with their values; "" for none."""
+    """Options that affect the findings, with their values; "" for none."""
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a state; two monitors that share one would each lose what the other has read."""
+    """Hold the lock of a state: concurrent monitors would overwrite each other's progress."""
     try:
         with exclusive_lock(path):
             remove_unfinished(path)
@@ -76,7 +76,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def load(path: Path, origin: Origin) -> Progress:
-    """Return what was written; nothing if there is no such file yet. It is never written over if it is refused."""
+    """Return the saved progress, empty if there is no file. A rejected file is never overwritten."""
     if path.is_symlink():
         raise click.UsageError(f"`{path}` is a symbolic link; name the file itself, because it will be replaced")
     try:
@@ -105,7 +105,7 @@ def _refused(path: Path, reason: str) -> click.UsageError:
 
 
 def _earlier(path: Path) -> str | None:
-    """Return why the file is none of this version, if it is a state of an earlier one."""
+    """Return the reason for rejection if the file is a state of an earlier version."""
     try:
         with os.fdopen(open_regular(path), "rb") as stream:
             is_earlier = stream.read(len(_EARLIER)) == _EARLIER
@@ -118,7 +118,7 @@ _EARLIER: Final = b'{"cplc_monitor"'
 
 
 def _differences(about: Mapping[str, object], origin: Origin) -> Iterator[str]:
-    """Yield how what the state belongs to differs from what it is to be used for."""
+    """Yield the differences between the origin of the state and that of this run."""
     protocol, file = about.get("protocol"), about.get("file")
     if protocol != origin.protocol:
         yield (f"it belongs to the protocol `{protocol}` of `{file}`, not to `{origin.protocol}` of `{origin.file}`")
@@ -172,9 +172,9 @@ def _log(data: object) -> LogProgress | None:
 
 
 def save(path: Path, origin: Origin, progress: Progress) -> None:
-    """Put the new state in the place of the old one: a process that is killed here leaves one of them, whole.
+    """Replace the state atomically: a process killed here leaves the old or the new state, complete.
 
-    Raise `OSError` where it cannot be written; the old one is still there then.
+    Raise `OSError` if it cannot be written; the old state is then unchanged.
     """
     about = {
         "kind": _KIND,

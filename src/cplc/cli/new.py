@@ -1,4 +1,4 @@
-"""``cplc new``: a file to begin with."""
+"""``cplc new``: protocols from templates."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command(name: str, template: str) -> Exit:
 
 
 def _protocol_name(path: Path) -> str:
-    """Return the name of the file as a name of the language: `two-buyers` becomes `TwoBuyers`."""
+    """Return the name of the file as an identifier: `two-buyers` becomes `TwoBuyers`."""
     stem = path.name.removesuffix(".cpl")
     if not stem.strip(". \t"):
         raise click.UsageError(f"`{path}` is not a valid file name: it needs letters before `.cpl`, as in `Order`")

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what their values mean."""
+"""Options shared by several commands, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def duration(text: str) -> float:
 
 
 def period(text: str) -> timedelta:
-    """Read how long something takes in the world: a number with ``ms``, ``s``, ``m``, ``h``, ``d`` or ``w``."""
+    """Read a duration: a number with ``ms``, ``s``, ``m``, ``h``, ``d`` or ``w``."""
     written = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ms|[smhdw])\s*", text)
     try:
         if written:
@@ -82,17 +82,17 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Let the shell complete the name of a file."""
+    """Complete file names in the shell."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def model_options(command: Command) -> Command:
-    """Add the file, and what changes the model that it stands for."""
+    """Add the file, and the options that select and change its model."""
     return click.argument("file", shell_complete=files)(reading_options(command))
 
 
 def reading_options(command: Command) -> Command:
-    """Add what changes the model that a file stands for."""
+    """Add the options that select and change the model of a file."""
     command = click.option("--protocol", metavar="NAME", help="Protocol of the file.  [default: the last one]")(command)
     command = click.option(
         "--channels",
@@ -125,7 +125,7 @@ def format_option(command: Command) -> Command:
 
 
 def report_format_option(command: Command) -> Command:
-    """Add the formats, those for other programs and for reading later among them."""
+    """Add the output formats, including those of reports."""
     return _format_option(command, ("text", "concise", "json", *WHOLE))
 
 
@@ -143,12 +143,12 @@ def _format_option(command: Command, forms: tuple[str, ...]) -> Command:
 
 
 def limit_options(command: Command) -> Command:
-    """Add the engine and what stops it."""
+    """Add the engine and its limits."""
     return _limited(command, ("auto", "symbolic", "explicit", "onthefly", "reduced"))
 
 
 def counting_options(command: Command) -> Command:
-    """Add the engine, one of those that find every state, and what stops it."""
+    """Add the engine, restricted to those that enumerate all states, and its limits."""
     return _limited(command, ("auto", "symbolic", "explicit"))
 
 
@@ -163,7 +163,7 @@ def _limited(command: Command, engines: tuple[str, ...]) -> Command:
 
 
 def resource_options(command: Command) -> Command:
-    """Add what stops the work, and what keeps it from saying how far it has come."""
+    """Add the limits and the option that hides the progress line."""
     command = click.option(
         "--quiet",
         is_flag=True,

@@ -1,4 +1,4 @@
-"""How commands speak: text and JSON on standard output, everything about the run itself on standard error."""
+"""Output of commands: text and JSON on standard output, messages about the run on standard error."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ AnyFormat = Format | Whole
 FORMAT_VERSION = 1
 _QUIET = "cplc.quiet"
 _ESCAPE = f"<{os.urandom(8).hex()}>"
-"""Stands for the escape character in the colours of this module, until they are written. Nobody else can guess it."""
+"""Random placeholder of the escape character until the text is written, so that input cannot forge colours."""
 _GLANCE = 0.2
-"""Nobody reads a line that changes more often."""
+"""Minimum interval between updates of the progress line."""
 
 
 def write(text: str, *, err: bool = False) -> None:
-    """Write the text at once, in the colours that this module gave it, and without other control characters."""
+    """Write and flush the text with the colours of this module, without other control characters."""
     _emit(_shown(text), err=err)
 
 
 def write_exactly(text: str) -> None:
-    """Write a text that another program reads, as it is; a terminal gets no control characters."""
+    """Write a text for another program unchanged; on a terminal, without control characters."""
     _emit(_shown(text) if _is_terminal(err=False) else text, err=False)
 
 
@@ -59,7 +59,7 @@ def _styled(text: str, *, fg: str | None = None, bold: bool | None = None, dim: 
 
 
 def style_for(colour: Colour, *, err: bool = False) -> Style:
-    """Return how diagnostics are coloured on that stream."""
+    """Return the style of diagnostics on that stream."""
     return _coloured if has_colour(colour, err=err) else plain
 
 
@@ -91,7 +91,7 @@ def _coloured(text: str, part: Part) -> str:
 
 
 def result_colours(text: str, part: ResultPart) -> str:
-    """Return a part of a result in the colours of a terminal."""
+    """Return a part of a result with terminal colours."""
     match part:
         case "good":
             return _styled(text, fg="green", bold=True)
@@ -106,7 +106,7 @@ def result_colours(text: str, part: ResultPart) -> str:
 
 
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:
-    """Write diagnostics for people; where there is a document they are part of it."""
+    """Write diagnostics as text; in document formats they are part of the document."""
     match form:
         case "text":
             write(rendered(diagnostics, style_for(colour, err=err)), err=err)
@@ -135,12 +135,12 @@ def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     write_files({path: text})
 
 
 def _mode(path: Path) -> int:
-    """Return who may read and write the file: as before, or as any new file of this process."""
+    """Return the permissions for the file: those of the old one, or of a new file."""
     if path.exists():
         return path.stat().st_mode & 0o777
     mask = os.umask(0)
@@ -149,9 +149,9 @@ def _mode(path: Path) -> int:
 
 
 def write_files(texts: Mapping[Path, str | bytes]) -> None:
-    """Write each file whole, and none before all of them are ready to take their places.
+    """Write each file atomically, and replace none before all are written.
 
-    What is written to a pipe or a device goes through it.
+    Pipes and devices are written directly.
     """
     ready: dict[Path, Path] = {}
     try:
@@ -169,7 +169,7 @@ def write_files(texts: Mapping[Path, str | bytes]) -> None:
 
 
 def make_temporary(path: Path) -> tuple[int, str]:
-    """Return a new file that can take the place of this one, open: beside it, and its folder is made."""
+    """Return an open temporary file in the folder of this one; create the folder."""
     if _is_stream(path):
         return tempfile.mkstemp(prefix="cplc-")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ def make_temporary(path: Path) -> tuple[int, str]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether the path leads to a device, a pipe or a socket: none of them is ever replaced by a file."""
+    """Return whether the path leads to a device, a pipe or a socket, which must not be replaced by a file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -186,7 +186,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def put(temporary: Path, path: Path) -> None:
-    """Let a file that is ready take its place, for whom the one before it was."""
+    """Rename a temporary file to its path, with the permissions of the old file."""
     if _is_stream(path):
         with temporary.open("rb") as ready, open(os.open(path, os.O_WRONLY), "wb") as stream:
             shutil.copyfileobj(ready, stream)
@@ -197,7 +197,7 @@ def put(temporary: Path, path: Path) -> None:
 
 
 def difference(name: str, before: str, after: str) -> str:
-    """Return what changes in a file, as a patch."""
+    """Return the changes of a file as a patch."""
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
     lines = difflib.unified_diff(old, new, name, name)
     unended = "\n\\ No newline at end of file\n"
@@ -205,13 +205,13 @@ def difference(name: str, before: str, after: str) -> str:
 
 
 def with_progress(doing: str) -> str:
-    """Return what is done, and how far the search has come that it takes."""
+    """Return the description of the work with the progress of the search."""
     progress_text = progress.text()
     return f"{doing}: {progress_text}" if progress_text else doing
 
 
 def be_quiet(context: click.Context) -> None:
-    """Let this command show no progress."""
+    """Disable the progress line of this command."""
     context.meta[_QUIET] = True
 
 
@@ -221,7 +221,7 @@ def _is_quiet() -> bool:
 
 
 class Progress:
-    """The line that shows what is going on: on a terminal, and only if it takes more than a second."""
+    """The progress line, shown on a terminal after one second."""
 
     def __init__(self, doing: Callable[[], str]) -> None:
         self._doing = doing
@@ -242,7 +242,7 @@ class Progress:
             self._shown = line
 
     def clear(self) -> None:
-        """Remove the line; to be called before anything else is written."""
+        """Clear the line; call this before any other output."""
         if self._shown:
             _emit("\r\x1b[2K", err=True)
             self._shown = ""

@@ -1,4 +1,4 @@
-"""The formats for other programs and for reading later: written when all is known, and all of it at once."""
+"""Document formats, for other programs and reports, written at the end of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHOLE: tuple[Whole, ...] = get_args(Whole)
 
 
 def document(form: Whole, outcome: Outcome) -> str:
-    """Return the outcome in that format."""
+    """Return the document in that format."""
     match form:
         case "github":
             from cplc.report.github import commands

@@ -1,4 +1,4 @@
-"""``cplc replay``: recorded runs taken again."""
+"""``cplc replay``: replay of recorded runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MAX_RECORD_BYTES: Final = 256 * 2**20
 
 @dataclass(frozen=True)
 class RecordedInput:
-    """What a file records, and the model that its runs are to be taken of."""
+    """The runs of a record, and the model in which to replay them."""
 
     recording: Recording
     file: str
@@ -134,24 +134,24 @@ def read_record(
     channels: Channels,
     protocol: str | None,
 ) -> RecordedInput:
-    """Return what the file records, and of which model; the command line goes before what the file says."""
+    """Return the runs of a record and their model; the command line overrides the record."""
     from cplc.simulation.recorded_runs import Unreadable, recording
 
     try:
-        found = recording(_text(record))
+        recorded = recording(_text(record))
     except Unreadable as problem:
         raise click.UsageError(f"`{record}` contains no run: {problem}") from None
-    if not found.runs:
+    if not recorded.runs:
         raise click.UsageError(f"`{record}` contains no run")
-    model = file or _named_file(record, found.file)
-    recorded_parameters = found.parameters if file is None else {}
+    model = file or _named_file(record, recorded.file)
+    recorded_parameters = recorded.parameters if file is None else {}
     parameters = {**recorded_parameters, **dict(definitions)}
     return RecordedInput(
-        found,
+        recorded,
         model,
         tuple(parameters.items()),
-        channels or (found.channels if file is None else None),
-        protocol or (found.protocol if file is None else None),
+        channels or (recorded.channels if file is None else None),
+        protocol or (recorded.protocol if file is None else None),
     )
 
 
@@ -182,12 +182,12 @@ def _text(record: str) -> str:
 
 
 def _named_file(record: str, named: str | None) -> str:
-    """Return the file that the record is of: as it is named there, or beside the record."""
+    """Return the model that the record names, relative to the working directory or to the record."""
     if named is None or named == "-":
         raise click.UsageError(f"`{record}` does not name the file of its runs; add the file as the second argument")
     folder = Path() if record == "-" else Path(record).parent
     file = named if Path(named).exists() or not (folder / named).exists() else str(folder / named)
-    # The record may come from anywhere, and what is wrong with a file is shown with its lines.
+    # The record is untrusted, and diagnostics quote lines of the file that it names.
     place = Path(os.path.realpath(file))
     is_inside = any(is_below(place, project_root(root)) for root in (Path(), folder))
     if not is_inside or place.suffix.lower() not in _MODELS or not is_regular_or_missing(file):

@@ -1,4 +1,4 @@
-"""Verdicts of earlier runs, where the command line may use them."""
+"""Result cache used by the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ cache_option = click.option(
 
 
 def is_enabled(option: bool | None) -> bool:
-    """Whether verdicts are kept: as the command line says, or the environment."""
+    """Return whether the cache is enabled: by the option, else by the environment."""
     if option is not None:
         return option
     setting = os.environ.get("CPLC_CACHE")
@@ -31,7 +31,7 @@ def is_enabled(option: bool | None) -> bool:
 
 
 class ResultStore(Protocol):
-    """Where answers are kept, each under its name."""
+    """A store of encoded results, by key."""
 
     def get(self, key: str, /) -> bytes | None: ...
     def put(self, key: str, content: bytes, /) -> None: ...
@@ -39,7 +39,7 @@ class ResultStore(Protocol):
 
 
 def shared_store() -> ResultStore | None:
-    """Return where answers of all runs are kept, if there is such a place."""
+    """Return the cache shared by all runs, if there is a folder for it."""
     from cplc.caching.entry_store import EntryStore, cache_folder
 
     place = cache_folder()
@@ -52,9 +52,9 @@ def verify_cached(
     verify: Callable[[Sequence[BoundQuestion]], Iterator[Result]],
     stores: Sequence[ResultStore],
 ) -> Iterator[Result]:
-    """Yield the answers in their order: those that are known from earlier, and those that ``verify`` finds.
+    """Yield the results in order: cached ones, and those computed by ``verify``.
 
-    What is unknown may be known with more time or memory, and is not kept.
+    Unknown results are not cached: more time or memory may decide them.
     """
     keys = _keys(questions, reading) if stores else None
     if keys is None:
@@ -74,7 +74,7 @@ def verify_cached(
 
 
 def _keys(questions: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
-    """Return the name of each verdict; None where this program cannot be told from others."""
+    """Return the cache key of each question; None if the program cannot be fingerprinted."""
     from cplc.caching.cache_keys import result_key
 
     try:
@@ -95,7 +95,7 @@ def _cached_result(stores: Sequence[ResultStore], key: str, question: BoundQuest
 
 
 def _evidence_replays(result: Result) -> bool:
-    """Whether the run that shows it, if there is one, is still one: what is kept is believed no further than needed."""
+    """Return whether the cached evidence, if there is any, replays in the system: the cache is not trusted."""
     from cplc.checking.replay import replay
 
     return result.evidence is None or not replay(result.system, result.evidence, result.question.assuming)

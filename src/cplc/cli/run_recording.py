@@ -1,4 +1,4 @@
-"""Random runs written down as a log, while they are drawn."""
+"""Recording of random runs as a log."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from cplc.system.model import System
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".xes": "xes", ".json": "ocel", ".jsonocel": "ocel"}
-"""The formats of logs, by how files of them are called."""
+"""Formats of logs, by file ending."""
 
 
 def log_format(path: Path) -> Format:
-    """Return the format of a log of this name; one that is packed has another ending before its last."""
+    """Return the format of a log of this name, without the ending `.gz` of a compressed one."""
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     form = FORMATS.get(ending.lower())
     if form is None:
@@ -40,7 +40,7 @@ def log_format(path: Path) -> Format:
 
 @dataclass
 class Log:
-    """A log that is being written: to a file without a name, until there is all of it."""
+    """A log being written, to a temporary file until it is complete."""
 
     path: Path
     form: Format
@@ -62,12 +62,12 @@ class Log:
             self._waiting.append(event)
 
     def ready(self) -> Iterator[Event]:
-        """Yield what has happened since the last time."""
+        """Yield the events since the last call."""
         while self._waiting:
             yield self._waiting.popleft()
 
     def write(self, events: Iterator[Event], system: System) -> None:
-        """Take what happens, as it happens."""
+        """Write the events as they occur."""
         from cplc.logs.protocol_vocabulary import vocabulary_of
         from cplc.logs.writing import log_text
 
@@ -75,7 +75,7 @@ class Log:
             self._file.write(text.encode())
 
     def end(self, *, keep: bool) -> None:
-        """Put the whole log into its place, or forget it."""
+        """Move the complete log to its path, or delete it."""
         with self._file:
             if keep:
                 self._put()

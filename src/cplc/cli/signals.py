@@ -1,7 +1,7 @@
-"""Signal handlers for requests to end a run: installed for a while, and never where the parent ignores the signal.
+"""Temporary handlers of termination signals, never installed for signals that the parent ignores.
 
-A process inherits what its parent ignores: `nohup` ignores SIGHUP, and a shell without job control lets background jobs
-ignore SIGINT. By convention that stays so.
+A process inherits ignored signals: `nohup` ignores SIGHUP, and a shell without job control lets background jobs ignore
+SIGINT. By convention they stay ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TERMINATIONS: Final = tuple(number for number in REQUESTS_TO_END if number != si
 
 @contextmanager
 def handle_signals(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]:
-    """Handle these signals inside the block, but for those ignored; `ignore_terminations` holds after it."""
+    """Handle these signals inside the block, except ignored ones; `ignore_terminations` outlasts the block."""
     handled = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in handled}
     try:
@@ -36,10 +36,10 @@ def handle_signals(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]
 
 
 def ignore_terminations() -> None:
-    """Let no further SIGTERM or SIGHUP end the process: the run was stopped, and its report is still to be written.
+    """Ignore further SIGTERM and SIGHUP: the run was stopped, and its report must still be written.
 
-    `timeout` sends the signal twice: to the process and to its group. Ctrl-C still ends the report. A handler of
-    its own, unlike a signal that is ignored, is not inherited by programs that are started.
+    `timeout` sends the signal twice: to the process and to its group. Ctrl-C still ends the report. Child processes
+    inherit ignored signals, but not this empty handler.
     """
     if threading.current_thread() is not threading.main_thread():
         return

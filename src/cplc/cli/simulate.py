@@ -1,4 +1,4 @@
-"""``cplc simulate``: runs of a protocol, drawn at random or chosen step by step."""
+"""``cplc simulate``: random or interactive runs of a protocol."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Bias = Literal["coverage", "uniform", "beliefs"]
 
 @dataclass(frozen=True)
 class _Request:
-    """What the command line asks for."""
+    """Arguments of the command."""
 
     file: str
     definitions: dict[str, str]
@@ -56,7 +56,7 @@ class _Request:
 
 @dataclass
 class _SimulationResult:
-    """What the work has come to so far."""
+    """Results so far."""
 
     wish: _Request
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -190,7 +190,7 @@ def command(
 
 
 def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnostic, ...]]:
-    """Draw the runs; yield what is to be said of the file first."""
+    """Draw the runs; first yield the diagnostics of the file."""
     from cplc.simulation.random_walk import draw
 
     compilation, diagnostics = compile_protocol(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
@@ -206,7 +206,7 @@ def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnosti
         previous = wish.log.told
 
     def events() -> Iterator[Event]:
-        """Draw; yield what a log says of it."""
+        """Draw the runs; yield their events for the log."""
         for drawn, statistics in draw(
             system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, on_step=previous
         ):
@@ -223,7 +223,7 @@ def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnosti
 
 
 def _played(compilation: Compilation, agent: str | None) -> tuple[System, Participant | None]:
-    """Return the system that runs, and whose beliefs count."""
+    """Return the system to simulate, and the participant whose beliefs apply."""
     if agent is None:
         return compilation.system, None
     from cplc.compilation import UnknownQuestion

@@ -46,11 +46,11 @@ class SweepRun:
     plan: SweepPlan
     form: Literal["text", "json"]
     colour: Colour
-    known: Mapping[str, Sequence[Mapping[str, Cell]]]
+    earlier_rows: Mapping[str, Sequence[Mapping[str, Cell]]]
     """Rows of an earlier table, by the keys of items."""
     path: Path | None
     file_form: TableFormat | None
-    found: dict[int, tuple[TableRow, ...]] = field(default_factory=dict)
+    finished_rows: dict[int, tuple[TableRow, ...]] = field(default_factory=dict)
     rows: list[ResultRow] = field(default_factory=list)
     taken: int = 0
     """Number of items taken from the earlier table."""
@@ -82,13 +82,13 @@ class SweepRun:
 
     def _doing(self) -> str:
         more = "" if self.is_planned else " or more"
-        return f"{len(self.found)} of {self.planned}{more} jobs"
+        return f"{len(self.finished_rows)} of {self.planned}{more} jobs"
 
     def _missing(self, items: Iterator[Job]) -> Iterator[tuple[int, Job]]:
         """Yield the missing items, each with its position."""
         for number, item in enumerate(items):
             self.planned = number + 1
-            records = self.known.get(item.key(program_fingerprint()))
+            records = self.earlier_rows.get(item.key(program_fingerprint()))
             rows = restored(item, records) if records else None
             if rows is None:
                 yield number, item
@@ -99,7 +99,7 @@ class SweepRun:
 
     def _take(self, answered: JobResult) -> None:
         new_lines = tuple(lines(answered, answered.job.key(program_fingerprint())))
-        self.found[answered.number] = new_lines
+        self.finished_rows[answered.number] = new_lines
         self.rows.extend(answered.rows)
         if self.form == "json":
             records = ResultTable(new_lines).records()
@@ -111,7 +111,7 @@ class SweepRun:
     @property
     def table(self) -> ResultTable:
         """All finished rows, in the order of the items."""
-        return ResultTable(tuple(line for _, job_lines in sorted(self.found.items()) for line in job_lines))
+        return ResultTable(tuple(line for _, job_lines in sorted(self.finished_rows.items()) for line in job_lines))
 
     @contextmanager
     def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
@@ -130,7 +130,7 @@ class SweepRun:
 
     def _so_far(self) -> str:
         more = "" if self.is_planned else " or more"
-        summary = f"{len(self.found)} of {self.planned}{more} jobs are done"
+        summary = f"{len(self.finished_rows)} of {self.planned}{more} jobs are done"
         if self.path is not None:
             summary += f"; resume with --resume {_partial_path(self.path)}"
         return summary
@@ -185,7 +185,7 @@ class SweepRun:
         verdicts = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         wrong = sum(row.expected is False for row in self.rows)
         not_expected = f"; {wrong} not as expected" if wrong else ""
-        sizes = f"{_count(len(self.found), 'job')}, {_count(len(self.rows), 'row')}"
+        sizes = f"{_count(len(self.finished_rows), 'job')}, {_count(len(self.rows), 'row')}"
         return f"\n{sizes}{': ' + verdicts if verdicts else ''}{not_expected}\n"
 
 

@@ -165,11 +165,11 @@ def command(
             return
         every = _every_size(compilation, counting, limits, run, vacuity=vacuity) if for_all else None
         if every is not None and not properties:
-            questions = replace(questions, asked=every.of_any_size(questions.asked))
-        yield tuple(warning for one in questions.asked for warning in one.warnings)
+            questions = replace(questions, questions=every.of_any_size(questions.questions))
+        yield tuple(warning for one in questions.questions for warning in one.warnings)
         yield questions
         if every is not None:
-            yield from every.verify(questions.asked, engine)
+            yield from every.verify(questions.questions, engine)
             return
         stores: list[ResultStore] = []
         if saved is not None:
@@ -181,7 +181,7 @@ def command(
             stores.append(cache_store)
         is_complete = True
         for result in _answered(
-            compilation, questions.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle
+            compilation, questions.questions, engine, vacuity=vacuity, stores=stores, on_answer=run.settle
         ):
             is_complete &= result.answer != "unknown"
             yield result

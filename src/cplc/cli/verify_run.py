@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Questions:
     """The questions, and the usual checks that the file switches off."""
 
-    asked: tuple[BoundQuestion, ...]
+    questions: tuple[BoundQuestion, ...]
     switched_off: tuple[str, ...] = ()
 
 
@@ -59,7 +59,7 @@ class VerifyRun:
     more_doing: Callable[[], str] = lambda: ""
     """Returns a suffix for the progress line."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    asked: tuple[BoundQuestion, ...] = ()
+    questions: tuple[BoundQuestion, ...] = ()
     switched_off: tuple[str, ...] = ()
     """The usual checks that the file switches off."""
     results: list[Result] = field(default_factory=list)
@@ -80,10 +80,10 @@ class VerifyRun:
 
     def _doing(self) -> str:
         """Return a description of the current work."""
-        if len(self.results) < len(self.asked):
-            name = self.asked[len(self.results)].question.name
-            which = f"{len(self.results) + 1} of {len(self.asked)}"
-            doing = f"verifying {name} ({which})" if len(self.asked) > 1 else f"verifying {name}"
+        if len(self.results) < len(self.questions):
+            name = self.questions[len(self.results)].question.name
+            which = f"{len(self.results) + 1} of {len(self.questions)}"
+            doing = f"verifying {name} ({which})" if len(self.questions) > 1 else f"verifying {name}"
             sizes = self.so_far.sizes if self.so_far is not None else None
             if sizes is not None and sizes.text is not None and self.so_far is not None:
                 doing = f"{doing}, which {sizes.text}"
@@ -97,7 +97,7 @@ class VerifyRun:
             self.diagnostics.extend(event)
             output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
         elif isinstance(event, Questions):
-            self.asked, self.switched_off = event.asked, event.switched_off
+            self.questions, self.switched_off = event.questions, event.switched_off
         elif isinstance(event, RunMessage):
             self.tell(event.text)
         else:
@@ -123,7 +123,7 @@ class VerifyRun:
 
         self.progress.clear()
         self.interrupted = reason
-        for bound_question in self.asked[len(self.results) :]:
+        for bound_question in self.questions[len(self.results) :]:
             answer: Answer = "unknown"
             why = reason
             if self.settled is not None and self.settled[0] is bound_question.question:
@@ -133,7 +133,7 @@ class VerifyRun:
                 result = replace(result, sizes=self.so_far.sizes)
             self.results.append(result)
             self._show(result)
-        if not self.asked and self.form != "json":
+        if not self.questions and self.form != "json":
             output.write(f"{reason}\n", err=True)
 
     def fail(self, problem: Exception) -> None:

@@ -75,13 +75,13 @@ def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], record_p
             changed: Sequence[str] = ()
             while process.poll() is None and not changed:
                 time.sleep(_POLL_SECONDS)
-                files.known.update(files_read(record_path))
+                files.digests.update(files_read(record_path))
                 changed = files.changed()
-            files.known.update(files_read(record_path))
+            files.digests.update(files_read(record_path))
             if process.returncode is not None:
                 yield _exit(process.returncode)
         if not changed:
-            existing = [name for name, what in files.known.items() if what]
+            existing = [name for name, what in files.digests.items() if what]
             output.write(f"watching {_list_names(existing)}; Ctrl-C stops\n", err=True)
             changed = _wait_for_change(files, names, named)
         files.rest()
@@ -107,7 +107,7 @@ def _exit(code: int) -> Exit:
 class _WatchedFiles:
     """Digests of the files when they were read, and their stamps while the digests are valid."""
 
-    known: Contents
+    digests: Contents
     _stamps: dict[str, _Stamp] = field(default_factory=dict)
 
     def changed(self) -> list[str]:
@@ -115,7 +115,7 @@ class _WatchedFiles:
         changed_names = self._different()
         waited = 0.0
         while waited < _MAX_ABSENCE_SECONDS and any(
-            self.known[name] and not os.path.exists(name) for name in changed_names
+            self.digests[name] and not os.path.exists(name) for name in changed_names
         ):
             time.sleep(_POLL_SECONDS)
             waited += _POLL_SECONDS
@@ -125,18 +125,18 @@ class _WatchedFiles:
     def rest(self) -> None:
         """Wait until no file changes."""
         waited, before = 0.0, None
-        while waited < _MAX_SETTLE_SECONDS and before != (before := [_stamp(name) for name in self.known]):
+        while waited < _MAX_SETTLE_SECONDS and before != (before := [_stamp(name) for name in self.digests]):
             time.sleep(_POLL_SECONDS)
             waited += _POLL_SECONDS
 
     def _different(self) -> list[str]:
-        return [name for name in self.known if self._differs(name)]
+        return [name for name in self.digests if self._differs(name)]
 
     def _differs(self, name: str) -> bool:
         stamp = _stamp(name)
         if name in self._stamps and self._stamps[name] == stamp:
             return False
-        if digest(name) != self.known[name]:
+        if digest(name) != self.digests[name]:
             return True
         self._stamps[name] = stamp
         return False

@@ -161,6 +161,7 @@ class ConditionDependencies:
         for name in changed:
             affected.update(dict.fromkeys(self._mentions.get(name, ())))
         pending = [*affected, *observer_state.touched]
+        # Invariant: the dependents of each affected name that is not pending are affected.
         while pending:
             for dependent in self._dependents.get(pending.pop(), ()):
                 if dependent not in affected:

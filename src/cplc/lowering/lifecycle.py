@@ -315,6 +315,7 @@ class ObserverState:
     def apply_automatic_rules(self, commitments: Iterable[str]) -> None:
         """Apply the automatic rules to these commitments and claims up to the fixpoint."""
         for together, circle in _by_dependency(self.lifecycles, [c for c in commitments if c in self.observable]):
+            # Each iteration but the last moves a commitment forward in its life cycle, so this bound suffices.
             for _ in range(MAX_RULES_PER_COMMITMENT * len(together) + 1 if circle else 1):
                 before = dict(self.values)
                 for name in together:

@@ -197,6 +197,7 @@ def _observers(model: CheckedModel, required_views: set[View]) -> dict[str | Non
                     handed.setdefault((observer, operation.target), set()).add(operation.commitment)
     observable: dict[str, set[str]] = {}
     pending = sorted(required_views)
+    # Invariant: all views in `observable` and `pending` are required; the requirements of `observable` are in either.
     while pending:
         observer, name = pending.pop()
         if name in observable.setdefault(observer, set()):

@@ -137,6 +137,7 @@ class Manager:
             return cached
         if len(self) >= self._node_limit:
             raise _DiagramTooLarge
+        # Shannon expansion by the first variable in the order that one of the three nodes tests.
         variable = min(tested for node in key if (tested := self._variables[node]))
         count = len(self._domains[variable])
         children: list[Diagram] = []

@@ -1,4 +1,4 @@
-"""What a participant can count on, as a table to read, in one line each, and as data."""
+"""Report on the decision analysis of a participant: as a table, in one line each, and as data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cplc.system.participant import Aspect, Participant, Threshold
 
 Data = dict[str, object]
 Judged = tuple[Threshold, Verdict, bool, str]
-"""What is asked, the verdict, whether it was to hold, and the place where it is asked."""
+"""A threshold, its verdict, the expected answer, and the location of the threshold."""
 
 # --- text
 

@@ -1,4 +1,4 @@
-"""What is drawn of an analysis: a tornado for each aspect and the expected value, and the distribution of the value."""
+"""Drawings of a decision analysis: tornado diagrams for each figure, and the distribution of the value."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cplc.system.participant import Aspect, Participant, Threshold
 def drawings(
     participant: Participant, analysis: Analysis, thresholds: Sequence[Threshold]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each drawing with its name; there is none of what hangs on nothing, and of a value that is not known."""
+    """Yield each drawing with its name; figures without influences and unknown values have none."""
     every = hinges(participant, analysis.sensitivities)
     gain = analysis.gain
     for figure in analysis.figures:
         if bars := _bars(every, figure.aspect):
-            title = f"{participant.name}: what its {figure.aspect} hangs on"
+            title = f"{participant.name}: what its {figure.aspect} depends on"
             limits = [
                 (f"{one.relation} {number_text(one.value)}", float(one.value))
                 for one in thresholds
@@ -31,7 +31,7 @@ def drawings(
     if gain is None:
         return
     if bars := _bars(every, "value"):
-        title = f"{participant.name}: what its expected value hangs on"
+        title = f"{participant.name}: what its expected value depends on"
         yield f"{participant.name}.expected", tornado(title, gain.guaranteed.middle, bars)
     if gain.distribution is not None:
         title = f"{participant.name}: what it may be worth, and how probable that is"

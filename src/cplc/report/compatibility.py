@@ -1,4 +1,4 @@
-"""What two versions of a protocol differ in, as people and programs read it."""
+"""Report on the differences between two versions of a protocol, as text and as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cplc.report.text import Part, Style, plain, run_lines
 from cplc.system.model import Commitment, System
 
 MAX_RUNS = 3
-"""So many runs are shown of a kind; what else differs is named."""
+"""Maximum number of runs shown for each kind of difference."""
 MAX_EVENTS = 5
 
 

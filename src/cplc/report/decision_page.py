@@ -1,4 +1,4 @@
-"""What participants can count on as one page that needs nothing else: verdicts, drawings, and all of it in words."""
+"""Report on participants as a self-contained HTML page: verdicts, drawings and text."""
 
 from __future__ import annotations
 

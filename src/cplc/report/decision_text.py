@@ -1,4 +1,4 @@
-"""What a figure hangs on, and what the participant best does, in words."""
+"""Text of sensitivities and optimal strategies: the beliefs that a figure depends on, and the best actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cplc.system.participant import Aspect, Participant
 
 @dataclass(frozen=True, slots=True)
 class Hinge:
-    """A probability that a figure hangs on, for itself and for copies that count the same."""
+    """A probability that a figure depends on, shared by copies with the same influence."""
 
     sensitivity: Sensitivity
     message: str
@@ -25,7 +25,7 @@ class Hinge:
 
 
 def hinges(participant: Participant, sensitivities: Sequence[Sensitivity]) -> tuple[Hinge, ...]:
-    """Return what the figures hang on, the weightiest first.
+    """Return the probabilities that the figures depend on, the most influential first.
 
     Of two events that exclude each other the first is enough, and of copies that count the same the first as well.
     """
@@ -52,7 +52,7 @@ def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitiv
     values = [(row, "expected value", "") for row in every if row.sensitivity.aspect == "value"]
     if not every:
         return
-    table = [("hangs on", "believed", "if never", "if always", "flips at", "")]
+    table = [("depends on", "believed", "if never", "if always", "flips at", "")]
     for row, aspects, flips in (*rows[:MOST], *values[:MOST]):
         one = row.sensitivity
         figures = number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips
@@ -66,7 +66,7 @@ def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitiv
 
 
 def _merged(rows: Sequence[Hinge]) -> list[tuple[Hinge, str, str]]:
-    """Return each with the aspects that hang on it alike, and where their verdicts flip."""
+    """Return each with the aspects that depend on it alike, and the values at which their verdicts flip."""
     groups: dict[tuple[object, ...], list[Hinge]] = {}
     for row in rows:
         one = row.sensitivity

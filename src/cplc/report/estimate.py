@@ -1,4 +1,4 @@
-"""What runs by chance say of a participant: as a table, in one line each, and as data. None of it is a verdict."""
+"""Report on statistical estimates for a participant: as a table, in one line each, and as data; no verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cplc.system.participant import Participant, Threshold
 
 Data = dict[str, object]
 Asking = tuple[Threshold, bool, str]
-"""What is asked, whether it was to hold, and the place where it is asked."""
+"""A threshold, the expected answer, and the location of the threshold."""
 
 _SCHEDULERS = {
     "uniform": "what is open is decided by chance, every choice alike",

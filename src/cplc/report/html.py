@@ -1,4 +1,4 @@
-"""The outcome as one page that needs nothing else: verdicts, runs as sequence charts, lives of commitments."""
+"""The outcome as a self-contained HTML page: verdicts, runs as sequence charts, lifecycles of commitments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Shown:
     sights: tuple[Sight, ...]
     states: tuple[int, ...]
     is_all: bool
-    """Whether the evidence is this run and nothing else."""
+    """Whether the evidence is this run alone."""
 
 
 STYLES: dict[Standing, str] = {

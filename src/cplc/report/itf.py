@@ -22,7 +22,7 @@ def trace(result: Result) -> str | None:
 
 
 def run_trace(system: System, run: Run, description: str, status: str) -> str:
-    """Return any run, with what there is to say of it."""
+    """Return any run with its description."""
     taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
     if system.is_synchronous:
         taken = [", ".join(move.actions) for move in run.moves]

@@ -162,7 +162,7 @@ def _because(system: System, evidence: Evidence) -> list[Data]:
 
 
 def _story(system: System, evidence: Evidence) -> Data:
-    """Return the joined run and what is said of its states."""
+    """Return the joined run and the marks of its states."""
     narration = narrate(system, evidence)
     return {
         **run_data(system, narration.run),

@@ -1,4 +1,4 @@
-"""What the properties of a protocol notice, as people and programs read it."""
+"""Report on mutation coverage: the changes of a protocol that its properties detect."""
 
 from __future__ import annotations
 

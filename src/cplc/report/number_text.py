@@ -10,7 +10,7 @@ from math import inf, isinf
 from cplc.decision.results import Bounds, Number
 
 LEVEL = Fraction(1, 20)
-"""Of how many of the worst cases value at risk and shortfall speak."""
+"""Fraction of the worst cases for value at risk and expected shortfall."""
 
 MOST = 8
 """Of what there may be very many."""

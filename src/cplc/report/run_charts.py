@@ -58,7 +58,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What an agent sees change: the variables of its local state that do not stay as they are."""
+    """The changes that an agent observes: the variables of its local state that change on the run."""
 
     agent: str
     lives: tuple[Life, ...]
@@ -66,7 +66,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One step in words; ``marks`` is what is said of the state before it."""
+    """One step in words; ``marks`` are the texts for the state before it."""
 
     number: int
     text: str
@@ -78,7 +78,7 @@ class Row:
 
 
 def rows_of(system: System, narration: Narration) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """Return the steps, and what is said of the last state."""
+    """Return the steps, and the marks of the last state."""
     rows: list[Row] = []
     before = narration.run.start
     for number, move in enumerate(narration.run.moves, 1):
@@ -126,7 +126,7 @@ class _Drawing:
     system: System
     places: dict[str, int]
     _flying: dict[str, tuple[int, int, str]] | None = None
-    """Of what is in flight: the step and the height of its sending, and what it is called."""
+    """Messages in flight: step and height of the send, and the name."""
 
     def strokes(self, number: int, before: State, move: Move) -> list[Stroke]:
         y = _TOP + _ROW * number

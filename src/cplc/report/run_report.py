@@ -1,4 +1,4 @@
-"""Runs that nobody asked a question about: what happened, how often what ends how, and the same for programs."""
+"""Report on simulated runs: their steps, the statistics of how they end, and the same as data."""
 
 from __future__ import annotations
 

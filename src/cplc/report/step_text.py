@@ -1,4 +1,4 @@
-"""What steps, variables and changes are called when people read about them."""
+"""Text of steps, variables and changes."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
 
 
 def is_created_again(system: System, lifecycle: Variable, before: State, move: Move) -> bool:
-    """Whether the step creates a closed commitment or claim anew, and that ends in the same state at once."""
+    """Tell whether the step creates a closed commitment or claim again that ends in the same state at once."""
     if move.step is None or lifecycle.kind not in ("commitment", "claim"):
         return False
     operations = (one for one in system.steps[move.step].operations if one.commitment == lifecycle.about)
@@ -250,7 +250,7 @@ def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]])
 
 
 def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
-    """Whether the step is a restart that erases an owed commitment: in force, and not on course."""
+    """Tell whether the step is a restart that erases an owed commitment: in force, and not on course."""
     if lifecycle.kind != "commitment" or not step.takes_back(lifecycle.name):
         return False
     if lifecycle.about in system.commitment and holds(system.commitment[lifecycle.about].on_course, before):

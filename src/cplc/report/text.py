@@ -408,7 +408,7 @@ def _related(evidence: Evidence) -> str:
         case Adjacent():
             return "one round led here from"
         case _ if not evidence.agents:
-            return "this is said of all reachable states, and one of them is"
+            return "the formula is about all reachable states, and one of them is"
         case _ if len(evidence.agents) == 1:
             return f"{evidence.agents[0]} cannot tell this state from"
         case _:

@@ -33,8 +33,8 @@ def set_memory_limit(left: Callable[[], int] | None, most: int | None = None) ->
 
 def require_memory(size: int, what: str) -> None:
     """Raise `TooLarge` unless so many bytes are left for the next allocation."""
-    left = _bytes_left[0]
-    if left is not None and left() < size:
+    bytes_left = _bytes_left[0]
+    if bytes_left is not None and bytes_left() < size:
         raise TooLarge(f"{what} needs more memory than is left")
 
 

@@ -20,6 +20,8 @@ def cycles(graph: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], list
             continue
         work: list[tuple[str, Iterator[str]]] = []
         _enter(root, graph, index, low, open_, is_open, work)
+        # Invariant: `work` is the path of the search, `open_` the visited names whose component is not complete, and
+        # `low[name]` the least index in `open_` that is reached from `name` so far.
         while work:
             name, rest = work[-1]
             following = next(rest, None)

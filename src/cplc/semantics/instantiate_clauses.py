@@ -206,7 +206,7 @@ class ClauseInstantiator:
             for name, subjects in monitored.items() if circle else ():
                 inside = [other for other in subjects if other in within]
                 if name in within and inside:
-                    # Its other rules may lead round as well: what is shown begins with what its content looks at.
+                    # Show a cycle through the content itself: other rules of the commitment may be in cycles, too.
                     self._report_cycle(circle_from(name, within, {**graph, name: inside}))
                     break
 

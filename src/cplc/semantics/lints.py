@@ -90,6 +90,7 @@ class GuardLints:
                 wakes.setdefault(name, []).append(message.name)
         sendable: set[str] = set()
         waiting = [message.name for message in reversed(self._model.messages)]
+        # Least fixpoint. Invariant: `waiting` contains each message outside `sendable` whose guard may hold by now.
         while waiting:
             name = waiting.pop()
             if name in sendable or name in contradictions:

@@ -49,7 +49,7 @@ class VisibilityCheck:
 
     def _report(self, atom: Term, written: Term, span: Span) -> None:
         seers = observers(self._table, atom)
-        who = f"only {_listed(seers)} can" if seers else "nobody can"
+        who = f"only {_listed(seers)} can" if seers else "no role can"
         through = f", which `{written.fact}` mentions" if isinstance(written, t.FactRef) else ""
         message = f"`{self._agent}`, who {self._doing}, cannot see {described(atom)}{through}: {who}"
         notes: list[Note] = []
@@ -63,10 +63,8 @@ class VisibilityCheck:
         """Return the advice how the agent could learn the value."""
         for name, parties in self._table.parties.items():
             if name in self._table.messages and parties.first in seers and parties.second in self._roles:
-                return (
-                    f"a message from `{parties.first}` can tell: let this wait for `{name}`, or for one sent after it"
-                )
-        return f"a message would tell: `{seers[0]} -> {self._roles[0]} : …`"
+                return f"`{parties.first}` can send the value: wait for `{name}`, or for a message sent after it"
+        return f"declare a message that sends the value: `{seers[0]} -> {self._roles[0]} : …`"
 
 
 def described(atom: Term) -> str:

@@ -130,12 +130,12 @@ class _Place:
         self.at = at
         self.offset = offset
         self.protocol = compiled.protocol_at(offset)
-        self.known = [] if self.protocol is None else compiled.declared_in(self.protocol)
+        self.declarations = [] if self.protocol is None else compiled.declared_in(self.protocol)
 
     # --- visible names
 
     def of(self, *kinds: Kind) -> Iterator[CompletionItem]:
-        return (_declared(declared) for kind in kinds for declared in self.known if declared.kind == kind)
+        return (_declared(declared) for kind in kinds for declared in self.declarations if declared.kind == kind)
 
     def locals(self) -> Iterator[CompletionItem]:
         """Yield the variables of loops and quantifiers around the place, and the parameters of its message or macro."""
@@ -214,7 +214,7 @@ class _Place:
             elif token.text in "[(":
                 depth -= 1
             elif depth == 0 and token.kind == "word":
-                owner = next((name for name in self.known if name.name.text == token.text), None)
+                owner = next((name for name in self.declarations if name.name.text == token.text), None)
                 name = self.compiled.name_at(token.end)
                 if name is not None and name[0].end == token.end:
                     owner = name[1]
@@ -341,11 +341,11 @@ class _Place:
         yield from _words(("true", "false"), _Kinds.Constant)
 
     def _has(self, *kinds: Kind) -> bool:
-        return any(declared.kind in kinds for declared in self.known)
+        return any(declared.kind in kinds for declared in self.declarations)
 
     def _is_own(self, declared: Declared) -> bool:
         """Return whether it is a variable of the protocol's roles."""
-        return declared.kind == "variable" and declared.inside in self.known
+        return declared.kind == "variable" and declared.inside in self.declarations
 
     def _next(self) -> Iterator[CompletionItem]:
         """Yield the words that may follow a complete expression."""
@@ -456,7 +456,7 @@ class _Place:
 
     def _operations(self, last: str) -> Iterator[CompletionItem]:
         if last in ("means", ","):
-            kinds = {declared.kind for declared in self.known}
+            kinds = {declared.kind for declared in self.declarations}
             verbs = (*(VERBS if kinds & {"commitment", "part"} or "claim" not in kinds else ()),)
             return _words(dict.fromkeys((*verbs, *(CLAIM_VERBS if "claim" in kinds else ()))), _Kinds.Method)
         if last in ALL_VERBS and not self.at.is_operand_before:

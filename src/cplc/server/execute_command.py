@@ -49,7 +49,7 @@ def add_verification(server: Server) -> None:
     @server.command(verdicts.RESULTS)
     def results(*arguments: Any) -> Any:
         """Return all results of a file, for a panel."""
-        cached = server.verdicts.known.get(_three(arguments)[0], {})
+        cached = server.verdicts.verdicts.get(_three(arguments)[0], {})
         return [
             {"protocol": protocol, "name": name, "time": one.time, "results": list(one.results)}
             for (protocol, name), one in cached.items()
@@ -64,7 +64,7 @@ def add_verification(server: Server) -> None:
     @server.command(verdicts.SHOW)
     async def show(*arguments: Any) -> Any:
         uri, protocol, name = _three(arguments)
-        verdict = server.verdicts.known.get(uri, {}).get((protocol or "", name or ""))
+        verdict = server.verdicts.verdicts.get(uri, {}).get((protocol or "", name or ""))
         if verdict is None:
             raise refused(f"`{name}` has not been verified")
         await server.show(f"{protocol} {name}", verdict.text)

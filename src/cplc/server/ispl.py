@@ -79,7 +79,7 @@ class _Names:
         names += [one.name for one in self.file.agents]
         return next((one.span for one in names if one.text == name), None)
 
-    def found(self, name: Name, owner: str | None) -> Span | None:
+    def lookup(self, name: Name, owner: str | None) -> Span | None:
         """Return the declaration of a name; ``owner`` is the agent written before it."""
         if owner is not None:
             agent = self.agent_called(owner)
@@ -144,7 +144,7 @@ def _meant(names: _Names, parent: object, name: Name) -> Span | None:
     match parent:
         case ast.Ref(owner, last) | ast.Acts(owner, last) if owner is not None:
             if last is name:
-                return names.found(name, owner.text)
+                return names.lookup(name, owner.text)
             agent = names.agent_called(name.text)
             return agent.name.span if agent else None
         case ast.Acts(None, _) | ast.ProtocolLine():
@@ -152,4 +152,4 @@ def _meant(names: _Names, parent: object, name: Name) -> Span | None:
         case ast.Prop() | ast.Knows() | ast.Enforces() | ast.Commits() | ast.Group() | ast.ColourAtom():
             return names.global_name(name.text)
         case _:
-            return names.found(name, None)
+            return names.lookup(name, None)

@@ -75,13 +75,13 @@ class Verdict:
 class Verdicts:
     """The latest verdicts of every file, and the running verifications."""
 
-    known: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
+    verdicts: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
     running: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str, drawn: str) -> None:
         """Add a result; instances of one question from the same run are collected."""
         name = str(result["asked"])
-        of_file = self.known.setdefault(uri, {})
+        of_file = self.verdicts.setdefault(uri, {})
         before = of_file.get((protocol, name))
         together = before if before is not None and (before.texts, before.time) == (texts, time) else None
         old = [] if together is None else list(zip(together.results, together.drawn, strict=True))
@@ -91,7 +91,7 @@ class Verdicts:
 
     def said(self, uri: str, protocol: str, name: str, texts: Texts) -> str | None:
         """Return the verdict of a question, as Markdown."""
-        verdict = self.known.get(uri, {}).get((protocol, name))
+        verdict = self.verdicts.get(uri, {}).get((protocol, name))
         if verdict is None:
             return None
         if verdict.texts != texts:
@@ -99,7 +99,7 @@ class Verdicts:
         return f"{verdict.summary()}\n\n```text\n{verdict.text[:4000]}\n```"
 
     def close(self, uri: str) -> None:
-        self.known.pop(uri, None)
+        self.verdicts.pop(uri, None)
 
 
 def _identity(result: Mapping[str, Any]) -> tuple[str, str]:
@@ -189,7 +189,7 @@ def lenses(compiled: Compiled | CompiledIspl, verdicts: Verdicts) -> list[CodeLe
     for one in asked(compiled):
         range_ = compiled.text.of(one.span)
         arguments: list[Any] = [uri, one.protocol, one.name]
-        verdict = verdicts.known.get(uri, {}).get((one.protocol, one.name))
+        verdict = verdicts.verdicts.get(uri, {}).get((one.protocol, one.name))
         prefix = f"{one.name}: " if one.kind == "check" else ""
         shown = "Show figures" if one.kind == "analysis" else "Show run"
         if one.protocol in running:

@@ -75,14 +75,14 @@ def _directives(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
     else:
         scanned = scan(source)
         comments, code = scanned.comments, scanned.text
-    found: list[tuple[re.Match[str], int | None]] = []
+    directives: list[tuple[re.Match[str], int | None]] = []
     for start, end in comments:
         directive = _DIRECTIVE.match(source.text, start, end)
         if directive is not None:
-            found.append(
+            directives.append(
                 (directive, None if directive["word"] == "ignore-file" else _line_meant(source, code, start, end))
             )
-    return tuple(found)
+    return tuple(directives)
 
 
 def _line_meant(source: Source, code: str, start: int, end: int) -> int:
