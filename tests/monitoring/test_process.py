@@ -140,9 +140,9 @@ def test_a_log_that_was_replaced_is_refused(tmp_path: Path) -> None:
     process = _started("monitor", _NETBILL, str(log), "--state", str(state))
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "begins in another way" in errors
+    assert "begins differently" in errors
     process = _started("monitor", _DEADLINES, str(log), "--state", str(state))
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "it belongs to the protocol `NetBill`" in errors
-    assert "this is `Deadlines`" in errors
+    assert "not to `Deadlines`" in errors
