@@ -57,11 +57,16 @@ def test_satisfiability_assumed_beyond_case_limit() -> None:
     assert not is_unsatisfiable(contradiction, {"n": (0, 1, 2)}, cases=2)
 
 
+def _is_unrestricted(formula: f.Formula) -> bool:
+    return all(part.along is None for part in f.subformulas(formula) if isinstance(part, f.OnPaths))
+
+
 @settings(max_examples=25)
 @given(st.data())
 def test_state_conditions_equivalent_to_justice(data: st.DataObject) -> None:
+    """Runs that are restricted to some steps are just towards these alone: no exporter writes conditions for them."""
     system = data.draw(systems())
-    formula, assuming = data.draw(quantified(system, SIMPLE)), data.draw(roles(system))
+    formula, assuming = data.draw(quantified(system, SIMPLE).filter(_is_unrestricted)), data.draw(roles(system))
     fair = fair_system(system, assuming)
     conditions = tuple(condition for _, condition in fair.conditions_for(assuming))
     instead = ExplicitEngine(replace(fair.system, justice=(), fairness=conditions))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import members
@@ -11,6 +12,7 @@ from tests.strategies import atoms, conditionals, roles, some_channels, some_off
 from tests.strategies_logic import Logic, logic_formulas
 
 from cplc import compile
+from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.ispl_expressions import IDENTIFIERS, Vocabulary
@@ -19,6 +21,7 @@ from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
+from cplc.source import Source
 from cplc.system.model import System
 
 _TEXT = """
@@ -189,3 +192,35 @@ def test_names_declared_once_and_not_reserved(data: st.DataObject) -> None:
     introduced += re.findall(r"^  (\w+) if ", exported.text.partition("\nEvaluation")[2], re.MULTILINE)
     assert len(set(introduced)) == len(introduced)
     assert not (set(introduced) & IDENTIFIERS.reserved) - {"Environment", "always"}
+
+
+@pytest.mark.parametrize("fairness", ["", "Fairness\n  EG (p or P.RedStates);\nend Fairness\n"], ids=["", "fairness"])
+def test_proposition_that_always_holds_is_declared_where_it_is_used(fairness: str) -> None:
+    """Without formula the file asks for the one proposition that always holds; MCMAS refuses undeclared names."""
+    text = f"""Agent P
+  Vars:
+    x : boolean;
+  end Vars
+  RedStates: x = x; end RedStates
+  Actions = {{a}};
+  Protocol:
+    Other : {{a}};
+  end Protocol
+  Evolution:
+    x = true if x = false;
+  end Evolution
+end Agent
+Evaluation
+  p if P.x = true;
+end Evaluation
+InitStates
+  P.x = false;
+end InitStates
+{fairness}Formulae
+  EF p;
+end Formulae
+"""
+    model = IsplCompilation(Source("model.ispl", text))
+    assert model.ok, model.diagnostics
+    exported = model.export("ispl", ())
+    assert IsplCompilation(Source("again.ispl", exported.text)).ok, exported.text

@@ -44,6 +44,7 @@ def export(request: Request) -> Export:
             translated.append((one, file.formula(one)))
         except NotExpressible as problem:
             left_out.append(f"`{one.question.name}`: {problem} cannot be expressed")
+    texts = [text for _, text in translated] or [ALWAYS]
     text = render(
         "ispl.j2",
         header=header_lines(request, _remarks(file), left_out),
@@ -53,7 +54,7 @@ def export(request: Request) -> Export:
         steps=[(s.name, file.vocabulary.steps[s.name], file.vocabulary.text(s.guard)) for s in file.system.steps],
         evolution=list(file.evolution()),
         agents=list(file.agents()),
-        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in translated))),
+        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for text in texts))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=[(what, file.said.propositions[holds]) for what, holds in planned.fairness_section],

@@ -39,15 +39,17 @@ def export(request: Request) -> Export:
             translated.append((one, file.formula(one.formula)))
         except NotExpressible as problem:
             left_out.append(f"`{one.name}`: {problem} cannot be expressed")
+    fairness = list(file.fairness())
+    texts = [*fairness, *([text for _, text in translated] or [ALWAYS])]
     text = render(
         "ispl_synchronous.j2",
         header=header_lines(request, (), left_out),
         semantics=file.semantics,
         agents=list(file.agents()),
-        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in translated))),
+        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for text in texts))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
-        fairness=list(file.fairness()),
+        fairness=fairness,
         formulas=[(remarks_on(one), text) for one, text in translated] or [(["no formula was exported"], ALWAYS)],
         comment=comment,
         wrap=wrap,
