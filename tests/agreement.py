@@ -154,12 +154,12 @@ def compare_system(
             for part, states in zip(parts, expected, strict=True):
                 if supports(name, part):
                     try:
-                        found = ask(part)
+                        engine_states = ask(part)
                     except ResourceExhausted:
                         figures.unknown[name] += 1
                         continue
-                    if found != states:
-                        raise Disagreement(reproducer(system, part, assuming, name, found, states, oracle))
+                    if engine_states != states:
+                        raise Disagreement(reproducer(system, part, assuming, name, engine_states, states, oracle))
     figures.pairs += 1
     figures.formulas += len(parts)
     figures.states += len(oracle.reachable)

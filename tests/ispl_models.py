@@ -45,9 +45,9 @@ class Features:
 class Models:
     """Random models, determined by the state of the random generator."""
 
-    def __init__(self, chance: Random, wanted: Features) -> None:
+    def __init__(self, chance: Random, features: Features) -> None:
         self._chance = chance
-        self._features = wanted
+        self._features = features
         self._has_environment = chance.random() < 0.8
         names = (["Environment"] if self._has_environment else []) + ["P", "Q", "R"][: chance.choice((1, 2, 2, 3))]
         self._agents = names
@@ -219,6 +219,6 @@ class Models:
                 return f"({self._path(depth - 1)} {op} {self._path(depth - 1)})"
 
 
-def model(chance: Random, wanted: Features = Features(), formulas: int = 4) -> str:
+def model(chance: Random, features: Features = Features(), formulas: int = 4) -> str:
     """Return a random model."""
-    return Models(chance, wanted).text(formulas)
+    return Models(chance, features).text(formulas)

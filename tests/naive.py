@@ -237,8 +237,8 @@ class Naive:
             )
 
         def strong(offering: f.Offering, *, counted: bool = False) -> States:
-            found = weak(offering, counted=counted)
-            return frozenset(state for state in found if self._led_to(offering, state, counted) & p)
+            assigned = weak(offering, counted=counted)
+            return frozenset(state for state in assigned if self._led_to(offering, state, counted) & p)
 
         bound_states = self.where(channel.promises.bound) & self.where(channel.promises.caught_up)
         match formula.operation:
@@ -252,8 +252,8 @@ class Naive:
                 return bound_states & strong(channel) & p
             case _:
                 ended = frozenset[Frozen]().union(*(self.where(offer.ended) for offer in channel.offers))
-                found = (ended & strong(channel, counted=True)) - strong(channel) - p
-                return found if formula.other is None else found & strong(formula.other)
+                assigned = (ended & strong(channel, counted=True)) - strong(channel) - p
+                return assigned if formula.other is None else assigned & strong(formula.other)
 
     def _offers_or_promises(self, offering: f.Offering, state: Frozen, counted: bool) -> bool:
         return state in self.where(offering.promises.bound) or any(

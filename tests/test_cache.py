@@ -181,8 +181,8 @@ def test_another_program_finds_its_own_verdicts(here: Path, verify: Verify, monk
 
 def test_what_is_unknown_is_not_kept(verify: Verify, cache: EntryStore) -> None:
     formula = "<<Mer>> F deliver[1]"  # the engine decides nothing of groups, and says so at once
-    asked = [str(_EXAMPLES / "netbill.cpl"), "--engine", "onthefly", "--formula", formula]
-    assert verify(*asked)["exit"] == 3
+    arguments = [str(_EXAMPLES / "netbill.cpl"), "--engine", "onthefly", "--formula", formula]
+    assert verify(*arguments)["exit"] == 3
     assert cache.count() == (0, 0)
 
 
@@ -222,15 +222,15 @@ class _Evil:
 
 
 def test_nothing_but_results_is_read(here: Path) -> None:
-    compilation, asked = _asked(here / "p.cpl")
-    (result,) = compilation.verify([asked])
-    content = encode_result(result, asked.system)
+    compilation, bound_question = _asked(here / "p.cpl")
+    (result,) = compilation.verify([bound_question])
+    content = encode_result(result, bound_question.system)
     assert content is not None
-    assert decode_result(content, asked.question, asked.system) is not None
+    assert decode_result(content, bound_question.question, bound_question.system) is not None
     touched = here / "touched"
     for value in (_Evil(touched), print, "text", {"a": 1}, EntryStore(here), subprocess.run, result.system):
-        assert decode_result(zlib.compress(pickle.dumps(value)), asked.question, asked.system) is None
-    assert decode_result(b"nonsense", asked.question, asked.system) is None
+        assert decode_result(zlib.compress(pickle.dumps(value)), bound_question.question, bound_question.system) is None
+    assert decode_result(b"nonsense", bound_question.question, bound_question.system) is None
     assert not touched.exists()
 
 
@@ -240,7 +240,7 @@ def test_where_nothing_can_be_kept_everything_is_found(
     cache.folder.write_text("in the way", encoding="utf-8")
     assert cached(verify("p.cpl")) == cached(verify("p.cpl")) == {False}
     assert verify("p.cpl")["exit"] == 0
-    monkeypatch.setattr("cplc.cli.result_cache.is_enabled", lambda said: True)
+    monkeypatch.setattr("cplc.cli.result_cache.is_enabled", lambda option: True)
     monkeypatch.setattr("cplc.caching.entry_store.cache_folder", lambda: None)
     assert cached(verify("p.cpl")) == {False}
 
@@ -269,8 +269,8 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
         os.utime(store.folder / f"{number:064}.verdict", (number, number))
     assert store.get(f"{0:064}") == bytes(300)  # and so it was used just now
     store.trim()
-    left = [number for number in range(4) if store.get(f"{number:064}")]
-    assert left == [0, 3]
+    remaining_entries = [number for number in range(4) if store.get(f"{number:064}")]
+    assert remaining_entries == [0, 3]
     assert store.count()[1] <= 1000
 
 

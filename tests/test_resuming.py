@@ -107,11 +107,11 @@ class _Runs:
 
     def searches(self) -> dict[str, str]:
         try:
-            found = open_verified(self.file).about["searches"]
+            searches = open_verified(self.file).about["searches"]
         except FileNotFoundError:
             return {}
-        assert isinstance(found, dict)
-        return found
+        assert isinstance(searches, dict)
+        return searches
 
 
 def _said(document: dict[str, Any]) -> dict[str, Any]:
@@ -153,10 +153,10 @@ def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tm
     assert 0 < runs.count < all_moments - moment // 2, "what was found before is not searched for again"
     assert runs.searches() == {}, "there is nothing left to be found"
 
-    known = runs.ended(runs.started("--checkpoint", str(runs.file)))
+    finished = runs.ended(runs.started("--checkpoint", str(runs.file)))
     assert runs.count == 0
-    assert all(result["cached"] for result in known["results"])
-    assert _said(known) == whole
+    assert all(result["cached"] for result in finished["results"])
+    assert _said(finished) == whole
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
@@ -166,4 +166,4 @@ def test_a_run_that_is_stopped_keeps_what_it_has_found(number: signal.Signals, t
     runs.wait_until_there(3)
     stopped.send_signal(number)
     assert runs.ended(stopped)["exit"] == 3
-    assert [said.endswith(" states") for said in runs.searches().values()] == [True]
+    assert [progress.endswith(" states") for progress in runs.searches().values()] == [True]

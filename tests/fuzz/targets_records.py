@@ -54,13 +54,13 @@ def words() -> Vocabulary:
 def events() -> list[Event]:
     """Return what happened in a few cases, not all of it allowed."""
     messages = ("order", "offer", "pay", "ship", "cancel", "order", "pay")
-    found = []
+    logged_events = []
     for number in range(18):
         message = messages[number % len(messages)]
         values = {"amount": 1 + number % 3, "kind": "new"} if message == "order" else {}
         sender, receiver = ("Buyer[1]", "Seller") if message in ("order", "pay") else ("Seller", "Buyer[1]")
-        found.append(Event("", str(number % 3), message, sender, (receiver,), {}, values, number * _HOUR))
-    return found
+        logged_events.append(Event("", str(number % 3), message, sender, (receiver,), {}, values, number * _HOUR))
+    return logged_events
 
 
 # --- logs
@@ -144,7 +144,7 @@ _ORIGIN = monitor_state.Origin("Shop", "shop.cpl", {}, {})
 
 def _states() -> Material:
     """Return files as they are written and, for what no checksum keeps out, the documents inside them."""
-    found = []
+    states = []
     for count in (4, 9, 18):
         monitor = Monitor(shop())
         for event in events()[:count]:
@@ -154,11 +154,11 @@ def _states() -> Material:
         with tempfile.TemporaryDirectory(prefix="cplc-fuzz-") as folder:
             path = Path(folder) / "state"
             monitor_state.save(path, _ORIGIN, progress)
-            found.append(path.read_bytes())
+            states.append(path.read_bytes())
             section = open_verified(path, "state").read("state")
             assert section is not None
-            found += [section] * 3
-    return Material(found, [b'"', b"{", b"}", b"[", b"]", b"null", b"-1", b"monitor", b"cases", b"1e5", b"true"])
+            states += [section] * 3
+    return Material(states, [b'"', b"{", b"}", b"[", b"]", b"null", b"-1", b"monitor", b"cases", b"1e5", b"true"])
 
 
 def damaged_state(random: Random, material: Material) -> bytes:
@@ -195,7 +195,7 @@ def run_state(data: bytes) -> None:
 
 
 def _runs() -> Material:
-    found: list[dict[str, Any]] = [
+    runs: list[dict[str, Any]] = [
         {"steps": ["order[1]", "receive order[1]", {"step": "offer[1]", "writes": {"x": 1}}], "start": {}},
         {"states": [{"x": {"#bigint": "3"}}, {"x": 1}], "#meta": {"steps": ["order[1]"]}, "vars": ["x"], "loop": 0},
         {
@@ -206,20 +206,20 @@ def _runs() -> Material:
     for seed in range(4):
         dice = RandomSource(seed)
         run = begin(shop().system, dice).at_random(dice, 3 + 3 * seed).run
-        found.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
+        runs.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
     start = {variable.name: variable.initial[0] for variable in lamp().system.variables}
     acting = {"actions": {"Lamp": "press", "Man": "rest"}, "writes": {**start, "Man.y": True}}
-    found.append({"start": start, "steps": [acting, {"step": "wait, rest"}, "idle"], "file": "lamp.ispl"})
-    return Material([json.dumps(one).encode() for one in found], [b'"', b"{", b"}", b"loop", b"steps", b"null", b"1e9"])
+    runs.append({"start": start, "steps": [acting, {"step": "wait, rest"}, "idle"], "file": "lamp.ispl"})
+    return Material([json.dumps(one).encode() for one in runs], [b'"', b"{", b"}", b"loop", b"steps", b"null", b"1e9"])
 
 
 def run_recording(data: bytes) -> None:
     """Read recorded runs and take them again."""
     try:
-        found = recording(text_of(data))
+        recorded = recording(text_of(data))
     except Unreadable:
         return
-    for one in found.runs[:3]:
+    for one in recorded.runs[:3]:
         for model in (shop(), lamp()):
             system, replayed = replay_recorded(model, one)
             if replayed.run is not None:
@@ -261,9 +261,9 @@ def run_checkpoint(data: bytes) -> None:
         path = Path(folder) / "checkpoint"
         path.write_bytes(data)
         with suppress(section_file.Unusable):
-            found = section_file.open_verified(path)
-            for name in found.sections:
-                found.read(name)
+            sections = section_file.open_verified(path)
+            for name in sections.sections:
+                sections.read(name)
 
 
 TARGETS: Final = (
