@@ -63,7 +63,7 @@ class Watched:
 
     def settled(self) -> str:
         """Return what is written before it waits for changes."""
-        return self.until("Ctrl-C ends\n")
+        return self.until("Ctrl-C stops\n")
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -179,5 +179,5 @@ def test_a_run_that_takes_long_gives_way_to_a_change_and_to_ctrl_c(tmp_path: Pat
 
 def test_standard_input_cannot_be_watched(tmp_path: Path) -> None:
     with watching("verify", "-", folder=tmp_path) as watched:
-        watched.until("--watch is for files")
+        watched.until("--watch needs files")
         assert watched.process.wait(_PATIENCE) == 2

@@ -111,5 +111,5 @@ def test_they_are_written_in_ispl_again_and_nowhere_else() -> None:
     assert again.ok
     before = [result.answer for result in reading.verify(reading.questions())]
     assert [result.answer for result in again.verify(again.questions())] == before
-    with pytest.raises(CannotExport, match="NuSMV knows no conditions of fairness"):
+    with pytest.raises(CannotExport, match="NuSMV has no fairness constraints"):
         export("smv", request)
