@@ -67,6 +67,9 @@ def _log(path: Path, protocol: str, runs: int) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
+_ATTEMPTS = 20
+
+
 @pytest.mark.parametrize(("protocol", "more"), [(_NETBILL, []), (_DEADLINES, ["--tick", "1h", "--skew", "3ms"])])
 def test_who_is_killed_loses_and_doubles_nothing(protocol: str, more: Sequence[str], tmp_path: Path) -> None:
     log, state = tmp_path / "log.jsonl", tmp_path / "state"
@@ -76,20 +79,25 @@ def test_who_is_killed_loses_and_doubles_nothing(protocol: str, more: Sequence[s
     dice = random.Random(2)
     told: dict[int, dict[str, object]] = {}
     killed = 0
-    for number in range(4):
+    for number in range(_ATTEMPTS):
         printed = tmp_path / f"printed{number}"
         before = _stamp(state)
         with printed.open("w", encoding="utf-8") as stream:
             process = _started(*arguments, "--state", str(state), "--format", "jsonl", stdout=stream)
             while process.poll() is None and _stamp(state) == before:
                 time.sleep(0.002)
-            time.sleep(dice.uniform(0, 0.2))
-            killed += process.poll() is None
+            time.sleep(dice.uniform(0, 0.2) if number < _ATTEMPTS // 2 else 0)
+            has_ended = process.poll() is not None
             process.kill()
             process.communicate()
         for line in printed.read_text(encoding="utf-8").splitlines(keepends=True):
             if line.endswith("\n") and (finding := json.loads(line))["kind"] != "summary":
                 assert told.setdefault(finding["number"], finding) == finding
+        killed += not has_ended
+        if killed and number >= 3:
+            break
+        if has_ended:  # on a loaded machine this process may be late: once more from the beginning
+            state.unlink()
     found, again = _run(*arguments, "--state", str(state))
     assert killed
     assert again | {"exit": 0} == summary | {"exit": 0}
