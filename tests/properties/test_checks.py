@@ -17,7 +17,6 @@ from tests.support.oracles.model_checker import Naive
 
 from cplc.checking.builtin_checks import CHECKS, build_check
 from cplc.checking.engine_selector import EngineName
-from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.checking.replay import replay
 from cplc.checking.verify import Verifier
 from cplc.compilation import Compilation
@@ -26,6 +25,7 @@ from cplc.logic.formulas import SOME_FAIR_RUN, And, Atom, Formula, Globally, Nex
 from cplc.lowering.debts import debts_of
 from cplc.lowering.lower import all_views, lower
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import Commitment, State, System
 
 STATES = 300

@@ -10,7 +10,6 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 from tests.support.generators.property_formulas import Sample, protocols
 
-from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
 from cplc.compilation import Compilation
@@ -19,6 +18,7 @@ from cplc.lowering.lower import lower
 from cplc.mutation.mutants import mutants
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Run
 

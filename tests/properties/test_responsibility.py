@@ -14,7 +14,6 @@ from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.responsibility import lasso_evidence, neglected_sends
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
@@ -24,6 +23,7 @@ from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPat
 from cplc.report.trace_narration import narrate
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 

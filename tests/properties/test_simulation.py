@@ -15,7 +15,6 @@ from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles, systems
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.ltl_progression import NotProgressible, progression
 from cplc.compilation import Compilation
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -31,6 +30,7 @@ from cplc.simulation.run_replay import replayed
 from cplc.simulation.run_verdicts import RunVerdicts
 from cplc.simulation.scheduler_weights import Bias
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
 from cplc.system.trace import Run
 

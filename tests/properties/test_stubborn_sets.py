@@ -17,7 +17,6 @@ from tests.support.generators.systems import atoms, conditions_over, formulas, s
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator
 from cplc.engines.explicit.por_symmetry import (
@@ -33,6 +32,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
 from cplc.reductions import dependency_relation
+from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import Goal, StubbornSets
 from cplc.runtime.limits import ResourceExhausted

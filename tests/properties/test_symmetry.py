@@ -22,7 +22,6 @@ from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
 from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import ctl_conditions
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
@@ -30,6 +29,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
 from cplc.reductions import symmetry, symmetry_quotient
+from cplc.reductions.ctl_fragment import ctl_conditions
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup, renamed_formula
 from cplc.reductions.symmetry_quotient import (
     canonical_representative,

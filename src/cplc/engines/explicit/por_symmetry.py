@@ -16,11 +16,11 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from cplc.engines.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
+from cplc.reductions.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup
