@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.literate.language import ENGINES
+from tests.support.literate.language import ENGINES
 
 from cplc.compilation import CplCompilation
 from cplc.resources import shipped
