@@ -374,9 +374,9 @@ class CplCompilation(Compilation):
         every = threshold_questions(self)
         thresholds = list(dict.fromkeys(one.question.name for one in every))
         selected = [one for one in every if not names or one.question.name in names]
-        others = [name for name in names if name not in thresholds]
+        question_names = [name for name in names if name not in thresholds]
         try:
-            questions = self.questions(others) if others or not names else ()
+            questions = self.questions(question_names) if question_names or not names else ()
         except UnknownQuestion as problem:
             raise UnknownQuestion(problem.name, [*problem.known, *thresholds]) from None
         return (*questions, *selected)

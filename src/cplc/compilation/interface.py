@@ -35,10 +35,10 @@ EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 class UnknownQuestion(LookupError):
     """The file has no property or check of that name."""
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
+    def __init__(self, name: str, candidates: Sequence[str]) -> None:
         super().__init__(name)
         self.name = name
-        self.known = tuple(known)
+        self.known = tuple(candidates)
 
 
 class NotApplicable(ValueError):
