@@ -10,7 +10,7 @@ import pytest
 
 from cplc.cli.limits import Interrupted, Limits, compute_supervised
 from cplc.cli.output import Progress, be_quiet, with_progress
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.runtime import limits, progress
 from cplc.runtime.limits import ResourceExhausted, TooLarge, require_memory, set_memory_limit
@@ -26,9 +26,9 @@ def nothing_said() -> Iterator[None]:
     set_memory_limit(None)
 
 
-def _compilation() -> Compilation:
+def _compilation() -> CplCompilation:
     found = load(str(_EXAMPLE), {"customers": "3"})
-    assert isinstance(found, Compilation)
+    assert isinstance(found, CplCompilation)
     return found
 
 

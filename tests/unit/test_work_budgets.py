@@ -8,7 +8,7 @@ import pytest
 
 from cplc import compile
 from cplc.checking.verify import Verifier
-from cplc.questions import EngineName
+from cplc.compilation import EngineName
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import Budget, charge, use_budget
 
