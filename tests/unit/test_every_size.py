@@ -16,7 +16,7 @@ from cplc.parameterised import EverySize, NotCounting, default_allowance, shares
 from cplc.parameterised.instances import Proof
 from cplc.parameterised.view_abstraction_proof import Induction
 from cplc.questions import BoundQuestion
-from cplc.runtime.work_budget import Budget
+from cplc.runtime.context import Budget
 
 _SHOP = """
 protocol Shop(customers: 1..64 = 2) {{
