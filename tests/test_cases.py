@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tests.cases.reader import Case, cases, checked, compiled
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
+from tests.support.case_files import Case, cases, checked, compiled
 
 from cplc.checking import engine_selector
 from cplc.compilation import Compilation

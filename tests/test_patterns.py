@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.literate.language import ENGINES
+from tests.support.literate.language import ENGINES
 
 from cplc.compilation import Compilation
 from cplc.resources import shipped

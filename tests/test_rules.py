@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.literate.blocks import Block, blocks
-from tests.literate.language import language_tests
+from tests.support.literate.blocks import Block, blocks
+from tests.support.literate.language import language_tests
 
 from cplc.checking.results import RemarkCode
 from cplc.cli.main import run

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decision.models import ecommerce
-from tests.decision.strategies import little_games
+from tests.support.decision_models import ecommerce
+from tests.support.generators.participants import little_games
 
 from cplc.compilation import Compilation, load
 from cplc.decision import analyse

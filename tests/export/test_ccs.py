@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branching_bisimilar, size
-from tests.naive import Naive
-from tests.strategies import roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import roles, systems
+from tests.support.oracles.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branching_bisimilar, size
+from tests.support.oracles.model_checker import Naive
 
 from cplc.compilation import Compilation, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export

@@ -8,8 +8,8 @@ from pathlib import Path
 import pydot
 import pytest
 from hypothesis import given, settings
-from tests.naive import Naive
-from tests.strategies import systems
+from tests.support.generators.systems import systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.compilation import Compilation, load
 from cplc.export import Origin, Request, export

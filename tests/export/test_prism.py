@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import roles, systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.compilation import Compilation, count_reachable, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export

@@ -15,7 +15,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, State
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
 from cplc.compilation import Compilation, load
 from cplc.engines.explicit.engine import ExplicitEngine

@@ -11,9 +11,9 @@ from typing import Literal, TypeVar
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.naive_games import Game
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.oracles.games import Game
+from tests.support.oracles.model_checker import Naive
 
 from cplc.checking.builtin_checks import CHECKS, build_check
 from cplc.checking.engine_selector import EngineName

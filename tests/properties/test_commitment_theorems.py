@@ -15,7 +15,7 @@ from tests.reference.logic import Logic
 from tests.reference.promises import is_in_force, is_promised
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, World
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
 from cplc.compilation import Compilation
 from cplc.semantics.terms import InState, Social

@@ -8,7 +8,7 @@ from itertools import islice
 
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
 from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.compatibility.compare import compare

@@ -8,7 +8,7 @@ from itertools import islice
 from hypothesis import assume, given, settings
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
 from cplc.compilation import Compilation
 from cplc.semantics.model import CheckedModel

@@ -10,7 +10,7 @@ from hypothesis import assume, given, note, settings
 from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge, World
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
 from cplc.compilation import Compilation
 from cplc.source import Source

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
-from tests.strategies_families import threshold_families
+from tests.support.generators.parameterised_protocols import threshold_families
 
 from cplc import compile
 from cplc.checking.replay import replay

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies_plans import Plan, text_of
-from tests.strategies_protocols import plans
-from tests.strategies_syntax import files
+from tests.support.generators.protocol_drafts import Plan, text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.syntax_trees import files
 
 from cplc.compilation import Compilation
 from cplc.formatter import format_source

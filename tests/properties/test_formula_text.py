@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.channels import promises
-from tests.strategies_formulas import Sample, protocols
+from tests.support.commitment_channels import promises
+from tests.support.generators.property_formulas import Sample, protocols
 
 from cplc.compilation import Compilation
 from cplc.logic import formulas as f

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, note, settings
-from tests.naive_games import TooManyStrategies
 from tests.reference.lockstep import Difference, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import (
+from tests.support.generators.property_formulas import (
     Sample,
     conditional_validities,
     protocols,
@@ -20,6 +19,7 @@ from tests.strategies_formulas import (
     strategic_protocols,
     validities,
 )
+from tests.support.oracles.games import TooManyStrategies
 
 from cplc.compilation import Compilation
 from cplc.engines.explicit.engine import ExplicitEngine

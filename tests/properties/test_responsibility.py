@@ -10,9 +10,9 @@ from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import roles
 
 from cplc.checking.interpreter import Interpreter
 from cplc.checking.responsibility import lasso_evidence, neglected_sends

@@ -9,9 +9,9 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.keeping import Keeping, kept_by
-from tests.strategies import formulas, roles, systems
-from tests.strategies_rounds import synchronous_systems
+from tests.support.generators.synchronous_systems import synchronous_systems
+from tests.support.generators.systems import formulas, roles, systems
+from tests.support.interrupted_searches import Keeping, kept_by
 
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier

@@ -10,10 +10,10 @@ from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles, systems
-from tests.strategies_logic import Logic, logic_formulas, path_formulas
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.logic_formulas import Logic, logic_formulas, path_formulas
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import roles, systems
 
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.ltl_progression import NotProgressible, progression

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.properties.test_components import beside
-from tests.strategies import atoms, conditions_over, formulas, systems
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import atoms, conditions_over, formulas, systems
 
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.channels import promises
-from tests.strategies import formulas, roles
-from tests.strategies_crowds import ASYMMETRIC, branching, crowds, queue
-from tests.strategies_logic import logic_formulas
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.commitment_channels import promises
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.symmetric_systems import ASYMMETRIC, branching, crowds, queue
+from tests.support.generators.systems import formulas, roles
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineSelector

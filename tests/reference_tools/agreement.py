@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from tests.agreement import MODALITIES, Disagreement, Figures, run
 from tests.reference_tools.judges import JUDGES, Judge
 from tests.reference_tools.tool_answer import printed_count
-from tests.strategies import roles, systems
-from tests.strategies_formulas import protocols
-from tests.strategies_logic import operators
+from tests.support.generators.logic_formulas import operators
+from tests.support.generators.property_formulas import protocols
+from tests.support.generators.systems import roles, systems
 
 from cplc.compilation import BoundQuestion, Compilation, count_reachable
 from cplc.engines.explicit.engine import ExplicitEngine

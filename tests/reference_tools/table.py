@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.cases.reader import cases, compiled
 from tests.reference_tools.judges import JUDGES, Judge
+from tests.support.case_files import cases, compiled
 
 from cplc.compilation import Compilation, count_reachable, load
 from cplc.export import export

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases.reader import Case, cases, compiled
 from tests.reference_tools.agreement import compare_protocol, compare_system
 from tests.reference_tools.judges import JUDGES, Judge
-from tests.strategies import roles, systems
-from tests.strategies_formulas import Sample, protocols
+from tests.support.case_files import Case, cases, compiled
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.generators.systems import roles, systems
 
 from cplc import compile
 from cplc.compilation import Compilation, load

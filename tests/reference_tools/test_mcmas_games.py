@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
 from tests.reference_tools.games_as_ispl import game_as_ispl
 from tests.reference_tools.mcmas import MCMAS, ask_partially
-from tests.strategies import atoms, systems
-from tests.strategies_formulas import protocols
-from tests.strategies_guessing import guessing_games, guessing_goals
+from tests.support.generators.imperfect_information import guessing_games, guessing_goals
+from tests.support.generators.property_formulas import protocols
+from tests.support.generators.systems import atoms, systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.compilation import Compilation
 from cplc.engines.explicit.engine import ExplicitEngine

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import systems
+from tests.support.generators.systems import systems
 
 from cplc.caching import checkpoint_file as checkpoints
 from cplc.caching.checkpoint_file import Checkpoint
