@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.keeping import Keeping
+from tests.support.interrupted_searches import Keeping
 
 from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.cli.output import Progress, be_quiet, with_progress
