@@ -100,7 +100,7 @@ def test_an_engine_that_gives_up_is_no_bug() -> None:
 def test_two_computations_do_not_see_each_other() -> None:
     """Threads of one process have progress, limits, budgets and stores of their own."""
     met = threading.Barrier(2, timeout=60)
-    seen: dict[int, tuple[str, int | None, bool]] = {}
+    observed: dict[int, tuple[str, int | None, bool]] = {}
 
     def compute(number: int) -> None:
         context = current()
@@ -112,14 +112,14 @@ def test_two_computations_do_not_see_each_other() -> None:
                 current().charge(2)
             budget = current().budget
             assert budget is not None
-            seen[number] = context.progress_text(), context.memory_limit, budget.is_exhausted
+            observed[number] = context.progress_text(), context.memory_limit, budget.is_exhausted
 
     threads = [threading.Thread(target=compute, args=(number,)) for number in (1, 3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == {1: ("iteration 1, 1 nodes", 1, True), 3: ("iteration 1, 3 nodes", 3, False)}
+    assert observed == {1: ("iteration 1, 1 nodes", 1, True), 3: ("iteration 1, 3 nodes", 3, False)}
 
 
 def test_supervised_searches_report_to_their_own_context(context: Context) -> None:

@@ -1,6 +1,6 @@
 """Contexts of computations: progress, cancellation, checkpoints, and limits of memory and of work.
 
-A context belongs to one computation. Engines fetch it with `current` and report to it; whoever started the computation
+A context belongs to one computation. Engines fetch it with `current` and report to it; the caller
 holds it too, reads the progress, and may cancel. Threads do not share a context unless it is passed to them, so several
 computations of one process, as in the language server, do not see each other.
 
@@ -27,7 +27,7 @@ class Cancelled(BaseException):
 
 
 class Context:
-    """What a computation reports to, and what stops it."""
+    """Context of a computation: receives its progress, and stops it."""
 
     def __init__(
         self,
