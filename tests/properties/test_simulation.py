@@ -17,7 +17,7 @@ from tests.support.generators.systems import roles, systems
 
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.ltl_progression import NotProgressible, progression
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Equal, Read, conj
@@ -40,7 +40,7 @@ _OPEN = ("conditional", "active", "pending")
 
 def protocols() -> st.SearchStrategy[System]:
     def compiled(text: str) -> System:
-        compilation = Compilation(Source("random.cpl", text))
+        compilation = CplCompilation(Source("random.cpl", text))
         assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
         return compilation.system
 

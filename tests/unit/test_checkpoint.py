@@ -21,7 +21,7 @@ from cplc.caching.section_file import SectionFile, Unusable, open_verified, prep
 from cplc.cli import limits
 from cplc.cli.checkpointing import Checkpointing
 from cplc.cli.limits import Limits
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.logic.expressions import FALSE, TRUE, And, Or, Read
 from cplc.runtime.context import Search
 from cplc.runtime.limits import TooLarge
@@ -35,7 +35,7 @@ _CONTENTS = {"verdict a": b"", "states 1": bytes(range(256)), "states 2": b"x" *
 
 def _netbill(customers: int = 2) -> System:
     compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": str(customers)})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation.system
 
 

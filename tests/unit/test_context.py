@@ -13,7 +13,7 @@ from tests.support.interrupted_searches import Keeping
 
 from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.cli.output import Progress, be_quiet, with_progress
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.runtime.context import Budget, Cancelled, Context, current, use_budget, use_context
 from cplc.runtime.limits import ResourceExhausted, TooLarge
@@ -27,9 +27,9 @@ def context() -> Iterator[Context]:
         yield context
 
 
-def _compilation() -> Compilation:
+def _compilation() -> CplCompilation:
     found = load(str(_EXAMPLE), {"customers": "3"})
-    assert isinstance(found, Compilation)
+    assert isinstance(found, CplCompilation)
     return found
 
 
@@ -130,7 +130,7 @@ def test_supervised_searches_report_to_their_own_context(context: Context) -> No
 
     def verify(customers: str) -> None:
         loaded = load(str(_EXAMPLE), {"customers": customers})
-        assert isinstance(loaded, Compilation)
+        assert isinstance(loaded, CplCompilation)
 
         def work() -> Iterator[int]:
             begun.wait()

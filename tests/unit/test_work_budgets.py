@@ -8,7 +8,7 @@ import pytest
 
 from cplc import compile
 from cplc.checking.verify import Verifier
-from cplc.questions import EngineName
+from cplc.compilation import EngineName
 from cplc.runtime.context import Budget, current, use_budget
 from cplc.runtime.limits import ResourceExhausted
 

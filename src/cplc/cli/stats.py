@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -22,8 +21,6 @@ from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from cplc.system.model import System
 
 
 @click.command(
@@ -56,14 +53,12 @@ def command(
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
-        from cplc.compilation import Compilation, count_reachable
+        from cplc.compilation import count_reachable
 
         compilation, problems = compile_file(file, definitions, channels, protocol)
         yield problems
         if compilation:
-            yield _sizes(compilation.system)
-            if isinstance(compilation, Compilation):
-                yield {"instances_left_out": compilation.model.left_out}
+            yield dict(compilation.sizes)
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
     def take(event: tuple[Diagnostic, ...] | dict[str, object]) -> None:
@@ -103,27 +98,6 @@ def command(
     if interrupted:
         output.write(f"{interrupted}\n", err=True)
     return code
-
-
-def _sizes(system: System) -> dict[str, object]:
-    if system.is_synchronous:
-        return {
-            "model": system.name,
-            "agents": len(system.agents),
-            "variables": len(system.variables),
-            "actions": sum(len(player.actions) for player in system.players),
-            "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
-        }
-    return {
-        "protocol": system.name,
-        "agents": len(system.agents),
-        "messages": len(system.messages),
-        "commitments": len(system.commitments),
-        "claims": len(system.claims),
-        "variables": len(system.variables),
-        "steps": len(system.steps),
-        "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
-    }
 
 
 def _table(figures: dict[str, object]) -> str:
