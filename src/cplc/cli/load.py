@@ -21,6 +21,7 @@ from cplc.source import Source, Span
 
 if TYPE_CHECKING:
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies
+    from cplc.runtime.context import Context
 
     Questions = tuple[BoundQuestion, ...]
 
@@ -176,12 +177,16 @@ def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) ->
 
 
 def consume_events(
-    work: Iterator[Event], limits: Limits, doing: Callable[[], str], take: Callable[[Event], None]
+    work: Iterator[Event],
+    limits: Limits,
+    doing: Callable[[], str],
+    take: Callable[[Event], None],
+    context: Context | None = None,
 ) -> str | None:
     """Handle each event as it comes; return the reason of an interruption, None at the end of the work."""
     progress = output.Progress(doing)
     try:
-        for event in run_supervised(work, limits, waiting=progress.show):
+        for event in run_supervised(work, limits, waiting=progress.show, context=context):
             progress.clear()
             take(event)
     except Interrupted as stop:

@@ -22,8 +22,8 @@ from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.parameterised.view_abstraction_proof import Induction
 from cplc.records import dataclass
+from cplc.runtime.context import Budget, use_budget
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import Budget, use_budget
 from cplc.semantics.data_independence import NotUniform
 
 DEFAULT_WORK = 1_000_000
