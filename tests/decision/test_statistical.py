@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.support.decision_models import at, own, participant, step, system
@@ -14,6 +14,7 @@ from tests.support.generators.participants import little_games, participants
 from tests.support.generators.systems import systems
 from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.participant_mdp import Judge, Node
+from tests.support.random_examples import examples
 
 from cplc.decision import analyse
 from cplc.decision.binomial import interval
@@ -37,7 +38,7 @@ def _tail(successes: int, runs: int, probability: Fraction) -> Fraction:
 
 
 @given(st.integers(1, 60), st.data(), st.sampled_from((Fraction(1, 10), Fraction(1, 100), Fraction(1, 10**6))))
-@settings(max_examples=60)
+@examples(60)
 def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: st.DataObject, miss: Fraction) -> None:
     successes = data.draw(st.integers(0, runs))
     low, high = interval(successes, runs, float(1 - miss))
@@ -58,7 +59,7 @@ def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
     assert interval(runs, runs, 0.99)[1] == 1.0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.DataObject) -> None:
     game, player = data.draw(little_games(circles=False))
@@ -90,7 +91,7 @@ def _random(draw: DrawFn) -> tuple[System, Participant]:
     return game, draw(participants(game, intervals=True))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, deadline=None)
 @given(st.data(), st.sampled_from(SCHEDULERS))
 def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: str) -> None:
     game, player = data.draw(_random())

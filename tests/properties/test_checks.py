@@ -9,11 +9,12 @@ from itertools import combinations
 from typing import Literal, TypeVar
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.support.generators.property_formulas import Sample, protocols
 from tests.support.oracles.games import Game
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.checking.builtin_checks import CHECKS, build_check
 from cplc.checking.engine_selector import EngineName
@@ -438,7 +439,7 @@ def test_every_check_has_its_definition() -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-@settings(max_examples=25)
+@examples(25)
 @given(sample=protocols())
 def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
     note(sample.text)
@@ -490,7 +491,7 @@ def hand_overs(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly", "reduced"])
-@settings(max_examples=10)
+@examples(10)
 @given(text=hand_overs())
 def test_delegation_loops_are_those_of_one_debt(engine: EngineName, text: str) -> None:
     note(text)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge, World
 from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
 from cplc.compilation import Compilation
 from cplc.source import Source
@@ -89,7 +90,7 @@ class Judge:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "reduced", "onthefly"])
-@settings(max_examples=25)
+@examples(25)
 @given(sample=protocols())
 def test_debts_left_and_forgotten_match_reference(
     engine: Literal["explicit", "symbolic", "reduced", "onthefly"], sample: Sample

@@ -8,11 +8,12 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles
+from tests.support.random_examples import examples
 
 from cplc.checking.interpreter import Interpreter
 from cplc.checking.responsibility import lasso_evidence, neglected_sends
@@ -66,7 +67,7 @@ class _Judge:
 
 
 @given(st.data(), protocols())
-@settings(max_examples=40)
+@examples(40)
 def test_responsibility_is_what_brute_force_finds(data: st.DataObject, system: System) -> None:
     if not system.messages:
         return

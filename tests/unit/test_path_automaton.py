@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.commitment_channels import promises
+from tests.support.random_examples import examples
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.logic import formulas as f
@@ -226,7 +227,7 @@ def words() -> st.SearchStrategy[Lasso]:
     return letters.flatmap(lambda some: st.builds(Lasso, st.just(some), st.integers(0, len(some) - 1)))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(paths(), st.lists(words(), min_size=4, max_size=8))
 def test_path_automaton_accepts_models_of_formula(path: Formula, several: list[Lasso]) -> None:
     try:
