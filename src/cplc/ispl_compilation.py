@@ -168,11 +168,11 @@ class IsplCompilation(QuestionAnswering):
         )
         return BoundQuestion(question, system, problems)
 
-    def export(self, target: str, asked: Sequence[BoundQuestion], *, states: bool = False) -> Export:
+    def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         """Return the system and these questions in the language of another tool."""
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request, export
 
-        formulas = [ExportedFormula(one.question.name, one.question.formula, one.question.text) for one in asked]
-        system = asked[0].system if asked else self.system
+        formulas = [ExportedFormula(one.question.name, one.question.formula, one.question.text) for one in questions]
+        system = questions[0].system if questions else self.system
         return export(target, Request(system, formulas, Origin(self.source.name, __version__), states))

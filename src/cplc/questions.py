@@ -22,10 +22,10 @@ EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 class UnknownQuestion(LookupError):
     """The file has no property or check of that name."""
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
+    def __init__(self, name: str, candidates: Sequence[str]) -> None:
         super().__init__(name)
         self.name = name
-        self.known = tuple(known)
+        self.candidates = tuple(candidates)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class QuestionAnswering:
         vacuity: bool = False,
         on_answer: AnswerListener = lambda *_: None,
     ) -> Iterator[Result]:
-        """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
+        """Yield the verdict of each question as soon as it is candidates; see `Verifier.answer`."""
         from cplc.checking.verify import Verifier
 
         verifiers: dict[int, Verifier] = {}

@@ -51,7 +51,7 @@ def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) ->
     if participant.goals:
         conditions["achievement"] = conj(goal.condition for goal in participant.goals)
     for aspect, condition in conditions.items():
-        goal_states = judge.wanted(condition)  # type: ignore[arg-type]
+        goal_states = judge.goal_states(condition)  # type: ignore[arg-type]
         least, most = judge.guaranteed(goal_states, fairness), judge.best(goal_states)
         event(f"between: {0 < least < 1}")
         _within(analysis.figure(aspect).guaranteed, least)

@@ -53,7 +53,7 @@ def _agree(listed: Analysis, layered: Analysis) -> None:
             continue
         for mine, theirs in ((one.guaranteed, other.guaranteed), (one.best, other.best)):
             _near(mine, theirs)
-        assert {ending.wanted for ending in one.endings} == {ending.wanted for ending in other.endings}
+        assert {ending.is_goal for ending in one.endings} == {ending.is_goal for ending in other.endings}
     if listed.gain is not None and layered.gain is not None:
         _near(listed.gain.guaranteed, layered.gain.guaranteed)
         _near(listed.gain.best, layered.gain.best)
@@ -177,7 +177,7 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
         condition = {"conformance": who.conforming, "achievement": e.conj(goal.condition for goal in who.goals)}
         for ending in one.endings:
             if set(ending.state) == set(given.variable):
-                assert packing.condition(condition[one.aspect])(packing.pack(ending.state)) == ending.wanted
+                assert packing.condition(condition[one.aspect])(packing.pack(ending.state)) == ending.is_goal
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -65,7 +65,7 @@ def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.Data
     game, player = data.draw(little_games(circles=False))
     estimated = estimate(game, player, Sampling(400, data.draw(st.integers(0, 99)), "uniform", _SURE))
     judge = Judge(Naive(game), player)
-    goal_states = judge.wanted(player.conforming)
+    goal_states = judge.goal_states(player.conforming)
     cached: dict[Node, Fraction] = {}
     (start,) = judge.naive.initial
     chance = _by_chance(judge, ("state", start), goal_states, cached)
@@ -116,7 +116,7 @@ def test_what_is_sought_is_found() -> None:
     steps = [step(f"{n}", "C", at("at", n // 2), {"at": to}) for n, to in enumerate((1, 4, 4, 2, 5, 4))]
     conforming = at("at", 5)
     game, player = system([here], steps, ("A", "C")), participant(conforming=conforming)
-    successes = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].wanted for each in SCHEDULERS}
+    successes = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].goal_count for each in SCHEDULERS}
     assert successes["worst-seen"] == 0
     assert 0 < successes["uniform"] < 25
     assert successes["best-seen"] == 50
@@ -129,5 +129,5 @@ def test_runs_that_have_no_end_count_as_either() -> None:
         system([here], steps, ("A", "C")), participant(conforming=at("at", 0)), Sampling(2, longest=70)
     )
     assert estimated.steps == 140
-    assert (estimated.figures[0].wanted, estimated.figures[0].unfinished) == (0, 2)
+    assert (estimated.figures[0].goal_count, estimated.figures[0].unfinished) == (0, 2)
     assert (estimated.figures[0].bounds.low, estimated.figures[0].bounds.high) == (0.0, 1.0)

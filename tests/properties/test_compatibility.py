@@ -80,7 +80,7 @@ def label_of(system: System, hidden: str, step: Step) -> Label:
 
 
 def is_weaker(new: object, old: object) -> bool:
-    """Whether a commitment in the old state is not kept by one in the new state."""
+    """True if a commitment in the old state is not kept by one in the new state."""
     match old:
         case "conditional":
             return new not in ("conditional", "active", "on course", "violated")

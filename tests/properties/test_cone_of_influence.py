@@ -57,7 +57,7 @@ def watched(draw: DrawFn, states: int = 16) -> System:
 
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
-    """Whether some state of the whole has another value without those that only look on, both by the definitions."""
+    """True if some state of the whole has another value without those that only look on, both by the definitions."""
     cone = ConeOfInfluence(whole).cone(formula)
     part = project_to_cone(whole, cone)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in cone]

@@ -33,7 +33,7 @@ class Judge:
         return is_in_force(world, name) and not is_on_course(self.reference, world, name)
 
     def is_left(self, number: int, over: Callable[[World], bool]) -> bool:
-        """Whether only ticks are possible from a state on, and something is left over in all states they lead to."""
+        """True if only ticks are possible from a state on, and something is left over in all states they lead to."""
         seen: set[int] = set()
         while number not in seen:
             seen.add(number)

@@ -32,7 +32,7 @@ from cplc.system.printer import formula_text
 
 
 def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], found: Any, states: list[State]) -> bool:
-    """Whether two engines mean the same set, these being the reachable states."""
+    """True if two engines mean the same set, these being the reachable states."""
     return engine.count(found) == explicit.count(expected) and all(
         engine.is_empty(engine.intersection(found, engine.singleton(state)))
         == explicit.is_empty(explicit.intersection(expected, explicit.singleton(state)))

@@ -42,7 +42,7 @@ def protocols() -> st.SearchStrategy[System]:
 
 
 class _Judge:
-    """Whether a formula holds if these roles keep going, by the explicit engine on the whole system."""
+    """True if a formula holds if these roles keep going, by the explicit engine on the whole system."""
 
     def __init__(self, system: System, formula: Formula, assuming: frozenset[str]) -> None:
         self.engine = ExplicitEngine(system, _LIMIT)

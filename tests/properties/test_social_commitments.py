@@ -83,7 +83,7 @@ def is_acyclic(graph: Graph) -> bool:
 
 
 def keeps(reference: Reference, run: Sequence[World], name: str, *, offered: bool) -> bool:
-    """Whether the run keeps a commitment that binds where it begins."""
+    """True if the run keeps a commitment that binds where it begins."""
     for world in run:
         state = world.env[name].state
         if state == "fulfilled" or (offered and state == "expired"):
@@ -160,7 +160,7 @@ def judged(
 
 
 def is_so(reference: Reference, passed: Sequence[World], path: f.Formula) -> bool:
-    """Whether a run that stays where it ends satisfies a path formula."""
+    """True if a run that stays where it ends satisfies a path formula."""
 
     def seen(formula: f.Formula, position: int) -> bool:
         match formula:

@@ -71,7 +71,7 @@ def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:
 
 
 def is_kept(system: System, goals: list[Expr]) -> bool:
-    """Whether each goal is as far from each state that is met as it is in the whole system."""
+    """True if each goal is as far from each state that is met as it is in the whole system."""
     engine = reduced(system, ReachabilityGoals(tuple(map(Goal, goals)), may_stop=False))
     whole = ExplicitEngine(system)
     met = engine._graph.states
@@ -131,7 +131,7 @@ def agree(system: System, formula: Formula) -> None:
 
 
 def _has_at_most(system: System, states: int) -> bool:
-    """Whether so few states are reachable; the searches for shortest runs take long in larger systems."""
+    """True if so few states are reachable; the searches for shortest runs take long in larger systems."""
     try:
         _ = ExplicitEngine(system, limit=states).reachable
     except ResourceExhausted:

@@ -16,7 +16,7 @@ from cplc.logic.formulas import Formula, Taken
 from cplc.reductions.stutter import is_stutter_invariant
 
 Letter = tuple[bool, bool, str | None]
-"""Whether p and q are so, and the step that is taken."""
+"""True if p and q are so, and the step that is taken."""
 
 P, Q = f.Atom(e.Read("p"), "p"), f.Atom(e.Read("q"), "q")
 TRUE, FALSE = f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")

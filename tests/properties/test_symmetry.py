@@ -66,7 +66,7 @@ def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
 
 
 def is_right(example: Example) -> bool:
-    """Whether formulas with one key have one value."""
+    """True if formulas with one key have one value."""
     system, formula, other, assuming = example
     symmetry, engine = Symmetry(system), ExplicitEngine(system)
     if symmetry.key(formula, assuming) != symmetry.key(other, assuming):
@@ -179,7 +179,7 @@ def test_wrong_symmetry_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def agrees(system: System, formula: Formula) -> bool:
-    """Whether some of the states give the right value, and a run that is possible and as short."""
+    """True if some of the states give the right value, and a run that is possible and as short."""
     way = reduction_method(system, Symmetry(system).groups, formula)
     reduced, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
     if reduced is None:

@@ -36,7 +36,7 @@ class Lasso:
         return position + 1 if position + 1 < len(self.letters) else self.loop
 
     def holds(self, position: int, formula: Formula) -> bool:
-        """Whether what a state or a step decides is so."""
+        """True if what a state or a step decides is so."""
         atoms, step = self.letters[position]
         match formula:
             case f.Atom(Read(name)):
@@ -153,7 +153,7 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
 
 
 def accepted(word: Lasso, reader: Automaton) -> bool:
-    """Whether some run over the word sees every mark again and again: each pair is tried as the one that repeats."""
+    """True if some run over the word sees every mark again and again: each pair is tried as the one that repeats."""
 
     def fits(position: int, edge: LabelledEdge) -> bool:
         return all(word.holds(position, what) == holds for what, holds in (*edge.labels, *edge.taken))

@@ -169,7 +169,7 @@ def questions_of(
     try:
         return compilation.questions(names)
     except UnknownQuestion as problem:
-        existing = [*problem.known, *besides]
+        existing = [*problem.candidates, *besides]
         hints = [note.message for note in did_you_mean(problem.name, existing)]
         listing = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None

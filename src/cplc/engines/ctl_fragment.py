@@ -78,7 +78,7 @@ class ReachabilityGoals:
 
     goals: tuple[Goal, ...]
     may_stop: bool
-    """Whether the search may drop a goal once it is reached; sound where there is one initial state."""
+    """True if the search may drop a goal once it is reached; sound where there is one initial state."""
 
 
 def condition_of(formula: Formula) -> Expr | None:
