@@ -42,7 +42,7 @@ from tests.support.oracles.strategy_validation import strategy_mistakes
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.checking.evidence import explain
-from cplc.compilation import Compilation, EngineName, IsplCompilation, Strategies
+from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.on_the_fly import engine as onthefly
@@ -217,7 +217,7 @@ def compare_protocol(
 ) -> bool:
     """Compare verdicts on every property; return whether the protocol was small enough, and never out of range."""
     strategies: Strategies = "uniform" if uniform else "full"
-    compilation = Compilation(Source("generated.cpl", sample.text), strategies=strategies)
+    compilation = CplCompilation(Source("generated.cpl", sample.text), strategies=strategies)
     errors = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.is_error]
     if errors and all(error.code == "cyclic-condition" for error in errors):
         return False  # what is drawn may hand over in circles
@@ -383,7 +383,7 @@ def protocol_games_compared(figures: Figures, engines: Sequence[str]) -> Callabl
     engines = [name for name in engines if name != "onthefly"]
 
     def compare(data: st.DataObject) -> None:
-        compilation = Compilation(Source("generated.cpl", data.draw(protocols(formula_count=0)).text))
+        compilation = CplCompilation(Source("generated.cpl", data.draw(protocols(formula_count=0)).text))
         with suppress(ResourceExhausted):
             if compilation.ok and ExplicitEngine(compilation.system, GAME_STATES).reachable:
                 formula = data.draw(games(compilation.system, uniform=True))

@@ -14,7 +14,7 @@ from tests.support.oracles.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branchi
 from tests.support.oracles.model_checker import Naive
 from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.ccs_expressions import Vocabulary
 from cplc.logic.formulas import Formula
@@ -58,7 +58,7 @@ def _is_bisimilar(exported: Export, system: System) -> bool:
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_files_bisimilar_to_system(path: Path) -> None:
     compilation = load(str(path))
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     questions = compilation.declared_questions() or compilation.questions()
     exported = compilation.export("ccs", questions)
     assert _is_bisimilar(exported, questions[0].system)

@@ -11,7 +11,7 @@ from tests.reference.states import Graph, TooLarge
 from tests.support.generators.property_formulas import Sample, protocols
 from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 
@@ -30,7 +30,7 @@ def graph_of(model: CheckedModel) -> Graph:
 @given(protocols())
 @examples(10)
 def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     graph = graph_of(compilation.model)
     assume(not compilation.system.hazards)

@@ -13,7 +13,7 @@ from tests.reference.states import Graph, TooLarge, World
 from tests.support.generators.property_formulas import Sample, protocols
 from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 STATES = 600
@@ -96,7 +96,7 @@ def test_debts_left_and_forgotten_match_reference(
     engine: Literal["explicit", "symbolic", "reduced", "onthefly"], sample: Sample
 ) -> None:
     note(sample.text)
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok and not compilation.model.fairness)
     reference = Reference(compilation.model)
     try:

@@ -15,7 +15,7 @@ from cplc.checking.results import Answer
 from cplc.checking.verify import Verifier
 from cplc.parameterised import EverySize
 from cplc.parameterised.instances import Sizes
-from cplc.runtime.work_budget import Budget
+from cplc.runtime.context import Budget
 
 _MORE = (3, 4, 6)
 _NAMES = ("ask", "bid", "pay", "ship")

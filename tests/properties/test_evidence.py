@@ -15,11 +15,11 @@ from tests.support.oracles.model_checker import Naive
 
 from cplc.checking import shortest_paths
 from cplc.checking.evidence import explain, explain_initial
-from cplc.checking.interpreter import Interpreter, holds, key
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic.formulas import Atom, Finally, Formula, OnPaths
+from cplc.system.interpreter import Interpreter, holds, key
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run

@@ -9,7 +9,7 @@ from tests.support.commitment_channels import promises
 from tests.support.generators.property_formulas import Sample, protocols
 from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Formula
@@ -205,7 +205,7 @@ def test_printed_and_read_again(formula: Formula) -> None:
 @given(protocols(3))
 def test_printed_formula_is_parsed_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
-    compilation = Compilation(Source("sample.cpl", sample.text), None)
+    compilation = CplCompilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)
     for asked in compilation.declared_questions():
         if asked.question.kind == "property":

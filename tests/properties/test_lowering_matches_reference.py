@@ -22,7 +22,7 @@ from tests.support.generators.property_formulas import (
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import OnPaths, expanded, subformulas
 from cplc.source import Source
@@ -32,8 +32,8 @@ STATES = 3000
 GAME_STATES = 200
 
 
-def compiled(text: str) -> Compilation:
-    compilation = Compilation(Source("generated.cpl", text))
+def compiled(text: str) -> CplCompilation:
+    compilation = CplCompilation(Source("generated.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics if diagnostic.is_error]
     return compilation
 
@@ -47,7 +47,7 @@ def explored(reference: Reference) -> Graph:
         raise
 
 
-def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
+def check_lowering(compilation: CplCompilation) -> tuple[Reference, Graph] | None:
     """Compare the systems; return the reference and its graph unless an assignment leaves its range."""
     reference = Reference(compilation.model)
     graph = explored(reference)
@@ -67,7 +67,7 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
     return reference, graph
 
 
-def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
+def check_verdicts(compilation: CplCompilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
     for declared in compilation.model.properties:
         expected = holds(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         questions = compilation.questions([declared.name])

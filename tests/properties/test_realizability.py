@@ -19,13 +19,13 @@ from tests.support.random_examples import examples
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.replay import run_problems
 from cplc.checking.results import ExcludedStates, Question, Result
 from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import SOME_FAIR_RUN, Formula, OnPaths
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 
 ENGINES: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly", "reduced", "auto")

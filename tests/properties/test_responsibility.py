@@ -15,16 +15,16 @@ from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles
 from tests.support.random_examples import examples
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.responsibility import lasso_evidence, neglected_sends
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPaths
 from cplc.report.trace_narration import narrate
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 
@@ -34,7 +34,7 @@ SEEN: Counter[str] = Counter()
 
 def protocols() -> st.SearchStrategy[System]:
     def compiled(text: str) -> System:
-        compilation = Compilation(Source("random.cpl", text))
+        compilation = CplCompilation(Source("random.cpl", text))
         assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
         return compilation.system
 

@@ -16,9 +16,8 @@ from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles, systems
 from tests.support.random_examples import examples
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.ltl_progression import NotProgressible, progression
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Equal, Read, conj
@@ -32,6 +31,7 @@ from cplc.simulation.run_replay import replayed
 from cplc.simulation.run_verdicts import RunVerdicts
 from cplc.simulation.scheduler_weights import Bias
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
 from cplc.system.trace import Run
 
@@ -41,7 +41,7 @@ _OPEN = ("conditional", "active", "pending")
 
 def protocols() -> st.SearchStrategy[System]:
     def compiled(text: str) -> System:
-        compilation = Compilation(Source("random.cpl", text))
+        compilation = CplCompilation(Source("random.cpl", text))
         assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
         return compilation.system
 

@@ -12,12 +12,12 @@ from tests.support.generators.synchronous_systems import adjacent, synchronous_s
 from tests.support.generators.systems import atoms
 from tests.support.random_examples import examples
 
-from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import BUDGET
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, System
 
 _LOGIC = Logic(taken=False, games=False, social=False, bound=2, depth=1, weight=3)

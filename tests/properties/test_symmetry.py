@@ -22,8 +22,7 @@ from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
-from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import ctl_conditions
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
@@ -31,6 +30,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
 from cplc.reductions import symmetry, symmetry_quotient
+from cplc.reductions.ctl_fragment import ctl_conditions
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup, renamed_formula
 from cplc.reductions.symmetry_quotient import (
     canonical_representative,
@@ -319,7 +319,7 @@ def test_counterexample_of_first_instance_is_shown(monkeypatch: pytest.MonkeyPat
 @given(st.data())
 def test_protocols_with_a_family(data: st.DataObject) -> None:
     plan = data.draw(plans().filter(lambda plan: plan.family is not None))
-    system = Compilation(Source("random.cpl", text_of(plan))).system
+    system = CplCompilation(Source("random.cpl", text_of(plan))).system
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     for symmetry_group in Symmetry(system).groups:
         renamed = symmetry_group.renaming(moved(symmetry_group, data.draw(st.permutations(symmetry_group.indices))))
@@ -332,7 +332,7 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
 @examples(8)
 @given(st.data())
 def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
-    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    system = CplCompilation(Source("random.cpl", text_of(data.draw(plans())))).system
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:

@@ -19,7 +19,7 @@ from tests.support.generators.systems import roles, systems
 from tests.support.random_examples import examples
 
 from cplc import compile
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.export import ExportedFormula, Origin, Request
 
 _EXAMPLES = [
@@ -40,7 +40,7 @@ _by_each = pytest.mark.parametrize(
 @pytest.mark.parametrize(("path", "name"), _EXAMPLES)
 def test_examples(judge: Judge, path: Path, name: str) -> None:
     loaded = load(str(path))
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     compilation = replace(loaded, protocol=name)
     assert compare_protocol(judge, compilation, compilation.declared_questions()) or not judge.says_all
 

@@ -22,7 +22,7 @@ from tests.support.generators.systems import atoms, systems
 from tests.support.oracles.model_checker import Naive
 from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -44,7 +44,7 @@ def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
     if kind == "system":
         system = draw(systems(fairness=False, lifelike=True, states=24))
     else:
-        compilation = Compilation(Source("generated.cpl", draw(protocols(formula_count=0)).text))
+        compilation = CplCompilation(Source("generated.cpl", draw(protocols(formula_count=0)).text))
         assume(compilation.ok)
         system = replace(compilation.system, fairness=())
     p = atoms(system)

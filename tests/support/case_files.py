@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 
@@ -56,7 +56,7 @@ def _cases(folder: Path) -> list[Case]:
     ]
 
 
-def compiled(case: Case) -> Compilation:
+def compiled(case: Case) -> CplCompilation:
     """Return the compilation of a case, its formulas declared as properties at the end of the protocol."""
     text = case.path.read_text(encoding="utf-8").rstrip()
     assert text.endswith("}")
@@ -65,7 +65,7 @@ def compiled(case: Case) -> Compilation:
         f"{verdict.formula}\n"
         for number, verdict in enumerate(case.verdicts)
     )
-    return Compilation(
+    return CplCompilation(
         Source(case.path.name, f"{text[:-1]}\n{properties}}}\n"),
         case.path,
         {name: str(value) for name, value in case.parameters},

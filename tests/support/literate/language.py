@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from tests.support.literate.blocks import BadTest, Block, Names, blocks
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation, IsplCompilation
+    from cplc.compilation import CplCompilation, IsplCompilation
     from cplc.diagnostics.core import Diagnostic
     from cplc.source import Source
 
@@ -110,7 +110,7 @@ def _assertions(block: Block) -> tuple[tuple[Announced, ...], Mapping[int, str]]
 
 def check_language(test: LanguageTest, directory: Path) -> None:
     """Fail unless the model has the diagnostics and verdicts that it announces, and no other."""
-    from cplc.compilation import Compilation, IsplCompilation
+    from cplc.compilation import CplCompilation, IsplCompilation
     from cplc.source import Source
 
     if test.block.language == "ispl":
@@ -131,7 +131,7 @@ def check_language(test: LanguageTest, directory: Path) -> None:
     path.write_text(test.block.model, encoding="utf-8")
     source = Source(str(path), test.block.model)
     strategies = _strategies(test.block, test.block.options.get("strategies", "full"))
-    compilation = Compilation(
+    compilation = CplCompilation(
         source, path=path, parameters=test.block.parameters, channels=channels, strategies=strategies
     )
     _compare_diagnostics(test, source, compilation.diagnostics)
@@ -213,7 +213,7 @@ def _compare_answers(test: LanguageTest, reading: IsplCompilation) -> None:
         raise AssertionError("\n".join([f"{test.block.path}:{test.block.first_line}", *wrong]))
 
 
-def _compare_verdicts(test: LanguageTest, compilation: Compilation) -> None:
+def _compare_verdicts(test: LanguageTest, compilation: CplCompilation) -> None:
     from cplc.engines.on_the_fly import supports
 
     wrong: list[str] = []

@@ -8,7 +8,8 @@ from fractions import Fraction
 from time import perf_counter
 
 from cplc.checking.results import Question, Result
-from cplc.compilation import BoundQuestion, Compilation, UnknownQuestion
+from cplc.compilation.cpl import CplCompilation
+from cplc.compilation.interface import BoundQuestion, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
 from cplc.decision.results import Verdict
 from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate
@@ -43,7 +44,7 @@ class AnalysisOptions:
     """True to compute sensitivities; verdicts do not need them."""
 
 
-def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[ParticipantQuery, ...]:
+def participants(compilation: CplCompilation, names: Sequence[str] = ()) -> tuple[ParticipantQuery, ...]:
     """Return the participants with these names; without names, those with thresholds or, if there are none, all."""
     model = compilation.model
     declared = {participant.name: participant for participant in model.participants}
@@ -54,7 +55,7 @@ def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[P
     return tuple(_over_a_system(compilation, declared[name]) for name in declared if name in selected)
 
 
-def _over_a_system(compilation: Compilation, declared: m.Participant) -> ParticipantQuery:
+def _over_a_system(compilation: CplCompilation, declared: m.Participant) -> ParticipantQuery:
     model = compilation.model
     system = compilation.system_keeping(participant_views(declared, model))
     thresholds = tuple(one for one in model.thresholds if one.participant == declared.name)
@@ -99,7 +100,7 @@ def limit(threshold: m.Threshold) -> Threshold:
     return Threshold(threshold.aspect, threshold.relation, threshold.value)
 
 
-def threshold_questions(compilation: Compilation) -> tuple[BoundQuestion, ...]:
+def threshold_questions(compilation: CplCompilation) -> tuple[BoundQuestion, ...]:
     """Return the thresholds of the file as questions, with names such as ``Alice.benefit``."""
     queries = {one.participant.name: one for one in participants(compilation)}
     return tuple(
@@ -155,7 +156,7 @@ def estimated_result(one: BoundQuestion, result: Estimate, aspect: Aspect, secon
 class ThresholdChecker:
     """Decides thresholds of participants; each participant is analysed once."""
 
-    compilation: Compilation
+    compilation: CplCompilation
     _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
 
     def answers(self, questions: Sequence[BoundQuestion]) -> Iterator[Result]:

@@ -1,4 +1,4 @@
-"""Fragments of CTL that a reduced state space decides: which state conditions and reachability goals a formula has.
+"""Fragments of CTL that a reduced state space decides, with their state conditions and reachability goals.
 
 Fairness does not matter to a formula of state conditions, Boolean operators, `EX`, `EF`, `AG`, `EU` and their duals:
 every finite run extends to one that serves each justice constraint in turn. Its value depends on the state graph and on

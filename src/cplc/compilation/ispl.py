@@ -1,18 +1,19 @@
-"""Compilation pipeline of ISPL, from text to verdicts: one cached property per stage."""
+"""Compilation of a model in ISPL: one cached property for each stage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cplc.compilation.interface import BoundQuestion, Compilation, NotApplicable, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.questions import BoundQuestion, QuestionAnswering, Strategies, select_questions
 from cplc.records import dataclass
-from cplc.settings import Settings, apply_ignores, settings_for
+from cplc.settings import apply_ignores
 from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class IsplCompilation(QuestionAnswering):
-    """Stages of the compilation of one ISPL text."""
+class IsplCompilation(Compilation):
+    """One text in ISPL; it has no imports and no parameters."""
 
-    source: Source
-    strategies: Strategies = "full"
-    path: Path | None = None
+    language = "ISPL"
 
     @cached_property
     def _parsed(self) -> tuple[ispl_ast.File, tuple[Diagnostic, ...]]:
@@ -57,8 +56,7 @@ class IsplCompilation(QuestionAnswering):
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All diagnostics in text order."""
         all_diagnostics = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._fairness_diagnostics))
-        settings = settings_for(self.path.parent) if self.path else Settings()
-        enabled = apply_ignores(all_diagnostics, self.source, settings, is_whole=True)
+        enabled = apply_ignores(all_diagnostics, self.source, self.settings, is_whole=True)
         return tuple(sorted(enabled, key=lambda problem: (problem.span.start, problem.span.end)))
 
     @property
@@ -101,6 +99,17 @@ class IsplCompilation(QuestionAnswering):
     @cached_property
     def system(self) -> System:
         return self._lowered(self.model)
+
+    @property
+    def sizes(self) -> Mapping[str, object]:
+        system = self.system
+        return {
+            "model": system.name,
+            "agents": len(system.agents),
+            "variables": len(system.variables),
+            "actions": sum(len(player.actions) for player in system.players),
+            "upper_bound_of_states": prod(len(variable.domain) for variable in system.variables),
+        }
 
     def _lowered(self, model: IsplModel) -> System:
         from cplc.ispl.formula_lowering import with_recurring
@@ -145,10 +154,17 @@ class IsplCompilation(QuestionAnswering):
 
     def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
         """Return all formulas, or those with these names; `formula 1` is the first."""
-        return select_questions(self._bound_questions, names)
+        if not names:
+            return self._bound_questions
+        declared = [one.question.name for one in reversed(self._bound_questions)]
+        for name in names:
+            if name not in declared:
+                raise UnknownQuestion(name, list(dict.fromkeys(declared)))
+        return tuple(one for one in self._bound_questions if one.question.name in names)
 
-    def formula_question(self, text: str) -> BoundQuestion | tuple[Diagnostic, ...]:
-        """Return the question of a formula from the command line, or its diagnostics."""
+    def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
+        if assuming:
+            raise NotApplicable("--assuming does not apply to models in ISPL: use `Fairness` in the file")
         from cplc.checking.results import Question
         from cplc.ispl.semantics import check_formula
         from cplc.ispl.syntax.parser import parse_specification
@@ -169,7 +185,6 @@ class IsplCompilation(QuestionAnswering):
         return BoundQuestion(question, system, problems)
 
     def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
-        """Return the system and these questions in the language of another tool."""
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request, export
 

@@ -1,7 +1,4 @@
-"""The compilation pipeline, from a text to verdicts: each stage is a lazily computed, cached property.
-
-Heavy imports are deferred to their use, so that `cplc --version` and `cplc check` start fast.
-"""
+"""Compilation of a protocol in CPL: one cached property for each stage."""
 
 from __future__ import annotations
 
@@ -9,21 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property, partial
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.ispl_compilation import IsplCompilation
-from cplc.questions import BoundQuestion, Channels, EngineName, QuestionAnswering, Strategies, UnknownQuestion
 from cplc.records import dataclass
-from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
-from cplc.settings import Settings, apply_ignores, settings_for
+from cplc.settings import apply_ignores
 from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Question
+    from cplc.checking.results import Question, Result
+    from cplc.checking.verify import AnswerListener
     from cplc.export import Export, Request
     from cplc.lowering.lower import View
     from cplc.mutation.coverage import Outcome
@@ -42,32 +39,17 @@ if TYPE_CHECKING:
 ADVISORY_UNLESS_NAMED = frozenset({"sound"})
 """The usual checks whose failure is a warning where the file does not name them."""
 
-__all__ = [
-    "BoundQuestion",
-    "Channels",
-    "Compilation",
-    "EngineName",
-    "IsplCompilation",
-    "Strategies",
-    "UnknownQuestion",
-    "count_reachable",
-    "is_ispl",
-    "load",
-    "load_ispl",
-]
-
 
 @dataclass(frozen=True)
-class Compilation(QuestionAnswering):
+class CplCompilation(Compilation):
     """One text under one choice of parameters and channels."""
 
-    source: Source
-    path: Path | None = None
+    language = "CPL"
+
     parameters: Mapping[str, str] = field(default_factory=dict)
     channels: Channels | None = None
     protocol: str | None = None
     """Protocol of the file; None for the last one."""
-    strategies: Strategies = "full"
     load: Load | None = field(default=None, compare=False, repr=False)
     """Loader of imports; None to read from disk."""
     _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
@@ -144,11 +126,6 @@ class Compilation(QuestionAnswering):
 
             yield from contradictory_fairness(model)
 
-    @cached_property
-    def settings(self) -> Settings:
-        """The settings nearest to the text; the defaults for a text without path."""
-        return settings_for(self.path.parent) if self.path else Settings()
-
     @property
     def ok(self) -> bool:
         """True if the text has no errors."""
@@ -159,6 +136,28 @@ class Compilation(QuestionAnswering):
         model = self._changed or self._analysis.model
         assert model is not None
         return model
+
+    # --- inputs
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.source, *(file.span.source for file in self.index.files if file.span.source is not self.source))
+
+    @property
+    def import_candidates(self) -> tuple[Path, ...]:
+        def folder(source: Source) -> Path:
+            return ((self.path if source is self.source else Path(source.name)) or Path()).parent
+
+        return tuple(
+            folder(file.span.source) / imported.target
+            for file in self.index.files
+            for imported in file.imports
+            if imported.is_path
+        )
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"parameters": dict(self.parameters), "channels": self.channels, "protocol": self.protocol}
 
     def uniformity(self, parameter: str) -> UniformityCheck:
         """Return the uniformity check of the families whose size is this parameter."""
@@ -171,6 +170,33 @@ class Compilation(QuestionAnswering):
     @property
     def system(self) -> System:
         return self.system_with(frozenset())
+
+    @property
+    def sizes(self) -> Mapping[str, object]:
+        system = self.system
+        return {
+            "protocol": system.name,
+            "agents": len(system.agents),
+            "messages": len(system.messages),
+            "commitments": len(system.commitments),
+            "claims": len(system.claims),
+            "variables": len(system.variables),
+            "steps": len(system.steps),
+            "upper_bound_of_states": prod(len(variable.domain) for variable in system.variables),
+            "instances_left_out": self.model.left_out,
+        }
+
+    def system_with_variables(self, names: frozenset[str]) -> System:
+        missing = names - self.system.variable.keys()
+        if not missing:
+            return self.system
+        from cplc.lowering.lower import all_views
+        from cplc.system.standings import last_move_of
+
+        views = all_views(self.model)
+        retained = ((role, name) for role, name in views if f"{name}@{role}" in missing)
+        recalled = ((role, name) for role, name in views if last_move_of(name, role) in missing)
+        return self.system_keeping(retained, recalled)
 
     def system_with(self, views: frozenset[View], recalled: frozenset[View] = frozenset()) -> System:
         """Return the system with these observer views, besides those of guards, and these last moves."""
@@ -340,6 +366,47 @@ class Compilation(QuestionAnswering):
             *(self._check(name, True, None) for name in usual),
         )
 
+    def questions_with_thresholds(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
+        if not self.model.thresholds:
+            return self.questions(names)
+        from cplc.compilation.participants import threshold_questions
+
+        every = threshold_questions(self)
+        thresholds = list(dict.fromkeys(one.question.name for one in every))
+        selected = [one for one in every if not names or one.question.name in names]
+        question_names = [name for name in names if name not in thresholds]
+        try:
+            questions = self.questions(question_names) if question_names or not names else ()
+        except UnknownQuestion as problem:
+            raise UnknownQuestion(problem.name, [*problem.candidates, *thresholds]) from None
+        return (*questions, *selected)
+
+    @property
+    def analysed_participants(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(threshold.participant for threshold in self.model.thresholds))
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        return self.model.switched_off
+
+    def verify(
+        self,
+        questions: Sequence[BoundQuestion],
+        engine: EngineName = "auto",
+        *,
+        vacuity: bool = False,
+        on_answer: AnswerListener = lambda *_: None,
+    ) -> Iterator[Result]:
+        """Yield the verdict of each question; those of thresholds come last."""
+        thresholds = [one for one in questions if one.question.kind == "analysis"]
+        if thresholds:
+            questions = [one for one in questions if one.question.kind != "analysis"]
+        yield from super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer)
+        if thresholds:
+            from cplc.compilation.participants import ThresholdChecker
+
+            yield from ThresholdChecker(self).answers(thresholds)
+
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question for a formula of the command line, or its errors."""
         from cplc.checking.results import Question
@@ -426,64 +493,3 @@ class Compilation(QuestionAnswering):
 
 def _itself(question: BoundQuestion) -> BoundQuestion:
     return question
-
-
-def is_ispl(name: str) -> bool:
-    """Tell by its name whether a file is a model in ISPL."""
-    return name.lower().endswith(".ispl")
-
-
-def load_ispl(name: str) -> IsplCompilation | Diagnostic:
-    """Return the compilation of a file in ISPL, or the diagnostic of an unreadable file."""
-    from cplc.ispl.syntax.parser import MAX_SIZE
-
-    text = _text(name, MAX_SIZE)
-    return text if isinstance(text, Diagnostic) else IsplCompilation(Source(name, text), path=Path(name))
-
-
-def load(
-    name: str, parameters: Mapping[str, str] | None = None, channels: Channels | None = None
-) -> Compilation | Diagnostic:
-    """Return the compilation of a file, or the diagnostic of an unreadable file."""
-    text = _text(name, MAX_SIZE)
-    if isinstance(text, Diagnostic):
-        return text
-    return Compilation(Source(name, text), Path(name), parameters or {}, channels)
-
-
-def _text(name: str, most: int) -> str | Diagnostic:
-    """Return the text of a file named by the user, which may be a pipe."""
-    try:
-        return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
-    except IsADirectoryError:
-        return _unreadable(name, f"`{name}` is a directory, not a file")
-    except NotRegular:
-        return _unreadable(name, f"`{name}` is not a regular file")
-    except TooManyBytes:
-        message = f"The file has more than the {most:,} characters that can be read"
-        return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
-    except UnicodeDecodeError as problem:
-        return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
-    except (OSError, ValueError) as problem:
-        return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
-
-
-def _unreadable(name: str, message: str) -> Diagnostic:
-    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
-
-
-def count_reachable(system: System, engine: EngineName = "auto") -> int:
-    """Return the number of reachable states; the symbolic engine multiplies the numbers of independent components."""
-    if engine == "explicit":
-        from cplc.engines.explicit.engine import ExplicitEngine
-
-        whole = ExplicitEngine(system)
-        return whole.count(whole.reachable)
-    from cplc.engines.symbolic.engine import SymbolicEngine
-    from cplc.reductions import components
-
-    def count(part: System) -> int:
-        engine = SymbolicEngine(part)
-        return engine.count(engine.reachable)
-
-    return components.count_reachable(system, count)
