@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import atoms, every_kind, roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import atoms, every_kind, roles, systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.checking import shortest_paths
 from cplc.checking.evidence import explain, explain_initial
-from cplc.checking.interpreter import Interpreter, holds, key
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic.formulas import Atom, Finally, Formula, OnPaths
+from cplc.system.interpreter import Interpreter, holds, key
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.naive import Frozen, Naive, States
-from tests.naive_rounds import NaiveRounds
 from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
-from tests.strategies import atoms, conditions_over, formulas, roles, systems
-from tests.strategies_rounds import synchronous_systems
+from tests.support.generators.synchronous_systems import synchronous_systems
+from tests.support.generators.systems import atoms, conditions_over, formulas, roles, systems
+from tests.support.oracles.model_checker import Frozen, Naive, States
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.replay import run_problems
 from cplc.checking.results import ExcludedStates, Question, Result
 from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import SOME_FAIR_RUN, Formula, OnPaths
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 
 ENGINES: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly", "reduced", "auto")

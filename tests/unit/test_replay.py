@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.channels import promises
+from tests.support.commitment_channels import promises
 
 from cplc.checking.evidence import explain_initial
-from cplc.checking.interpreter import Interpreter, value
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import TRUE, And, Const, Expr, Ite, Not, Read, equal
@@ -33,6 +32,7 @@ from cplc.logic.formulas import (
     Until,
 )
 from cplc.logic.formulas import Not as No
+from cplc.system.interpreter import Interpreter, value
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 from cplc.system.trace import Evidence, Move, Run
 

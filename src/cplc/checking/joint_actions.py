@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cplc.checking.interpreter import holds, value
 from cplc.logic.expressions import TRUE, And, Expr, conj, disj, is_false, is_true, negate, partially_evaluate
 from cplc.logic.formulas import Adjacent
+from cplc.system.interpreter import holds, value
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 from cplc.system.satisfying_assignments import satisfying_assignments

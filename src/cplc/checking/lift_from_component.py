@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.checking.interpreter import Interpreter, Key, key
+from cplc.system.interpreter import Interpreter, Key, key
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Run
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cplc.checking.interpreter import Interpreter
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from cplc.checking.adjacent_rounds import agree, led_here, none_leads
-from cplc.checking.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.checking.strategy_play import strategy_problems
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.expressions import Expr
@@ -28,6 +27,7 @@ from cplc.logic.formulas import (
     ctl_path,
     is_state_formula,
 )
+from cplc.system.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.compatibility.matching import Match
 from cplc.compatibility.trace_inclusion import Findings, Watch, search
 from cplc.compatibility.visible_behaviour import behaviours
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Run
 

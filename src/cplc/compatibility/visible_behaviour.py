@@ -6,11 +6,11 @@ from dataclasses import field
 from functools import cached_property
 from typing import Final, Literal
 
-from cplc.checking.interpreter import holds
 from cplc.compatibility.matching import Match
 from cplc.engines.explicit.graph import Graph, explore
 from cplc.logic.expressions import Value, reads
 from cplc.records import dataclass
+from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, Step, System
 
 

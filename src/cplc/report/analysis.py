@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf, isinf
 
-from cplc.checking.interpreter import holds
 from cplc.control_characters import printable
 from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, Verdict
 from cplc.language.lifecycle import COMMITMENT_STATES
@@ -13,6 +12,7 @@ from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
 from cplc.report.text import Part, Style, plain
+from cplc.system.interpreter import holds
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
 
