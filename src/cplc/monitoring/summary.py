@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from cplc.language.lifecycle import CLAIM_STATES, COMMITMENT_STATES
 from cplc.logs.protocol_vocabulary import family_of
 from cplc.monitoring.findings import Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.records import dataclass
 from cplc.simulation.run_statistics import FORGOTTEN, ON_COURSE
 
-_ORDER = (
+_FIRST = (
     "fulfilled", "violated", "compensated", "released", "expired", "withdrawn", "delegated", "assigned",
     ON_COURSE, FORGOTTEN, "satisfied", "accepted", "refused",
-    "conditional", "active", "pending", "open", "challenged", "justified", "attacked", "defended", "unknown",
+    "conditional", "active", "pending", "open", "challenged", "justified", "attacked", "defended",
 )  # fmt: skip
+_STATES = (state.name for state in (*COMMITMENT_STATES, *CLAIM_STATES) if state.name not in ("null", *_FIRST))
+_ORDER = (*_FIRST, *_STATES, "unknown")
+"""The order of the columns."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from math import inf, isinf
 
 from cplc.control_characters import printable
 from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, Verdict
+from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
@@ -163,7 +164,7 @@ def _broken(system: System, participant: Participant, state: State) -> str:
     return f" ({some(open_)})" if open_ else ""
 
 
-_NOT_KEPT = frozenset({"conditional", "active", "pending", "violated", "compensated"})
+_NOT_KEPT = frozenset(state.name for state in COMMITMENT_STATES if state.is_breach)
 
 
 def state_text(system: System, state: State) -> str:
