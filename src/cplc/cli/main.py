@@ -14,9 +14,7 @@ from io import StringIO
 import click
 
 from cplc import __version__
-from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.output import write
 from cplc.cli.start_time import count_from_process_start
 
 _COMMANDS = (
@@ -82,10 +80,10 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as mistake:
         with StringIO() as shown:  # the message may quote untrusted input
             mistake.show(shown)
-            write(shown.getvalue(), err=True)
+            _write_error(shown.getvalue())
         return Exit.WRONG
     except (KeyboardInterrupt, click.Abort):
-        write("interrupted\n", err=True)
+        _write_error("interrupted\n")
         return Exit.UNKNOWN
     except (BrokenPipeError, SystemExit) as ending:
         # click exits after shell completion, and when the reader of the output has gone.
@@ -95,12 +93,21 @@ def run(arguments: Sequence[str]) -> int:
         return Exit.UNKNOWN
     except OSError as problem:
         with suppress(OSError):  # the terminal may be closed
-            write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
+            _write_error(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n")
         return Exit.WRONG
     except Exception as error:  # errors of the user are diagnostics, never exceptions
+        from cplc.cli.crash_report import report_bug
+
         report_bug(error)
         return Exit.WRONG
     return int(code or Exit.EXPECTED)
+
+
+def _write_error(text: str) -> None:
+    """Write to standard error without control characters; the writer is imported on use, for the start-up time."""
+    from cplc.cli.output import write
+
+    write(text, err=True)
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from pathlib import Path
 
 _MAX_STARTUP_SECONDS = 60.0
 """Upper bound on the start-up time; a larger value comes from an unreliable clock."""
@@ -25,7 +24,8 @@ def began() -> float:
 def _process_age() -> float:
     """Return the age of this process in seconds; 0 if it is unknown."""
     with suppress(OSError, ValueError, IndexError, AttributeError):
-        after_name = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+        with open("/proc/self/stat", encoding="utf-8", errors="replace") as status:
+            after_name = status.read().rpartition(")")[2]
         started = int(after_name.split()[19]) / os.sysconf("SC_CLK_TCK")
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
         return age if 0 < age < _MAX_STARTUP_SECONDS else 0.0
