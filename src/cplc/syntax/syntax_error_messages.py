@@ -41,7 +41,7 @@ _NEXT: Final = {
 """Tokens that may follow a declaration that could be complete."""
 
 _UNSAID: Final = frozenset({"", "Comment"})
-"""What Arpeggio lists besides terminals of the language: negative lookahead, which has no text, and comments."""
+"""Expectations of Arpeggio that are no terminals: negative lookahead, which has no text, and comments."""
 
 _ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
