@@ -12,11 +12,11 @@ from typing import Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import MEANING_CHANGED
 from cplc.language.lifecycle import CLAIM_VERBS, VERBS
+from cplc.language.words import VERSION
 from cplc.records import dataclass
 from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.reserved_words import VERSION
 
 Edit = tuple[int, int, str]
 """A replacement: start, end and new text."""

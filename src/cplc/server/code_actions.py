@@ -12,6 +12,7 @@ from lsprotocol.types import Diagnostic as Shown
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.language.words import VERSION
 from cplc.records import dataclass
 from cplc.resources import shipped
 from cplc.semantics.language_versions import migration
@@ -21,7 +22,6 @@ from cplc.server.cursor_context import context
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
-from cplc.syntax.reserved_words import VERSION
 
 _DID_YOU_MEAN: Final = re.compile(r"did you mean `([^`]+)`\?")
 _INSTEAD: Final = re.compile(r"`([^`…]+)`")
