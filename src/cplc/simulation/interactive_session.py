@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
 from cplc.simulation.rng import RandomSource
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Move, Run
 
@@ -30,13 +30,13 @@ class ChoiceTable:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._stepper = SuccessorGenerator(system)
+        self._relation = InterleavedRelation(system)
 
     def choices(self, state: State) -> tuple[Choice, ...]:
-        packing = self._stepper.packing
+        packing = self._relation.packing
         return tuple(
             self._choice(self.system.steps[step], step, packing.unpack(target))
-            for step, target in self._stepper.ways(packing.pack(state))
+            for step, target in self._relation.transitions(packing.pack(state))
         )
 
     @staticmethod
