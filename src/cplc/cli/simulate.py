@@ -232,7 +232,7 @@ def _played(compilation: CplCompilation, agent: str | None) -> tuple[System, Par
     try:
         (bound_participant,) = participants(compilation, (agent,))
     except UnknownQuestion as problem:
-        candidates = f"there are {', '.join(problem.known)}" if problem.known else "the file declares none"
+        candidates = f"there are {', '.join(problem.candidates)}" if problem.candidates else "the file declares none"
         raise click.UsageError(f"no participant is called `{problem.name}`; {candidates}") from None
     return bound_participant.system, bound_participant.participant
 

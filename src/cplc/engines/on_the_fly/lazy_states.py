@@ -50,7 +50,7 @@ class LazyStateSpace:
 
     @property
     def has_idle_step(self) -> bool:
-        """Whether every state has an idle step."""
+        """True if every state has an idle step."""
         return self.relation.has_idle_step
 
     def initial(self) -> list[int]:
