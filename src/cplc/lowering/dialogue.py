@@ -13,7 +13,7 @@ from cplc.language import lifecycle as table
 from cplc.language.lifecycle import STANDING_OF, UNANSWERED
 from cplc.lowering.mtbdd import NO, Diagram
 from cplc.semantics.model import CheckedModel, Claim, Operation
-from cplc.semantics.terms import Social, Term, operands_of
+from cplc.semantics.terms import Social, Term, subterms
 from cplc.system.standings import NOTHING
 
 if TYPE_CHECKING:
@@ -93,15 +93,11 @@ def mover(model: CheckedModel, name: str, verb: str) -> str:
 
 def last_moves_in(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
     """Yield the sides whose last move a formula depends on, each with the commitment or claim of the move."""
-    match term:
-        case Social("SC" | "SCc", debtor, creditor):
+    for part in subterms(term):
+        if isinstance(part, Social) and part.modality in ("SC", "SCc"):
             for name in sorted(model.subjects_of_moves):
-                if {debtor, creditor} == set(model.parties[name]) and debtor in last_moves(model, name):
-                    yield debtor, name
-        case _:
-            pass
-    for operand in operands_of(term):
-        yield from last_moves_in(operand, model)
+                if {part.debtor, part.creditor} == set(model.parties[name]) and part.debtor in last_moves(model, name):
+                    yield part.debtor, name
 
 
 def _is_move(name: str, operation: Operation) -> bool:

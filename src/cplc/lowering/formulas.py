@@ -36,21 +36,11 @@ def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool
 
 def restricting_changes(term: Term) -> Iterator[t.Does]:
     """Yield the changes that every step of a run must make, or not make, by ``E{...}`` or ``A{...}``."""
-    if isinstance(term, t.OverPaths) and term.along is not None:
-        yield from _changes_in(term.along)
-    for operand in t.operands_of(term):
-        yield from restricting_changes(operand)
-
-
-def _changes_in(action: Term) -> Iterator[t.Does]:
-    match action:
-        case t.Does(verb) if verb not in OTHER_ACTIONS:
-            yield action
-        case t.Apply(_, operands):
-            for operand in operands:
-                yield from _changes_in(operand)
-        case _:
-            pass
+    for part in t.subterms(term):
+        if isinstance(part, t.OverPaths) and part.along is not None:
+            for action in t.subterms(part.along):
+                if isinstance(action, t.Does) and action.verb not in OTHER_ACTIONS:
+                    yield action
 
 
 class _Lowering:

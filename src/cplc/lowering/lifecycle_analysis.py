@@ -12,7 +12,7 @@ from cplc.lowering import dialogue
 from cplc.lowering.variable_names import state_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation, waits_for
-from cplc.semantics.terms import Age, Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
+from cplc.semantics.terms import Age, InState, Stands, Term, Value, is_about_runs, state_parts, subterms
 from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 
 if TYPE_CHECKING:
@@ -204,13 +204,4 @@ def depends_on(lifecycles: LifecycleAnalysis, name: str) -> tuple[str, ...]:
 
 def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
     """Yield the commitments and claims whose lifecycle state the term mentions."""
-    match term:
-        case InState(commitment) | Stands(commitment) | Age(commitment):
-            yield commitment
-        case FactRef(fact):
-            yield from states_in(model.fact[fact].meaning, model)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from states_in(operand, model)
-        case _:
-            pass
+    return (part.commitment for part in subterms(term, model.meanings) if isinstance(part, InState | Stands | Age))
