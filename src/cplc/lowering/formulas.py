@@ -12,7 +12,7 @@ from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Interpretation, condition
-from cplc.lowering.promises import promises
+from cplc.lowering.promises import conditional, promises
 from cplc.lowering.term_text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -79,8 +79,6 @@ class _Lowering:
             case t.Social("Fu", _, _, body):
                 return f.Fulfils(self._channel(term), self.formula(body))
             case t.Conditional(_, _, _, antecedent, consequent):
-                from cplc.lowering.conditional_commitments import conditional
-
                 return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
