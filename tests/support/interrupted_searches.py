@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from cplc.runtime import checkpointing
-from cplc.runtime.checkpointing import Search
+from cplc.runtime.context import Search, current
 
 
 class Ended(BaseException):
@@ -42,10 +41,11 @@ class Keeping:
     def detach(self, name: str) -> None:
         self.searches.pop(name, None)
 
-    def safepoint(self) -> None:
+    def safepoint(self, *, is_last: bool = False) -> None:
         self.moments += 1
-        if self.moments == self.end_at:
+        if is_last or self.moments == self.end_at:
             self.write()
+        if self.moments == self.end_at:
             raise Ended
 
     def write(self) -> None:
@@ -56,10 +56,10 @@ class Keeping:
 @contextmanager
 def kept_by(keeping: Keeping) -> Iterator[None]:
     """Let searches be kept, until this comes to its end or they are ended."""
-    checkpointing.set_store(keeping)
+    current().store = keeping
     try:
         yield
     except Ended:
         pass
     finally:
-        checkpointing.set_store(None)
+        current().store = None

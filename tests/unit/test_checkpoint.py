@@ -23,7 +23,7 @@ from cplc.cli.checkpointing import Checkpointing
 from cplc.cli.limits import Limits
 from cplc.compilation import CplCompilation, load
 from cplc.logic.expressions import FALSE, TRUE, And, Or, Read
-from cplc.runtime.checkpointing import Search
+from cplc.runtime.context import Search
 from cplc.runtime.limits import TooLarge
 from cplc.source import Source, Span
 from cplc.system.fingerprint import fingerprint
@@ -380,7 +380,7 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
 
     def work() -> None:
         while not ended.is_set():
-            store.safepoint()
+            store.safepoint(is_last=True)
             time.sleep(0.001)
 
     store.register(replace(one.search, serialize=replace_file))

@@ -15,7 +15,7 @@ from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 from cplc.parameterised.instances import Proof
 from cplc.parameterised.view_abstraction_proof import Induction
-from cplc.runtime.work_budget import Budget
+from cplc.runtime.context import Budget
 
 _SHOP = """
 protocol Shop(customers: 1..64 = 2) {{

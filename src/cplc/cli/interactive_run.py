@@ -221,8 +221,8 @@ class _InteractiveRun:
 
     def _unknown(self, text: str) -> str:
         """Return the error message for unknown input: no such step, or a step that is not enabled."""
-        from cplc.checking.interpreter import holds
         from cplc.simulation.interactive_session import agents_acting
+        from cplc.system.interpreter import holds
 
         about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
         if about and not any(holds(step.guard, self._session.state) for step in about):

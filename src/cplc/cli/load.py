@@ -21,6 +21,7 @@ from cplc.source import Source, Span
 
 if TYPE_CHECKING:
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies
+    from cplc.runtime.context import Context
 
     Questions = tuple[BoundQuestion, ...]
 
@@ -145,8 +146,8 @@ def questions_of(select: Callable[[Sequence[str]], Questions], names: Sequence[s
     try:
         return select(names)
     except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        listing = f"there are {', '.join(sorted(problem.known))}" if problem.known else "there is none"
+        hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
+        listing = f"there are {', '.join(sorted(problem.candidates))}" if problem.candidates else "there is none"
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None
 
 
@@ -176,12 +177,16 @@ def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) ->
 
 
 def consume_events(
-    work: Iterator[Event], limits: Limits, doing: Callable[[], str], take: Callable[[Event], None]
+    work: Iterator[Event],
+    limits: Limits,
+    doing: Callable[[], str],
+    take: Callable[[Event], None],
+    context: Context | None = None,
 ) -> str | None:
     """Handle each event as it comes; return the reason of an interruption, None at the end of the work."""
     progress = output.Progress(doing)
     try:
-        for event in run_supervised(work, limits, waiting=progress.show):
+        for event in run_supervised(work, limits, waiting=progress.show, context=context):
             progress.clear()
             take(event)
     except Interrupted as stop:

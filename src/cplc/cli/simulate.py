@@ -237,7 +237,7 @@ def _played(compilation: Compilation, file: str, agent: str | None) -> tuple[Sys
     try:
         (bound_participant,) = participants(as_protocol(compilation, file, "--agent"), (agent,))
     except UnknownQuestion as problem:
-        candidates = f"there are {', '.join(problem.known)}" if problem.known else "the file declares none"
+        candidates = f"there are {', '.join(problem.candidates)}" if problem.candidates else "the file declares none"
         raise click.UsageError(f"no participant is called `{problem.name}`; {candidates}") from None
     return bound_participant.system, bound_participant.participant
 

@@ -17,6 +17,7 @@ from cplc.cli.options import colour_option, counting_options, format_option, mod
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +68,12 @@ def command(
         else:
             figures |= event
 
-    def doing() -> str:
-        return output.with_progress("counting states")
+    context = Context()
 
-    interrupted = consume_events(work(), Limits(timeout, memory), doing, take)
+    def doing() -> str:
+        return output.with_progress("counting states", context)
+
+    interrupted = consume_events(work(), Limits(timeout, memory), doing, take, context)
 
     code = exit_for(diagnostics, strict=False)
     if interrupted:

@@ -22,7 +22,6 @@ from cplc.cli.verify_run import Questions, RunMessage, VerifyRun
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
@@ -202,7 +201,7 @@ def command(
         more_doing=lambda: "" if saved is None else saved.doing(),
     )
     try:
-        for event in run_supervised(work(), limits, waiting=run.progress.show):
+        for event in run_supervised(work(), limits, waiting=run.progress.show, context=run.context):
             run.take(event)
     except (Interrupted, KeyboardInterrupt) as stop:
         message = None if saved is None else saved.stopped(stop, run.tell)
@@ -213,8 +212,6 @@ def command(
     except Exception as problem:
         run.fail(problem)
         raise
-    finally:
-        checkpointing.set_store(None)
     if itf is not None:
         run.write_traces(itf)
     run.finish()

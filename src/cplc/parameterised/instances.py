@@ -10,7 +10,7 @@ from functools import cached_property
 from cplc.checking.results import Question
 from cplc.compilation import BoundQuestion, CplCompilation, UnknownQuestion
 from cplc.records import dataclass
-from cplc.runtime.work_budget import charge
+from cplc.runtime.context import current
 from cplc.semantics.data_independence import NotUniform, UniformityCheck
 from cplc.semantics.resolved import LiteralTree, ParameterValue
 from cplc.source import Span
@@ -125,7 +125,7 @@ class Sizes:
     def _charged(self, size: int) -> CplCompilation:
         """Return the instance of one size; its work is charged for every question, also when it is cached."""
         compilation = self.of_size(size)
-        charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
+        current().charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
         return compilation
 
     def members_in(self, question: Question) -> int | NotUniform:

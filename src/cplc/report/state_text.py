@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.checking.interpreter import holds
 from cplc.control_characters import printable
 from cplc.report.step_text import HIDDEN, changes, status_text, step_text, value_text, variable_text
 from cplc.report.text import Style, plain
 from cplc.simulation.interactive_session import Choice
+from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, System, Variable
 from cplc.system.printer import condition_text, content_text, expr_text
 

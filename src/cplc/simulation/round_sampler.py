@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Final
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.logic.expressions import Value
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.rng import RandomSource
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
 from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
 from cplc.system.trace import Move

@@ -53,7 +53,7 @@ def run_job(job: Job) -> Iterator[JobOutput]:
             case "stats":
                 yield from _stats(job, reading)
     except UnknownQuestion as problem:
-        alternatives = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        alternatives = f"there are {', '.join(problem.candidates)}" if problem.candidates else "there is none"
         raise JobError(f"there is no `{problem.name}`; {alternatives}") from None
     except BeliefError as problem:
         raise JobError(str(problem)) from None

@@ -15,9 +15,8 @@ from math import prod
 from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MemoTable, Packing, StateIndex
 from cplc.system.model import Step, System
 
@@ -198,6 +197,7 @@ def _group_by_sample(moves: Sequence[_CompiledStep], states: Sequence[int]) -> l
 
 def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limit: int) -> None:
     """Expand states in order until all are expanded or there are enough of them."""
+    context = current()
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
     add_state, edges, closed = states.append, graph.target.__len__, first.append
     tables = [(group.mask, group.table) for group in groups]
@@ -219,10 +219,10 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
                         count += 1
                     target_number(number)
             closed(edges())
-        charge(len(first) - 1 - position)
+        context.charge(len(first) - 1 - position)
         position = len(first) - 1
-        progress.report(progress.ExplorationProgress(count, count - position))
-        checkpointing.safepoint()
+        context.report(ExplorationProgress(count, count - position))
+        context.safepoint()
         index_of, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
