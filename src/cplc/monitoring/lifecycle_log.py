@@ -31,7 +31,7 @@ class LifecycleLog:
         statuses = dict(case.statuses)
         for position, state, is_new in outcome.effects:
             findings += self._entered(name, case, position, state, is_new, message, place, time, on_course)
-        for position, state in outcome.known:
+        for position, state in outcome.certain:
             status = case.statuses.get(position)
             before = "null" if status is None else status.state
             if before != state:

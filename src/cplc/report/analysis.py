@@ -135,12 +135,12 @@ def _ending_lines(system: System, participant: Participant, figures: Sequence[Fi
     for figure in figures:
         for ending in figure.endings:
             why = ""
-            if not ending.wanted and figure.aspect == "conformance":
+            if not ending.is_goal and figure.aspect == "conformance":
                 why = _broken(system, participant, ending.state)
-            elif not ending.wanted and figure.aspect == "achievement":
+            elif not ending.is_goal and figure.aspect == "achievement":
                 why = _missed(participant, ending.state)
             where = state_text(system, ending.state) or "where nothing happens"
-            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.wanted else 1] + why)
+            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.is_goal else 1] + why)
     for where, texts in endings.items():
         yield f"{where} it {' and '.join(texts)}"
 
@@ -279,7 +279,7 @@ def _figure_data(figure: Figure, judged: Sequence[Judged]) -> Data:
             if threshold.aspect == figure.aspect
         ],
         "endings": [
-            {"state": ending.state, "wanted": ending.wanted, "because": ending.reason or None}
+            {"state": ending.state, "wanted": ending.is_goal, "because": ending.reason or None}
             for ending in figure.endings
         ],
         "advice": None if figure.advice is None else _advice_data(figure.advice),
