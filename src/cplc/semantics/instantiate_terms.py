@@ -491,8 +491,8 @@ class Resolver:
         if tree.verb not in ("take", "send") and not self._can_be_done(tree, subject.symbol, name):
             message = f"This is always false: no message means `{tree.verb} {subject.symbol.name}`"
             state = DONE.get(tree.verb)
-            asked = f"{state}({subject.span.text})"
-            hint = () if state is None else (suggestion(f"write `{asked}` for the state", asked),)
+            predicate = f"{state}({subject.span.text})"
+            hint = () if state is None else (suggestion(f"write `{predicate}` for the state", predicate),)
             self._table.problems.report(rules.NEVER_DONE, tree.span, message, *hint)
         return t.Does(tree.verb, name, other, tree.by_message)
 
