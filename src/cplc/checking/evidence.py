@@ -347,7 +347,13 @@ class _Explainer(Generic[S]):
         other_evidence = self.evidence(claim[0], other, claim[1])
         lasting = self.evidence(SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
         return Evidence(
-            formula, holds, Run(state, ()), elsewhere=elsewhere, there=other_evidence, agents=agents, lasting=lasting
+            formula,
+            holds,
+            Run(state, ()),
+            elsewhere=elsewhere,
+            alternative=other_evidence,
+            agents=agents,
+            lasting=lasting,
         )
 
     def _ignorance(self, formula: Knows, state: State) -> Evidence:

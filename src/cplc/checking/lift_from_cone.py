@@ -46,7 +46,7 @@ class _ConeLift:
             run=run,
             parts=parts,
             elsewhere=elsewhere,
-            there=evidence.there and self.evidence(evidence.there, end),
+            alternative=evidence.alternative and self.evidence(evidence.alternative, end),
             lasting=evidence.lasting and self.evidence(evidence.lasting, end),
         )
 

@@ -378,7 +378,7 @@ class CplCompilation(Compilation):
         try:
             questions = self.questions(question_names) if question_names or not names else ()
         except UnknownQuestion as problem:
-            raise UnknownQuestion(problem.name, [*problem.known, *thresholds]) from None
+            raise UnknownQuestion(problem.name, [*problem.candidates, *thresholds]) from None
         return (*questions, *selected)
 
     @property

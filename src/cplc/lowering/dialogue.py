@@ -9,20 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from cplc.language import lifecycle as table
+from cplc.language.lifecycle import STANDING_OF, UNANSWERED
 from cplc.lowering.mtbdd import NO, Diagram
-from cplc.semantics.builtin_words import CLAIM_CLOSED, OPEN_STATES, STANDINGS
 from cplc.semantics.model import CheckedModel, Claim, Operation
 from cplc.semantics.terms import Social, Term, operands_of
-from cplc.system.standings import MOVES, NOTHING, UNANSWERED
+from cplc.system.standings import NOTHING
 
 if TYPE_CHECKING:
     from cplc.lowering.lifecycle import ObserverState
-
-OPEN: Final = ("open",)
-STATES: Final = ("null", *OPEN, *CLAIM_CLOSED)
-
-_ARGUMENTS_OF_FIRST: Final = ("justify", "defend")
-"""The moves of debtors and makers; all others are made by the other side."""
 
 _ANSWERS: Final = ("accept", "refuse")
 """The moves without an argument that bind to what a claim says, or to the contrary."""
@@ -30,7 +25,7 @@ _ANSWERS: Final = ("accept", "refuse")
 
 def open_states(model: CheckedModel, name: str) -> Iterable[str]:
     """Return the lifecycle states in which a commitment or claim is open."""
-    return OPEN if name in model.claim else OPEN_STATES
+    return table.CLAIM_OPEN if name in model.claim else table.OPEN
 
 
 def possible_states(
@@ -41,15 +36,17 @@ def possible_states(
     argued = any(operation.target == claim.name for operation in operations)
     if "create" not in verbs and not argued:
         return ("null",)
-    reached = {"null", *OPEN, *(["withdrawn"] if "withdraw" in verbs else [])}
-    reached |= {state for state, verdict in (("satisfied", True), ("violated", False)) if verdict in verdicts}
-    return tuple(state for state in STATES if state in reached)
+    verdict_of = {"content true": True, "content false": False}
+    reached = {"null", *table.CLAIM_OPEN}
+    reached |= {row.target for row in table.OPERATIONS if row.of == table.CLAIM and row.verb in verbs}
+    reached |= {row.target for row in table.RULES if row.of == table.CLAIM and verdict_of[row.when] in verdicts}
+    return tuple(state.name for state in table.CLAIM_STATES if state.name in reached)
 
 
 def standings(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
     """Return the possible standings, none if no message makes a move on it."""
-    moved = {MOVES[operation.verb] for operation in operations if _is_move(name, operation)}
-    return tuple(one for one in STANDINGS if one == UNANSWERED or one in moved) if moved else ()
+    moved = {STANDING_OF[operation.verb] for operation in operations if _is_move(name, operation)}
+    return tuple(one for one in table.STANDINGS if one == UNANSWERED or one in moved) if moved else ()
 
 
 def arguments(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
@@ -75,7 +72,7 @@ def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
     """
     operations = [operation for message in model.messages for operation in message.operations]
     moves = dict.fromkeys((one.verb, one.target) for one in operations if _is_move(name, one))
-    is_argued_with = any(one.verb in MOVES and one.target == name for one in operations)
+    is_argued_with = any(one.verb in STANDING_OF and one.target == name for one in operations)
     encodings: dict[str, dict[Move, str]] = {}
     for role in model.parties[name]:
         own = [move for move in moves if mover(model, name, move[0]) == role]
@@ -83,7 +80,7 @@ def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
         if binding and (is_argued_with or len(own) < len(moves)):
             several = {verb for verb, _ in binding if sum(other == verb for other, _ in binding) > 1}
             encodings[role] = {
-                (verb, claim): f"{MOVES[verb]} with {claim}" if verb in several else MOVES[verb]
+                (verb, claim): f"{STANDING_OF[verb]} with {claim}" if verb in several else STANDING_OF[verb]
                 for verb, claim in binding
             }
     return encodings
@@ -91,7 +88,7 @@ def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
 
 def mover(model: CheckedModel, name: str, verb: str) -> str:
     """Return the side that makes such moves."""
-    return model.parties[name][verb not in _ARGUMENTS_OF_FIRST]
+    return model.parties[name][table.SIDE_OF[verb]]
 
 
 def last_moves_in(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
@@ -108,7 +105,7 @@ def last_moves_in(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
 
 
 def _is_move(name: str, operation: Operation) -> bool:
-    return operation.commitment == name and operation.verb in MOVES
+    return operation.commitment == name and operation.verb in STANDING_OF
 
 
 def move(observer_state: ObserverState, operation: Operation) -> Diagram:
@@ -116,7 +113,7 @@ def move(observer_state: ObserverState, operation: Operation) -> Diagram:
     when = observer_state.is_in(
         operation.commitment, open_states(observer_state.lifecycles.model, operation.commitment)
     )
-    observer_state.set_standing(operation.commitment, when, MOVES[operation.verb], operation.target or NOTHING)
+    observer_state.set_standing(operation.commitment, when, STANDING_OF[operation.verb], operation.target or NOTHING)
     observer_state.set_last_move(operation.commitment, when, (operation.verb, operation.target))
     if operation.target is not None:
         put_forward(observer_state, operation.target, when)
@@ -127,7 +124,7 @@ def put_forward(observer_state: ObserverState, claim: str, when: Diagram) -> Non
     """Create the claim if it is not open, and reset its standing if it is."""
     if claim not in observer_state.observable:
         return
-    is_open = observer_state.is_in(claim, OPEN)
+    is_open = observer_state.is_in(claim, table.CLAIM_OPEN)
     again = observer_state.mtbdd.conj(when, is_open)
     create(observer_state, claim, observer_state.mtbdd.conj(when, observer_state.mtbdd.negate(is_open)))
     observer_state.set_standing(claim, again, UNANSWERED)
@@ -140,14 +137,14 @@ def create(observer_state: ObserverState, claim: str, when: Diagram) -> None:
 
 
 def perform(observer_state: ObserverState, operation: Operation) -> Diagram:
-    """Create or withdraw a claim, and return where that applies."""
+    """Perform an operation on a claim, and return where it applies."""
     name = operation.commitment
-    is_open = observer_state.is_in(name, OPEN)
-    if operation.verb == "withdraw":
-        observer_state.move(name, is_open, "withdrawn")
-        return is_open
-    when = observer_state.mtbdd.negate(is_open)
-    create(observer_state, name, when)
+    row = next(row for row in table.OPERATIONS if (row.verb, row.of) == (operation.verb, table.CLAIM))
+    when = observer_state.is_in(name, row.source)
+    if row.target in table.CLAIM_OPEN:
+        create(observer_state, name, when)
+    else:
+        observer_state.move(name, when, row.target)
     return when
 
 
@@ -155,7 +152,7 @@ def decide(observer_state: ObserverState, claim: str, *, on_entering: bool) -> N
     """Close an open claim whose content its monitor decides, with ``on_entering`` also by the entered state."""
     from cplc.lowering.content_monitors import decided
 
-    is_open = observer_state.is_in(claim, OPEN)
+    is_open = observer_state.is_in(claim, table.CLAIM_OPEN)
     if is_open == NO:
         return
     true = decided(observer_state, claim, True, on_entering=on_entering)

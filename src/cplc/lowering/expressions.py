@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol
 
+from cplc.language.lifecycle import UNANSWERED
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
@@ -29,7 +30,7 @@ from cplc.semantics.terms import (
     Value,
     Var,
 )
-from cplc.system.standings import UNANSWERED, standing_of
+from cplc.system.standings import standing_of
 
 
 class StateLookup(Protocol):

@@ -8,16 +8,13 @@ first, in the order written, then the automatic rules. `dialogue.py` has the rul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
+from cplc.language import lifecycle as table
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
 from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lifecycle_analysis import (
-    CLOSED,
-    LIVE,
-    OPEN,
     LifecycleAnalysis,
     age_variable,
     clock_variable,
@@ -25,28 +22,16 @@ from cplc.lowering.lifecycle_analysis import (
     follows_variable,
     former_variable,
     monitor_variable,
+    operation_rows,
     states_in,
 )
 from cplc.lowering.mtbdd import NO, Diagram, Manager
 from cplc.lowering.variable_names import state_variable
-from cplc.semantics.builtin_words import DONE, JOINED
 from cplc.semantics.cycles import cycles
 from cplc.semantics.model import Operation
 from cplc.semantics.terms import Term
 from cplc.system.model import Operation as Performed
-from cplc.system.standings import MOVES, NOTHING, UNANSWERED, argument_of, last_move_of, standing_of
-
-_DIRECT_OPERATIONS = {
-    "fulfill": (OPEN, "fulfilled"),
-    "violate": (("active",), "violated"),
-    "release": (OPEN, "released"),
-    "expire": (("conditional",), "expired"),
-    "compensate": (("violated",), "compensated"),
-}
-"""The source states and the target state of operations without further rules."""
-
-_VERB_OF_STATE: Final = {state: verb for verb, state in DONE.items() if verb not in MOVES}
-"""The verb of the change that enters each lifecycle state."""
+from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 
 Change = tuple[str, str, str | None, bool]
 """A change: verb, commitment or claim, the target of the operation, and whether it is a message's operation."""
@@ -121,18 +106,18 @@ class ObserverState:
         name = state_variable(commitment, self.observer)
         entered = self.mtbdd.constant(state) if isinstance(state, str) else state
         if self.changes is not None:
-            for closing, verb in _VERB_OF_STATE.items():
+            for closing, verb in table.CLOSED_BY.items():
                 self.record_change(verb, commitment, self.mtbdd.conj(when, self.mtbdd.is_in(entered, (closing,))))
         if commitment in self.lifecycles.standings or commitment in self.ages:
             states = dialogue.open_states(self.lifecycles.model, commitment)
             closed = self.mtbdd.conj(when, self.mtbdd.negate(self.mtbdd.is_in(entered, states)))
-            self.set_standing(commitment, closed, UNANSWERED)
+            self.set_standing(commitment, closed, table.UNANSWERED)
             self.set_last_move(commitment, closed)
             if commitment in self.ages:
                 self._assign(age_variable(name), closed, self.mtbdd.constant(0))
         if len(self.clocks.get(clock_variable(name), ())) > 1:
             self._assign(
-                clock_variable(name), self.mtbdd.conj(when, self.is_in(commitment, OPEN)), self.mtbdd.constant(0)
+                clock_variable(name), self.mtbdd.conj(when, self.is_in(commitment, table.OPEN)), self.mtbdd.constant(0)
             )
         self._assign(name, when, entered)
         if commitment in self.lifecycles.contents:
@@ -167,7 +152,7 @@ class ObserverState:
     def _clear_suspension(self, commitment: str, when: Diagram) -> None:
         name = state_variable(commitment, self.observer)
         if commitment in self.lifecycles.suspended:
-            self._assign(former_variable(name), when, self.mtbdd.constant(LIVE[0]))
+            self._assign(former_variable(name), when, self.mtbdd.constant(table.LIVE[0]))
         if commitment in self.lifecycles.retained:
             self._assign(follows_variable(name), when, self.mtbdd.constant("none"))
 
@@ -227,7 +212,7 @@ class ObserverState:
         c, d = operation.commitment, operation.target
         if c not in self.observable:
             if d is not None and d in self.observable and d not in self.lifecycles.model.claim:
-                self._create(d, self.is_in(d, ("null", *CLOSED)))
+                self._create(d, self.is_in(d, table.NOT_OPEN))
             return None
         name = state_variable(c, self.observer)
         before = self.mtbdd.expression(self._state(c), name)
@@ -235,42 +220,35 @@ class ObserverState:
         for by_message in (False, True):
             self.record_change(operation.verb, c, when, d, by_message)
         applicable = self.mtbdd.expression(when, name)
-        joined = JOINED.get(operation.verb, "")
+        joined = table.JOINED.get(operation.verb, "")
         return Performed(operation.verb, c, d, applicable, before, joined, operation.retaining)
 
     def _apply(self, operation: Operation, c: str, d: str | None) -> Diagram:
         verb = operation.verb
-        if verb in MOVES:
+        if verb in table.STANDING_OF:
             return dialogue.move(self, operation)
         if c in self.lifecycles.model.claim:
             return dialogue.perform(self, operation)
-        if verb in _DIRECT_OPERATIONS:
-            source, target = _DIRECT_OPERATIONS[verb]
-            when = self.is_in(c, source)
-            self.move(c, when, target)
-            return when
-        match verb:
-            case "create":
-                when = self.is_in(c, ("null", *CLOSED))
+        rows = operation_rows(verb, operation.retaining, self.lifecycles.model.commitment[c])
+        # All conditions are of the state before the operation, so that no row follows another row.
+        conditions = [(row, self.is_in(c, row.source)) for row in rows]
+        return self.mtbdd.disj(*[self._make(row, when, c, d) for row, when in conditions])
+
+    def _make(self, row: table.Transition, when: Diagram, c: str, d: str | None) -> Diagram:
+        """Make a transition of the table, and return where it applies."""
+        if d is not None:
+            return self._transfer(row, when, c, d)
+        match row.target:
+            case table.BY_CONDITIONS:
                 self._create(c, when)
-                return when
-            case "withdraw":
-                conditional, active = self.is_in(c, ("conditional",)), self.is_in(c, ("active",))
-                revocable = self.lifecycles.model.commitment[c].revocable
-                self.move(c, active, "withdrawn" if revocable else "violated")
-                self.move(c, conditional, "withdrawn")
-                return self.mtbdd.disj(conditional, active)
-            case "suspend":
-                when = self.is_in(c, LIVE)
-                self._suspend(c, when, None)
-                return when
-            case "reactivate":
-                when = self.mtbdd.conj(self.is_in(c, ("pending",)), self.mtbdd.negate(self._is_waiting(c)))
+            case table.FORMER:
+                when = self.mtbdd.conj(when, self.mtbdd.negate(self._is_waiting(c)))
                 self._resume(c, when)
-                return when
-            case _:
-                assert d is not None
-                return self._transfer(operation, c, d)
+            case "pending":
+                self._suspend(c, when, None)
+            case state:
+                self.move(c, when, state)
+        return when
 
     def _create(self, commitment: str, when: Diagram) -> None:
         self.record_change("create", commitment, when)
@@ -283,18 +261,17 @@ class ObserverState:
             self.dirty[commitment] = None
         self.move(commitment, when, mtbdd.ite(fulfilled, mtbdd.constant("fulfilled"), live))
 
-    def _transfer(self, operation: Operation, c: str, d: str) -> Diagram:
+    def _transfer(self, row: table.Transition, when: Diagram, c: str, d: str) -> Diagram:
         """Delegate or assign c to d: d takes over the state, and commitments that waited for c wait for d."""
-        when = self.is_in(c, LIVE)
         if d in self.observable:
-            when = self.mtbdd.conj(when, self.is_in(d, ("null", *CLOSED)))
+            when = self.mtbdd.conj(when, self.is_in(d, table.NOT_OPEN))
             self.record_change("create", d, when)
             self.move(d, when, self._live_state(self._state(c)))
             self.dirty[d] = None
-        if operation.retaining:
+        if row.target == "pending":
             self._suspend(c, when, d)
             return when
-        self.move(c, when, "delegated" if operation.verb == "delegate" else "assigned")
+        self.move(c, when, row.target)
         for waiting, targets in self.lifecycles.retained.items():
             if waiting in self.observable and c in targets and waiting != c:
                 follows = follows_variable(state_variable(waiting, self.observer))
@@ -333,7 +310,7 @@ class ObserverState:
             self.decide(c)
         else:
             fulfilled = self.truth(declared.consequent, c)
-            self.move(c, self.mtbdd.conj(self.is_in(c, OPEN), fulfilled), "fulfilled")
+            self.move(c, self.mtbdd.conj(self.is_in(c, table.OPEN), fulfilled), "fulfilled")
         if c in self.lifecycles.retained:
             self._follow_successor(c)
         detached = self.truth(declared.antecedent, c)
@@ -374,10 +351,12 @@ class ObserverState:
             if d not in self.observable:
                 continue
             waiting = conj(is_in(c, ("pending",)), self.mtbdd.is_in(self._get(follows), (d,)))
-            done, freed = conj(waiting, is_in(d, ("fulfilled",))), conj(waiting, is_in(d, ("released",)))
-            self._resume(c, conj(waiting, is_in(d, ("violated", "expired", "withdrawn"))))
-            self.move(c, done, "fulfilled")
-            self.move(c, freed, "released")
+            rules = [(rule, conj(waiting, is_in(d, rule.successor))) for rule in table.RULES if rule.successor]
+            for rule, when in rules:
+                if rule.target == table.FORMER:
+                    self._resume(c, when)
+                else:
+                    self.move(c, when, rule.target)
 
     # --- time
 
@@ -411,22 +390,20 @@ class ObserverState:
         declared = self.lifecycles.model.commitment[commitment]
         name = clock_variable(state_variable(commitment, self.observer))
         clock, values = e.Read(name), self.clocks[name]
-        for state, limit, outcome in (
-            ("active", declared.within, "violated"),
-            ("conditional", declared.expires, "expired"),
-        ):
+        for rule in table.DEADLINES:
+            limit: int | None = getattr(declared, rule.when)
             if limit is None:
                 continue
-            running = self.is_in(commitment, (state,))
+            running = self.is_in(commitment, rule.source)
             at_end = self.mtbdd.auxiliary(e.one_of(clock, values[limit - 1 :]) if limit > 1 else e.TRUE, name)
             over = self.mtbdd.conj(running, at_end)
             if limit > 1:
                 later = self.mtbdd.leaf(e.arith("+", clock, e.Const(1)))
                 self._assign(name, self.mtbdd.conj(running, self.mtbdd.negate(at_end)), later)
-            if state == "active" and on_course != NO:
+            if rule.when == "within" and on_course != NO:
                 self.move(commitment, self.mtbdd.conj(over, on_course), "fulfilled")
                 over = self.mtbdd.conj(over, self.mtbdd.negate(on_course))
-            self.move(commitment, over, outcome)
+            self.move(commitment, over, rule.target)
 
     # --- result
 

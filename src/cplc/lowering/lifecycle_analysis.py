@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from cplc.language import lifecycle as table
 from cplc.lowering import dialogue
 from cplc.lowering.variable_names import state_variable
 from cplc.records import dataclass
@@ -16,14 +17,6 @@ from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_o
 
 if TYPE_CHECKING:
     from cplc.semantics.run_contents import Content
-
-OPEN = ("conditional", "active", "pending")
-CLOSED = (
-    "fulfilled", "violated", "withdrawn", "released", "expired", "delegated", "assigned", "compensated",
-)  # fmt: skip
-STATES = ("null", *OPEN, *CLOSED)
-LIVE = ("conditional", "active")
-"""The states that can be delegated, assigned and suspended."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +71,7 @@ class LifecycleAnalysis:
         if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
             yield clock_variable(name), "clock", tuple(range(max(deadlines)))
         if commitment in self.suspended:
-            yield former_variable(name), "former", LIVE
+            yield former_variable(name), "former", table.LIVE
         if targets := self.retained.get(commitment):
             yield follows_variable(name), "follows", ("none", *targets)
 
@@ -169,33 +162,26 @@ def _compiled(content: Term, model: CheckedModel) -> Content:
 def _possible(
     commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool, breakable: bool
 ) -> tuple[str, ...]:
-    verbs = {operation.verb for operation in operations if operation.commitment == commitment.name}
-    born = "create" in verbs or any(operation.target == commitment.name for operation in operations)
-    if not born:
+    """Return the lifecycle states that a commitment may reach: the targets of the transitions that may occur."""
+    own = {(operation.verb, operation.retaining) for operation in operations if operation.commitment == commitment.name}
+    if ("create", False) not in own and all(operation.target != commitment.name for operation in operations):
         return ("null",)
-    reachable = {"null", "conditional", "active", "fulfilled"}
-    if can_wait:
-        reachable.add("pending")
-    if (
-        breakable
-        or "violate" in verbs
-        or commitment.within is not None
-        or ("withdraw" in verbs and not commitment.revocable)
-    ):
-        reachable.add("violated")
-    if "withdraw" in verbs:
-        reachable.add("withdrawn")
-    if "release" in verbs or follows:
-        reachable.add("released")
-    if "expire" in verbs or commitment.expires is not None:
-        reachable.add("expired")
-    if any(o.verb == "delegate" and not o.retaining for o in operations if o.commitment == commitment.name):
-        reachable.add("delegated")
-    if "assign" in verbs:
-        reachable.add("assigned")
-    if "compensate" in verbs:
-        reachable.add("compensated")
-    return tuple(state for state in STATES if state in reachable)
+    reachable = {"null", *table.LIVE, "fulfilled", *(["pending"] if can_wait else [])}
+    reachable |= {row.target for verb, retaining in own for row in operation_rows(verb, retaining, commitment)}
+    for rule in table.RULES:
+        by_successor = follows and bool(rule.successor)
+        by_time = rule in table.DEADLINES and getattr(commitment, rule.when) is not None
+        if rule.of == table.COMMITMENT and (by_successor or by_time or (breakable and rule.when == "content false")):
+            reachable.add(rule.target)
+    return tuple(state.name for state in table.COMMITMENT_STATES if state.name in reachable)
+
+
+def operation_rows(verb: str, retaining: bool, commitment: Commitment) -> Iterator[table.Transition]:
+    """Yield the transitions of an operation on a commitment, by its declaration."""
+    for row in table.OPERATIONS:
+        is_meant = (row.verb, row.of) == (verb, table.COMMITMENT) and (row.when == "retaining") == retaining
+        if is_meant and row.when != ("not revocable" if commitment.revocable else "revocable"):
+            yield row
 
 
 def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:

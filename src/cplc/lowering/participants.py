@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Final
 
+from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import Interpretation, condition
@@ -18,13 +18,6 @@ from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Value
 from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
-
-BLAMELESS_STATES: Final = ("null", "fulfilled", "expired", "withdrawn", "released", "delegated", "assigned")
-"""The states at the end of a run that are no breach by the debtor.
-
-A conditional commitment could still become active, an active or pending one is owed, and a compensated one was
-violated.
-"""
 
 
 def lower_participant(declared: m.Participant, model: CheckedModel, system: System) -> Participant:
@@ -123,7 +116,8 @@ class _Lowering:
 
     def _conforms(self, commitment: Commitment) -> e.Expr:
         """Return the condition that the commitment is in a blameless state or on course."""
-        blameless = [state for state in BLAMELESS_STATES if state in self._possible(commitment.name)]
+        possible = self._possible(commitment.name)
+        blameless = [one.name for one in COMMITMENT_STATES if one.name in possible and not one.is_breach]
         return e.disj((e.one_of(e.Read(commitment.variable), blameless), commitment.on_course))
 
     def _goals(self, goal: m.Goal) -> Iterator[Goal]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
+from cplc.language.lifecycle import RULES
 from cplc.semantics import model, resolved, statements
 from cplc.semantics import terms as t
 from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
@@ -51,8 +52,8 @@ class ClauseInstantiator:
                 if done.target is not None:
                     self._table.indirect_changes.add(("create", done.target.symbol))
                 if done.retaining:
-                    waiting = done.commitment.symbol
-                    self._table.indirect_changes |= {("release", waiting), ("reactivate", waiting)}
+                    by_successor = {(rule.verb, done.commitment.symbol) for rule in RULES if rule.successor}
+                    self._table.indirect_changes |= by_successor
         with self._table.problems.local():
             properties = tuple(self._properties())
             agents = ParticipantInstantiator(self._table, {message.name: message for message in messages})

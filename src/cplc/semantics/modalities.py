@@ -7,8 +7,9 @@ from typing import Protocol
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, JOINED, VERBS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
+from cplc.semantics.builtin_words import OWN_STEPS
 from cplc.semantics.references import Scope
 from cplc.semantics.symbol_lookup import SymbolLookup
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
@@ -183,7 +184,7 @@ class ModalityChecker:
         if subject is None:
             return False
         is_claim = isinstance(subject.symbol, resolved.ClaimSymbol)
-        verbs: tuple[str, ...] = CLAIM_CHANGES if is_claim else CHANGES
+        verbs: tuple[str, ...] = CLAIM_CHANGES if is_claim else VERBS
         if expr.by is not None:
             verbs = CLAIM_VERBS if is_claim else VERBS
         if verb.text not in verbs:

@@ -18,9 +18,9 @@ from cplc.automata import ltl
 from cplc.automata.buchi import TooManyStates
 from cplc.automata.ltl import TICK, Letter, Ltl
 from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
+from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.records import dataclass
 from cplc.semantics import terms as t
-from cplc.semantics.builtin_words import CLAIM_STATES, STANDINGS, STATES
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import Term, Value
 
@@ -275,7 +275,7 @@ def _domain(source: _Source, model: CheckedModel) -> tuple[Value, ...]:
         case ("standing", _, _):
             return ("closed", *STANDINGS)
         case (_, name, _):
-            words = CLAIM_STATES if name in model.claim else STATES
+            words = CLAIM_PREDICATES if name in model.claim else COMMITMENT_PREDICATES
             return tuple(sorted(frozenset().union(*words.values())))
         case _:
             raise AssertionError(source)

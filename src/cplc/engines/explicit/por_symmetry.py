@@ -43,7 +43,7 @@ LIMIT = 1_000_000
 """States that a reduced search may store before it is given up."""
 _SAMPLE_STATES = 1024
 _MAX_FOLLOWED_FRACTION = 0.7
-"""Where a larger fraction of the enabled steps is followed, computing stubborn sets costs more than it saves."""
+"""Above this fraction of followed enabled steps, computing stubborn sets costs more than it saves."""
 
 
 class ReducedSearch:
@@ -147,7 +147,7 @@ class StubbornFilter:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether enough steps are left out to make up for the cost."""
+        """True if enough steps are left out to make up for the cost."""
         return self.followed <= _MAX_FOLLOWED_FRACTION * self.possible
 
     def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
