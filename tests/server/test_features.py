@@ -255,8 +255,8 @@ async def test_formatting_is_that_of_the_command_line(editor: Editor) -> None:
 async def test_model_in_ispl_is_formatted_as_on_the_command_line(editor: Editor) -> None:
     uri = await editor.open("light.ispl", ISPL)
     params = lsp.DocumentFormattingParams(lsp.TextDocumentIdentifier(uri), lsp.FormattingOptions(2, True))
-    found = await editor.client.text_document_formatting_async(params)
-    assert applied(ISPL, found) == format_ispl(Source("light.ispl", ISPL)).text
+    edits = await editor.client.text_document_formatting_async(params)
+    assert applied(ISPL, edits) == format_ispl(Source("light.ispl", ISPL)).text
 
 
 @pytest.mark.asyncio
