@@ -34,8 +34,8 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "export": {"logic", "system"},
     "simulation": {"runtime", "logic", "system", "statespace", "reductions", "engines", "checking"},
     "mutation": {"source", "logic", "system", "checking", "semantics", "lowering"},
-    "compatibility": {"runtime", "logic", "system", "engines", "checking"},
-    "decision": {"runtime", "logic", "system", "statespace", "engines"},
+    "compatibility": {"runtime", "logic", "system", "statespace", "checking"},
+    "decision": {"runtime", "logic", "system", "statespace"},
     "caching": {"resources", "runtime", "system", "checking", "__init__"},
     "logs": {"source", "diagnostics", "logic", "system"},
     "report": {
@@ -49,7 +49,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "compatibility",
         "decision",
     },
-    "drawing": {"logic", "system", "reductions", "engines", "simulation", "report"},
+    "drawing": {"logic", "system", "statespace", "reductions", "simulation", "report"},
     "compilation": {
         "source",
         "runtime",
@@ -89,7 +89,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "diagnostics",
         "logic",
         "system",
-        "engines",
+        "statespace",
         "semantics",
         "lowering",
         "simulation",
