@@ -68,7 +68,7 @@ def _left(since: float = 0.0) -> list[str]:
     """End the processes that tests have started since then and have not ended; return what they were."""
     try:
         import psutil
-        from tests.processes import descendants, end
+        from tests.support.processes import descendants, end
     except ImportError:  # nothing can be seen without it
         return []
     complaints = []

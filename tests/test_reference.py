@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from lark import Lark, Token, Tree
-from tests.literate.blocks import blocks
-from tests.literate.language import LanguageTest, check_language, language_tests
+from tests.support.literate.blocks import blocks
+from tests.support.literate.language import LanguageTest, check_language, language_tests
 from textx import metamodel_from_file
 
 from cplc.resources import shipped

@@ -9,10 +9,10 @@ from math import isinf
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.decision.judge import Judge, Undecided
-from tests.decision.strategies import little_games, participants
-from tests.naive import Naive
-from tests.strategies import systems
+from tests.support.generators.participants import little_games, participants
+from tests.support.generators.systems import systems
+from tests.support.oracles.model_checker import Naive
+from tests.support.oracles.participant_mdp import Judge, Undecided
 
 from cplc.decision import Bounds, analyse
 from cplc.logic.expressions import conj

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
 
 from cplc.decision import Bounds, analyse, judged
 from cplc.decision.components import ComponentPartition, rewards_by_step

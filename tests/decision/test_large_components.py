@@ -13,9 +13,9 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.decision.models import at, belief, ecommerce, own, participant, step, system
-from tests.decision.strategies import little_games, participants
-from tests.strategies import systems
+from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
+from tests.support.generators.participants import little_games, participants
+from tests.support.generators.systems import systems
 
 from cplc.decision import Analysis, Bounds, OptimalStrategy, analyse
 from cplc.decision.symmetric_agents import symmetric_agents_of

@@ -8,10 +8,10 @@ from math import inf, sqrt
 
 import pytest
 from hypothesis import assume, given, settings
-from tests.decision.judge import Judge
-from tests.decision.models import at, belief, ecommerce, own, participant, step, system
-from tests.decision.strategies import little_games
-from tests.naive import Naive
+from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
+from tests.support.generators.participants import little_games
+from tests.support.oracles.model_checker import Naive
+from tests.support.oracles.participant_mdp import Judge
 
 from cplc.decision import Analysis, Bounds, TotalReward, analyse
 from cplc.decision.mdp import event_probabilities

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.decision.judge import Judge, Node
-from tests.decision.models import at, own, participant, step, system
-from tests.decision.strategies import little_games, participants
-from tests.naive import Naive
-from tests.strategies import systems
+from tests.support.decision_models import at, own, participant, step, system
+from tests.support.generators.participants import little_games, participants
+from tests.support.generators.systems import systems
+from tests.support.oracles.model_checker import Naive
+from tests.support.oracles.participant_mdp import Judge, Node
 
 from cplc.decision import analyse
 from cplc.decision.binomial import interval

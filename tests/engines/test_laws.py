@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import ENGINES, is_everywhere
 from tests.engines.test_validities import commitment_laws, knowledge_laws
-from tests.strategies import (
+from tests.support.every_engine import ENGINES, is_everywhere
+from tests.support.generators.logic_formulas import SIMPLE, groups, logic_formulas, steps_taken
+from tests.support.generators.systems import (
     atoms,
     some_channels,
     systems,
 )
-from tests.strategies_logic import SIMPLE, groups, logic_formulas, steps_taken
 
 from cplc.engines.on_the_fly.engine import OnTheFlyEngine
 from cplc.logic import formulas as f

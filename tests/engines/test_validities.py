@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import MakeEngine, is_everywhere, on_every_engine
-from tests.strategies import (
+from tests.support.every_engine import MakeEngine, is_everywhere, on_every_engine
+from tests.support.generators.systems import (
     atoms,
     formulas,
     some_channels,

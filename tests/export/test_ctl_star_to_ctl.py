@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles, systems
-from tests.strategies_logic import SIMPLE, logic_formulas, quantified
+from tests.support.generators.logic_formulas import SIMPLE, logic_formulas, quantified
+from tests.support.generators.systems import roles, systems
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export.ctl_star_to_ctl import to_ctl

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles, systems
-from tests.strategies_logic import SIMPLE, logic_formulas, quantified
+from tests.support.generators.logic_formulas import SIMPLE, logic_formulas, quantified
+from tests.support.generators.systems import roles, systems
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export.expression_simplify import is_unsatisfiable

@@ -7,9 +7,9 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import members
-from tests.strategies import atoms, conditionals, roles, some_channels, some_offerings, systems
-from tests.strategies_logic import Logic, logic_formulas
+from tests.support.every_engine import members
+from tests.support.generators.logic_formulas import Logic, logic_formulas
+from tests.support.generators.systems import atoms, conditionals, roles, some_channels, some_offerings, systems
 
 from cplc import compile
 from cplc.compilation import IsplCompilation

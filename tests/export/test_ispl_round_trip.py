@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases.reader import Case, cases, compiled
-from tests.ispl_models import model
+from tests.support.case_files import Case, cases, compiled
+from tests.support.generators.ispl_models import model
 
 from cplc.compilation import IsplCompilation, count_reachable
 from cplc.engines.explicit.engine import ExplicitEngine

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases.reader import cases, compiled
-from tests.strategies import roles, systems
-from tests.strategies_logic import logic_formulas, quantified
+from tests.support.case_files import cases, compiled
+from tests.support.generators.logic_formulas import logic_formulas, quantified
+from tests.support.generators.systems import roles, systems
 
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.logic import expressions as e

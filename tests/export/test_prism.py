@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import roles, systems
+from tests.support.oracles.model_checker import Naive
 
-from cplc.compilation import Compilation, count_reachable, load
+from cplc.compilation import CplCompilation, count_reachable, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.identifiers import unique_identifiers
 from cplc.export.prism import LABELS
@@ -57,7 +57,7 @@ def _storm_verdicts(exported: Export, folder: Path) -> tuple[int, dict[str, bool
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
     compilation = load(str(path))
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     questions = compilation.declared_questions()
     exported = compilation.export("prism", questions)
     states, verdicts = _storm_verdicts(exported, tmp_path)

@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles, systems
-from tests.strategies_logic import SIMPLE, logic_formulas, quantified
+from tests.support.generators.logic_formulas import SIMPLE, logic_formulas, quantified
+from tests.support.generators.systems import roles, systems
 
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.export.smv_expressions import IDENTIFIERS

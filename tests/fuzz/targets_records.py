@@ -37,7 +37,6 @@ from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary, summary_text
 from cplc.report.json_data import run_data
 from cplc.report.run_report import run_text
-from cplc.run_replay import replay_recorded
 from cplc.simulation.interactive_session import begin
 from cplc.simulation.recorded_runs import Unreadable, recording
 from cplc.simulation.rng import RandomSource
@@ -221,7 +220,7 @@ def run_recording(data: bytes) -> None:
         return
     for one in recorded.runs[:3]:
         for model in (shop(), lamp()):
-            system, replayed = replay_recorded(model, one)
+            system, replayed = model.replay(one)
             if replayed.run is not None:
                 list(run_text(system, replayed.run))
 

@@ -9,10 +9,10 @@ from typing import Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Value
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
@@ -69,7 +69,7 @@ def test_events_are_read_back(events: list[Event], form: Format) -> None:
 @given(plans().map(text_of), st.integers(0, 2**32), st.sampled_from(FORMATS))
 @settings(max_examples=20)
 def test_runs_are_read_back(text: str, seed: int, form: Format) -> None:
-    system = Compilation(Source("random.cpl", text)).system
+    system = CplCompilation(Source("random.cpl", text)).system
     recorder = Recorder(system, 3600 * 10**9, 20)
     events: list[Event] = []
 

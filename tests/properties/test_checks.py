@@ -11,16 +11,16 @@ from typing import Literal, TypeVar
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.naive_games import Game
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.oracles.games import Game
+from tests.support.oracles.model_checker import Naive
 
 from cplc.checking.builtin_checks import CHECKS, build_check
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.checking.replay import replay
 from cplc.checking.verify import Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Expr, Read, one_of
 from cplc.logic.formulas import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
 from cplc.lowering.debts import debts_of
@@ -442,7 +442,7 @@ def test_every_check_has_its_definition() -> None:
 @given(sample=protocols())
 def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
     note(sample.text)
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     with_views = lower(compilation.model, frozenset(all_views(compilation.model)))
     walk = walked(with_views)
@@ -494,7 +494,7 @@ def hand_overs(draw: st.DrawFn) -> str:
 @given(text=hand_overs())
 def test_delegation_loops_are_those_of_one_debt(engine: EngineName, text: str) -> None:
     note(text)
-    compilation = Compilation(Source("generated.cpl", text))
+    compilation = CplCompilation(Source("generated.cpl", text))
     assume(compilation.ok)
     system = lower(compilation.model, frozenset())
     walk = walked(system, 600)

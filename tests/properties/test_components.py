@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.naive import Frozen, Naive
-from tests.naive_games import TooManyStrategies
-from tests.strategies import formulas, roles, systems
-from tests.strategies_logic import games, logic_formulas, quantified
+from tests.support.generators.logic_formulas import games, logic_formulas, quantified
+from tests.support.generators.systems import formulas, roles, systems
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.oracles.model_checker import Frozen, Naive
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine

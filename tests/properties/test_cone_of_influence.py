@@ -9,10 +9,10 @@ from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import DrawFn
-from tests.channels import promises
-from tests.naive import Naive
-from tests.strategies import atoms, formulas, roles, systems, values_for
-from tests.strategies_logic import logic_formulas
+from tests.support.commitment_channels import promises
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import atoms, formulas, roles, systems, values_for
+from tests.support.oracles.model_checker import Naive
 
 from cplc import compile
 from cplc.checking import engine_selector

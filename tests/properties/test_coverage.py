@@ -8,9 +8,9 @@ from itertools import islice
 from hypothesis import assume, given, settings
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 
@@ -29,7 +29,7 @@ def graph_of(model: CheckedModel) -> Graph:
 @given(protocols())
 @settings(max_examples=10)
 def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     graph = graph_of(compilation.model)
     assume(not compilation.system.hazards)

@@ -10,9 +10,9 @@ from hypothesis import assume, given, note, settings
 from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge, World
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 STATES = 600
@@ -95,7 +95,7 @@ def test_debts_left_and_forgotten_match_reference(
     engine: Literal["explicit", "symbolic", "reduced", "onthefly"], sample: Sample
 ) -> None:
     note(sample.text)
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok and not compilation.model.fairness)
     reference = Reference(compilation.model)
     try:

@@ -10,8 +10,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agreement import USUAL, Figures, compare_system
-from tests.engines.every_engine import ENGINES, MakeEngine, members, on_symbolic_engines
-from tests.strategies import (
+from tests.support.every_engine import ENGINES, MakeEngine, members, on_symbolic_engines
+from tests.support.generators.imperfect_information import guessing_games, guessing_goals
+from tests.support.generators.logic_formulas import SIMPLE, WHOLE, games, logic_formulas, quantified
+from tests.support.generators.systems import (
     atoms,
     conditions_over,
     every_kind,
@@ -20,8 +22,6 @@ from tests.strategies import (
     some_channels,
     systems,
 )
-from tests.strategies_guessing import guessing_games, guessing_goals
-from tests.strategies_logic import SIMPLE, WHOLE, games, logic_formulas, quantified
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
-from tests.strategies_families import threshold_families
+from tests.support.generators.parameterised_protocols import threshold_families
 
 from cplc import compile
 from cplc.checking.replay import replay
@@ -14,7 +14,7 @@ from cplc.checking.results import Answer
 from cplc.checking.verify import Verifier
 from cplc.parameterised import EverySize
 from cplc.parameterised.instances import Sizes
-from cplc.runtime.work_budget import Budget
+from cplc.runtime.context import Budget
 
 _MORE = (3, 4, 6)
 _NAMES = ("ask", "bid", "pay", "ship")

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import atoms, every_kind, roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import atoms, every_kind, roles, systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.checking import shortest_paths
 from cplc.checking.evidence import explain, explain_initial

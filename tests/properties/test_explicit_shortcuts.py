@@ -11,7 +11,7 @@ from unittest.mock import patch
 from benchmarks.explicit import counters, rings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import atoms, every_kind, formulas, roles, systems
+from tests.support.generators.systems import atoms, every_kind, formulas, roles, systems
 
 from cplc.engines.explicit import engine as explicit
 from cplc.engines.explicit import graph

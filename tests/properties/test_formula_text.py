@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.channels import promises
-from tests.strategies_formulas import Sample, protocols
+from tests.support.commitment_channels import promises
+from tests.support.generators.property_formulas import Sample, protocols
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Formula
@@ -204,7 +204,7 @@ def test_printed_and_read_again(formula: Formula) -> None:
 @given(protocols(3))
 def test_printed_formula_is_parsed_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
-    compilation = Compilation(Source("sample.cpl", sample.text), None)
+    compilation = CplCompilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)
     for asked in compilation.declared_questions():
         if asked.question.kind == "property":

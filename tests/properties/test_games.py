@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.engines.every_engine import MakeEngine, members, on_every_engine
-from tests.naive import Naive
-from tests.naive_games import TooManyStrategies
-from tests.naive_strategies import strategy_mistakes
-from tests.strategies import atoms, roles, systems
-from tests.strategies_guessing import guessing_games, guessing_goals
+from tests.support.every_engine import MakeEngine, members, on_every_engine
+from tests.support.generators.imperfect_information import guessing_games, guessing_goals
+from tests.support.generators.systems import atoms, roles, systems
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.oracles.model_checker import Naive
+from tests.support.oracles.strategy_validation import strategy_mistakes
 
 from cplc.checking.evidence import explain
 from cplc.checking.strategy_play import strategy_problems

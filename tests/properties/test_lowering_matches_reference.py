@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, note, settings
-from tests.naive_games import TooManyStrategies
 from tests.reference.lockstep import Difference, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import (
+from tests.support.generators.property_formulas import (
     Sample,
     conditional_validities,
     protocols,
@@ -20,8 +19,9 @@ from tests.strategies_formulas import (
     strategic_protocols,
     validities,
 )
+from tests.support.oracles.games import TooManyStrategies
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import OnPaths, expanded, subformulas
 from cplc.source import Source
@@ -31,8 +31,8 @@ STATES = 3000
 GAME_STATES = 200
 
 
-def compiled(text: str) -> Compilation:
-    compilation = Compilation(Source("generated.cpl", text))
+def compiled(text: str) -> CplCompilation:
+    compilation = CplCompilation(Source("generated.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics if diagnostic.is_error]
     return compilation
 
@@ -46,7 +46,7 @@ def explored(reference: Reference) -> Graph:
         raise
 
 
-def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
+def check_lowering(compilation: CplCompilation) -> tuple[Reference, Graph] | None:
     """Compare the systems; return the reference and its graph unless an assignment leaves its range."""
     reference = Reference(compilation.model)
     graph = explored(reference)
@@ -66,7 +66,7 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
     return reference, graph
 
 
-def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
+def check_verdicts(compilation: CplCompilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
     for declared in compilation.model.properties:
         expected = holds(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         questions = compilation.questions([declared.name])

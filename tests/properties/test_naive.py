@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests import naive_lassos
-from tests.naive import Frozen, Naive
-from tests.naive_games import TooManyStrategies
-from tests.strategies import atoms, every_kind, roles, systems
-from tests.strategies_guessing import guessing_games, guessing_goals
-from tests.strategies_logic import groups, path_formulas, quantified
+from tests.support.generators.imperfect_information import guessing_games, guessing_goals
+from tests.support.generators.logic_formulas import groups, path_formulas, quantified
+from tests.support.generators.systems import atoms, every_kind, roles, systems
+from tests.support.oracles import lasso_words
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.oracles.model_checker import Frozen, Naive
 
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -59,7 +59,7 @@ def test_a_run_that_satisfies_a_formula_shows_it(data: st.DataObject) -> None:
                 position -= len(run) - stem
             return sees(part, *run[position])
 
-        true = naive_lassos.holds(formula.path, stem, len(loop), seen)
+        true = lasso_words.holds(formula.path, stem, len(loop), seen)
         so = formula.path if true else f.Not(formula.path)
         assert start in oracle.by_tableau(f.OnPaths("E", so, formula.along), assuming)
         assert start not in oracle.by_tableau(f.OnPaths("A", f.Not(so), formula.along), assuming)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import atoms, every_kind, roles, systems
-from tests.strategies_logic import Logic, logic_formulas, quantified
+from tests.support.generators.logic_formulas import Logic, logic_formulas, quantified
+from tests.support.generators.systems import atoms, every_kind, roles, systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.checking.replay import replay
 from cplc.engines.on_the_fly import OnTheFlyEngine

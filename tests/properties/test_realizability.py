@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.naive import Frozen, Naive, States
-from tests.naive_rounds import NaiveRounds
 from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
-from tests.strategies import atoms, conditions_over, formulas, roles, systems
-from tests.strategies_rounds import synchronous_systems
+from tests.support.generators.synchronous_systems import synchronous_systems
+from tests.support.generators.systems import atoms, conditions_over, formulas, roles, systems
+from tests.support.oracles.model_checker import Frozen, Naive, States
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName

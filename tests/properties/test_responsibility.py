@@ -10,15 +10,15 @@ from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import roles
 
 from cplc.checking.interpreter import Interpreter
 from cplc.checking.responsibility import lasso_evidence, neglected_sends
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPaths
 from cplc.report.trace_narration import narrate
@@ -33,7 +33,7 @@ SEEN: Counter[str] = Counter()
 
 def protocols() -> st.SearchStrategy[System]:
     def compiled(text: str) -> System:
-        compilation = Compilation(Source("random.cpl", text))
+        compilation = CplCompilation(Source("random.cpl", text))
         assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
         return compilation.system
 

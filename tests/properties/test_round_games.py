@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import ENGINES, members
-from tests.ispl_models import Features, model
-from tests.naive_games import TooManyStrategies
-from tests.naive_round_games import NaiveRoundGame
-from tests.naive_rounds import NaiveRounds
-from tests.naive_strategies import strategy_mistakes
+from tests.support.every_engine import ENGINES, members
+from tests.support.generators.ispl_models import Features, model
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.oracles.strategy_validation import strategy_mistakes
+from tests.support.oracles.synchronous_games import NaiveRoundGame
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.checking.evidence import explain
 from cplc.checking.strategy_play import strategy_problems

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import ENGINES, members
-from tests.ispl_models import Features, model
-from tests.naive_rounds import NaiveRounds
+from tests.support.every_engine import ENGINES, members
+from tests.support.generators.ispl_models import Features, model
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.on_the_fly import OnTheFlyEngine

@@ -10,14 +10,14 @@ from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import roles, systems
-from tests.strategies_logic import Logic, logic_formulas, path_formulas
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.logic_formulas import Logic, logic_formulas, path_formulas
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import roles, systems
 
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.ltl_progression import NotProgressible, progression
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Equal, Read, conj
@@ -40,7 +40,7 @@ _OPEN = ("conditional", "active", "pending")
 
 def protocols() -> st.SearchStrategy[System]:
     def compiled(text: str) -> System:
-        compilation = Compilation(Source("random.cpl", text))
+        compilation = CplCompilation(Source("random.cpl", text))
         assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
         return compilation.system
 

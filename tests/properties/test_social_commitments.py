@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
-from tests import naive_lassos
 from tests.properties.test_lowering_matches_reference import HOLDS, compiled
 from tests.reference.lifecycle import OPEN
 from tests.reference.promises import is_in_force, is_kept
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge, World
-from tests.strategies_formulas import ends, instances
-from tests.strategies_plans import Plan, text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.property_formulas import ends, instances
+from tests.support.generators.protocol_drafts import Plan, text_of
+from tests.support.generators.protocols import plans
+from tests.support.oracles import lasso_words
 
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE
@@ -170,4 +170,4 @@ def is_so(reference: Reference, passed: Sequence[World], path: f.Formula) -> boo
             case _:
                 raise AssertionError(formula)
 
-    return naive_lassos.holds(path, len(passed), 1, seen)
+    return lasso_words.holds(path, len(passed), 1, seen)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.properties.test_components import beside
-from tests.strategies import atoms, conditions_over, formulas, systems
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import atoms, conditions_over, formulas, systems
 
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator
@@ -147,7 +147,7 @@ def test_stubborn_sets_preserve_value_and_run(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_stubborn_sets_in_protocols(data: st.DataObject) -> None:
-    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    system = CplCompilation(Source("random.cpl", text_of(data.draw(plans())))).system
     assume(_has_at_most(system, 2_000))
     stuck = f.Atom(system.terminal, "terminal")
     goal = data.draw(st.sampled_from([stuck]) | atoms(system))
@@ -265,7 +265,7 @@ def test_on_the_fly_explores_fewer_steps(data: st.DataObject) -> None:
 def test_on_the_fly_skips_many_states() -> None:
     """Members who go their own ways are not led through all of their common states."""
     text = "protocol P { role Shop role Cus[6] for c in Cus { c -> Shop : a  c -> Shop : b after a } }"
-    system = Compilation(Source("many.cpl", text)).system
+    system = CplCompilation(Source("many.cpl", text)).system
     together = conj(system.message[f"b[{member}]"].received for member in range(1, 7))
     nowhere = conj((together, negate(system.message["a[1]"].sent)))
     met = {}

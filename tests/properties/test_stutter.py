@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.naive import evaluate
-from tests.naive_lassos import holds
+from tests.support.oracles.lasso_words import holds
+from tests.support.oracles.model_checker import evaluate
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import (
+from tests.support.generators.systems import (
     conditions_over,
     formulas,
     roles,
     some_channels,
     systems,
 )
+from tests.support.oracles.model_checker import Naive
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.bdd import Node

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.naive import Frozen, Naive
-from tests.strategies import atoms, formulas, roles, systems
+from tests.support.generators.systems import atoms, formulas, roles, systems
+from tests.support.oracles.model_checker import Frozen, Naive
 
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic import formulas as f

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import atoms
-from tests.strategies_logic import Logic, quantified
-from tests.strategies_rounds import adjacent, synchronous_systems
+from tests.support.generators.logic_formulas import Logic, quantified
+from tests.support.generators.synchronous_systems import adjacent, synchronous_systems
+from tests.support.generators.systems import atoms
 
 from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.engines.symbolic.bdd import Node

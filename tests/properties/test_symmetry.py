@@ -8,12 +8,12 @@ from typing import Any, Literal
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.channels import promises
-from tests.strategies import formulas, roles
-from tests.strategies_crowds import ASYMMETRIC, branching, crowds, queue
-from tests.strategies_logic import logic_formulas
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.commitment_channels import promises
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.symmetric_systems import ASYMMETRIC, branching, crowds, queue
+from tests.support.generators.systems import formulas, roles
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineSelector
@@ -21,7 +21,7 @@ from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.ctl_fragment import ctl_conditions
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -318,7 +318,7 @@ def test_counterexample_of_first_instance_is_shown(monkeypatch: pytest.MonkeyPat
 @given(st.data())
 def test_protocols_with_a_family(data: st.DataObject) -> None:
     plan = data.draw(plans().filter(lambda plan: plan.family is not None))
-    system = Compilation(Source("random.cpl", text_of(plan))).system
+    system = CplCompilation(Source("random.cpl", text_of(plan))).system
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     for symmetry_group in Symmetry(system).groups:
         renamed = symmetry_group.renaming(moved(symmetry_group, data.draw(st.permutations(symmetry_group.indices))))
@@ -331,7 +331,7 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
 @settings(max_examples=8)
 @given(st.data())
 def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
-    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    system = CplCompilation(Source("random.cpl", text_of(data.draw(plans())))).system
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:

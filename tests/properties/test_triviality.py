@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.naive_rounds import NaiveRounds
 from tests.properties.test_explicit_engine import on_paths
-from tests.strategies import atoms, formulas, roles, systems
-from tests.strategies_rounds import synchronous_systems
+from tests.support.generators.synchronous_systems import synchronous_systems
+from tests.support.generators.systems import atoms, formulas, roles, systems
+from tests.support.oracles.model_checker import Naive
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.checking.triviality import trivial_value
 from cplc.logic import expressions as e

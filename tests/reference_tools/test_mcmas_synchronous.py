@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ispl_models import Features, model
 from tests.reference_tools.mcmas import MCMAS, ask_partially
 from tests.reference_tools.nusmv import NUSMV, ask
 from tests.reference_tools.tool_answer import printed_count
+from tests.support.generators.ispl_models import Features, model
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.channels import promises
+from tests.support.commitment_channels import promises
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.logic import formulas as f

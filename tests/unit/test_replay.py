@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.channels import promises
+from tests.support.commitment_channels import promises
 
 from cplc.checking.evidence import explain_initial
 from cplc.checking.interpreter import Interpreter, value

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion, selected_questions
+from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 
 if TYPE_CHECKING:
     from cplc.checking.results import Question
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.logic.expressions import Value
     from cplc.report.text import Part, Style
     from cplc.simulation.interactive_session import Choice, Session
@@ -63,7 +63,7 @@ def run_interactive(
 ) -> Exit:
     """Let the user choose each step of a run."""
 
-    def work() -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
+    def work() -> tuple[CplCompilation | None, tuple[Diagnostic, ...]]:
         compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
         if compilation is not None:
             _ = compilation.system
@@ -86,7 +86,7 @@ def run_interactive(
     return Exit.EXPECTED
 
 
-def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
+def explore_recorded_run(compilation: CplCompilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
     """Let the user explore a recorded run, as far as it fits, and diverge from it."""
     from cplc.simulation.interactive_session import ChoiceTable, Session
     from cplc.simulation.rng import RandomSource
@@ -109,7 +109,7 @@ class _InteractiveRun:
 
     def __init__(
         self,
-        compilation: Compilation,
+        compilation: CplCompilation,
         system: System,
         session: Session,
         dice: RandomSource,
@@ -295,9 +295,7 @@ class _InteractiveRun:
         self._say_all(run_text(self._system, self._session.run, self._style))
 
     def _properties(self) -> None:
-        questions = [
-            one for one in selected_questions(self._compilation, ()) if one.question.kind in ("property", "check")
-        ]
+        questions = [one for one in self._compilation.questions() if one.question.kind in ("property", "check")]
         if not questions:
             self._say("the file declares no property")
         width = max(map(len, _VERDICTS.values()))

@@ -24,7 +24,7 @@ from cplc.diagnostics.render import in_order
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.logs.events import Event
     from cplc.simulation.random_walk import DrawnRun
     from cplc.simulation.run_statistics import Statistics
@@ -222,12 +222,12 @@ def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnosti
         deque(events(), maxlen=0)
 
 
-def _played(compilation: Compilation, agent: str | None) -> tuple[System, Participant | None]:
+def _played(compilation: CplCompilation, agent: str | None) -> tuple[System, Participant | None]:
     """Return the system to simulate, and the participant whose beliefs apply."""
     if agent is None:
         return compilation.system, None
     from cplc.compilation import UnknownQuestion
-    from cplc.participant_analysis import participants
+    from cplc.compilation.participants import participants
 
     try:
         (bound_participant,) = participants(compilation, (agent,))

@@ -17,14 +17,13 @@ from functools import cached_property
 from cplc.checking.builtin_checks import IN_RANGE, range_question
 from cplc.checking.results import Answer, Question, Remark, Result, SizeCoverage
 from cplc.checking.verify import AnswerListener, Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import BoundQuestion, CplCompilation, EngineName
 from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.parameterised.view_abstraction_proof import Induction
-from cplc.questions import BoundQuestion, EngineName
 from cplc.records import dataclass
+from cplc.runtime.context import Budget, use_budget
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import Budget, use_budget
 from cplc.semantics.data_independence import NotUniform
 
 DEFAULT_WORK = 1_000_000
@@ -60,7 +59,7 @@ def shares_of_time(began: float, seconds: float) -> Allowance:
 class EverySize:
     """The questions of a protocol for every size of a family, by its parameter; by default the only such one."""
 
-    compilation: Compilation
+    compilation: CplCompilation
     given: str = ""
     allowance: Allowance = default_allowance
     vacuity: bool = False

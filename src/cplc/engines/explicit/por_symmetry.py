@@ -32,9 +32,8 @@ from cplc.reductions.symmetry_quotient import (
     interchangeable_instances,
     with_adjacent_instances,
 )
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import Packing, StateIndex
 from cplc.system.model import State, System
 
@@ -78,7 +77,7 @@ class ReducedSearch:
         """Search until all is explored or there are enough states; return whether the search is over."""
         states, first, image, follow = self.states, self._first, self._image, self._follow
         before = len(states)
-        charged = len(first)
+        context, charged = current(), len(first)
         index_of = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
@@ -96,16 +95,16 @@ class ReducedSearch:
                 self._label.append(step)
             first.append(len(self._target))
             if len(first) % _SAMPLE_STATES == 0:
-                progress.report(progress.ExplorationProgress(len(states), len(states) - len(first) + 1))
-                checkpointing.safepoint()
-                charge(len(first) - charged)
+                context.report(ExplorationProgress(len(states), len(states) - len(first) + 1))
+                context.safepoint()
+                context.charge(len(first) - charged)
                 charged = len(first)
                 index_of, before = self._number.adder(2 * len(states) - before), len(states)
                 if len(first) in (_SAMPLE_STATES, 16 * _SAMPLE_STATES):
                     self._stepper.regroup(states)
             if len(states) > self._limit:
                 raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
-        charge(len(first) - charged)
+        context.charge(len(first) - charged)
         return self.is_over
 
     @property

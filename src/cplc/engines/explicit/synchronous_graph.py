@@ -18,9 +18,8 @@ from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Read, reads
 from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing, StateIndex
 from cplc.system.model import System
 from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
@@ -48,7 +47,7 @@ Restriction = tuple[str, str]
 
 def explore_rounds(system: System, limit: int) -> Graph:
     """Return the state graph of a synchronous system. Raise `ResourceExhausted` beyond the limit of states."""
-    rounds = RoundSuccessors(system)
+    context, rounds = current(), RoundSuccessors(system)
     start = initial_states(rounds.packing, system, limit)
     room = _EDGES * limit
     partial = resume_search(
@@ -67,13 +66,13 @@ def explore_rounds(system: System, limit: int) -> Graph:
             reached(position)
         first.append(len(target))
         if len(first) % _OFTEN == 0:
-            progress.report(progress.ExplorationProgress(count, count - len(first) + 1))
-            checkpointing.safepoint()
-            charge(_OFTEN)
+            context.report(ExplorationProgress(count, count - len(first) + 1))
+            context.safepoint()
+            context.charge(_OFTEN)
             index_of, before = number.adder(2 * count - before), count
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-    charge(len(first) % _OFTEN)
+    context.charge(len(first) % _OFTEN)
     finish_search(partial)
     return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 
