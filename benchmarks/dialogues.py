@@ -12,8 +12,8 @@ from statistics import median
 from time import process_time
 from typing import Literal
 
-from cplc.checking.interpreter import Interpreter, key
 from cplc.compilation import CplCompilation, load
+from cplc.system.interpreter import Interpreter, key
 from cplc.system.model import System
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"

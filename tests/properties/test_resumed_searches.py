@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.synchronous_systems import synchronous_systems
 from tests.support.generators.systems import formulas, roles, systems
 from tests.support.interrupted_searches import Keeping, kept_by
+from tests.support.random_examples import examples
 
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
@@ -103,7 +104,7 @@ def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rou
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
-@settings(max_examples=20)
+@examples(20)
 @given(st.data(), st.booleans())
 def test_diagrams_are_the_same_as_if_nobody_had_stopped(backend: str, data: st.DataObject, in_rounds: bool) -> None:
     pytest.importorskip(backend)
@@ -126,7 +127,7 @@ def _states(engine: ExplicitEngine) -> Iterator[dict[str, bool | int | str]]:
 
 
 @pytest.mark.parametrize("method", ["explicit", "symbolic"])
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -144,7 +145,7 @@ def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_diagrams_come_back_from_bytes(backend: str, data: st.DataObject) -> None:
     pytest.importorskip(backend)

@@ -8,9 +8,9 @@ from tests.support.generators.logic_formulas import Logic, path_formulas
 from tests.support.generators.systems import systems
 from tests.support.oracles import lasso_words
 
-from cplc.checking.interpreter import holds
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import And, Atom, Formula, Iff, Implies, Not, Or, Taken
+from cplc.system.interpreter import holds
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 

@@ -6,11 +6,11 @@ import pytest
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
-from cplc.checking.interpreter import holds
 from cplc.compilation import CplCompilation
 from cplc.logic.expressions import FALSE, Const, Equal, Read
 from cplc.lowering.promises import kept, on_course, owed
 from cplc.source import Source
+from cplc.system.interpreter import holds
 from cplc.system.model import System
 
 SECRET = """

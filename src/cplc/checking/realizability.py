@@ -27,7 +27,6 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.joint_actions import with_actions
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
@@ -49,6 +48,7 @@ from cplc.logic.formulas import (
     meaning,
 )
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.liveness_responsibility import avoidance
 from cplc.checking.replay import is_continuation, steps_along
 from cplc.checking.results import Avoidance, Responsibility
@@ -27,6 +26,7 @@ from cplc.logic.formulas import (
     is_state_formula,
 )
 from cplc.records import dataclass
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Run
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 from math import prod
 
-from cplc.checking.interpreter import Interpreter, Key, holds, interpreter_of, key
 from cplc.checking.synchronous_strategy_play import round_strategy_problems
 from cplc.logic.formulas import (
     And,
@@ -28,6 +27,7 @@ from cplc.logic.formulas import (
     children,
 )
 from cplc.statespace.graph_algorithms import strongly_connected_components
+from cplc.system.interpreter import Interpreter, Key, holds, interpreter_of, key
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
 

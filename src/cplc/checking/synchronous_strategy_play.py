@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.logic.formulas import Enforces, Finally, Formula, Globally, Next, Until
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, System
 from cplc.system.trace import Advice, Evidence
 

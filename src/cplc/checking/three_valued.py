@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cplc.checking.interpreter import holds
 from cplc.logic.formulas import (
     And,
     Atom,
@@ -38,6 +37,7 @@ from cplc.logic.formulas import (
     is_state_formula,
     meaning,
 )
+from cplc.system.interpreter import holds
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
 

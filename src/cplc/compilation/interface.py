@@ -38,7 +38,7 @@ class UnknownQuestion(LookupError):
     def __init__(self, name: str, candidates: Sequence[str]) -> None:
         super().__init__(name)
         self.name = name
-        self.known = tuple(candidates)
+        self.candidates = tuple(candidates)
 
 
 class NotApplicable(ValueError):

@@ -49,11 +49,11 @@ def run_job(job: Job) -> Iterator[JobOutput]:
             case "coverage":
                 yield from _coverage(job, protocol_of(reading))
             case "simulate":
-                yield from _simulate(job, protocol_of(reading))
+                yield from _simulate(job, reading)
             case "stats":
                 yield from _stats(job, reading)
     except UnknownQuestion as problem:
-        alternatives = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        alternatives = f"there are {', '.join(problem.candidates)}" if problem.candidates else "there is none"
         raise JobError(f"there is no `{problem.name}`; {alternatives}") from None
     except BeliefError as problem:
         raise JobError(str(problem)) from None
@@ -196,7 +196,7 @@ def _coverage(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
         yield subject, (ResultRow(subject, outcome.verdict, figures),)
 
 
-def _simulate(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
+def _simulate(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
     from cplc.simulation.random_walk import draw
 
     options, system = job.options, compilation.system

@@ -83,7 +83,7 @@ class ExplicitEngine(Engine[States]):
 
     @property
     def is_explored(self) -> bool:
-        """Whether the reachable states have been computed."""
+        """True if the reachable states have been computed."""
         return "_graph" in vars(self)
 
     def use(self, graph: Graph) -> None:

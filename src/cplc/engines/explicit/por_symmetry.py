@@ -16,11 +16,11 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from cplc.engines.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
+from cplc.reductions.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup
@@ -43,7 +43,7 @@ LIMIT = 1_000_000
 """States that a reduced search may store before it is given up."""
 _SAMPLE_STATES = 1024
 _MAX_FOLLOWED_FRACTION = 0.7
-"""Where a larger fraction of the enabled steps is followed, computing stubborn sets costs more than it saves."""
+"""Above this fraction of followed enabled steps, computing stubborn sets costs more than it saves."""
 
 
 class ReducedSearch:
@@ -147,7 +147,7 @@ class StubbornFilter:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether enough steps are left out to make up for the cost."""
+        """True if enough steps are left out to make up for the cost."""
         return self.followed <= _MAX_FOLLOWED_FRACTION * self.possible
 
     def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -54,7 +54,7 @@ class LazyStateSpace:
 
     @property
     def has_idle_step(self) -> bool:
-        """Whether every state has an idle step."""
+        """True if every state has an idle step."""
         return not self.system.is_synchronous
 
     def initial(self) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Fragments of CTL that a reduced state space decides: which state conditions and reachability goals a formula has.
+"""Fragments of CTL that a reduced state space decides, with their state conditions and reachability goals.
 
 Fairness does not matter to a formula of state conditions, Boolean operators, `EX`, `EF`, `AG`, `EU` and their duals:
 every finite run extends to one that serves each justice constraint in turn. Its value depends on the state graph and on
@@ -78,7 +78,7 @@ class ReachabilityGoals:
 
     goals: tuple[Goal, ...]
     may_stop: bool
-    """Whether the search may drop a goal once it is reached; sound where there is one initial state."""
+    """True if the search may drop a goal once it is reached; sound where there is one initial state."""
 
 
 def condition_of(formula: Formula) -> Expr | None:
