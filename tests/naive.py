@@ -22,7 +22,7 @@ from tests.naive_paths import Runs
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Value
-from cplc.logic.formulas import Formula, OnPaths, Path, Taken
+from cplc.logic.formulas import CtlPath, Formula, OnPaths, Taken
 from cplc.system.model import Justice, State, System
 
 Frozen = tuple[Value, ...]
@@ -294,7 +294,7 @@ class Naive:
             committed |= here & some_run(*contents) - some_run(*contents, f.Not(operand))
         return frozenset(committed)
 
-    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+    def _some_path(self, path: CtlPath, assuming: frozenset[str]) -> States:
         def states(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
@@ -331,7 +331,7 @@ class Naive:
             return goal
         return goal | (through & self._before(self._within(bound - 1, through, goal)))
 
-    def _every_path(self, path: Path, assuming: frozenset[str]) -> States:
+    def _every_path(self, path: CtlPath, assuming: frozenset[str]) -> States:
         """Universal formulas by the laws of expansion; where no fair run starts they all hold."""
 
         def states(operand: Formula) -> States:

@@ -277,7 +277,7 @@ def _is_number(variable: Shape) -> bool:
 
 def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     """Return one formula for each operator, bound, group and pair there is."""
-    every_path: list[f.Path] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
+    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
     for bound in (None, 0, 1, 2, 5):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
@@ -391,7 +391,7 @@ def _compound(
     return st.one_of(choices)
 
 
-def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.Path]:
+def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.CtlPath]:
     bounds = st.none() | st.integers(0, 3)
     return st.one_of(
         st.builds(f.Next, inner),

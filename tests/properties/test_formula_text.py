@@ -190,7 +190,7 @@ def shape(formula: Formula) -> Shape:
             return "O", None, shape(operand)
         case f.Historically(operand):
             return "H", None, shape(operand)
-        case f.Adjacent() | f.Regardless():
+        case f.Adjacent() | f.Regardless() | f.Derived():
             raise AssertionError("nothing of protocols is said so")
 
 

@@ -19,10 +19,10 @@ from cplc.logic.formulas import (
     Finally,
     Formula,
     Fulfils,
-    Globally,
     Not,
-    Offering,
     OnPaths,
+    invariant,
+    possibility,
     subformulas,
 )
 from cplc.records import dataclass
@@ -45,11 +45,10 @@ def never_fulfilled(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
 
 
 def _says_never(formula: Formula, part: Formula) -> bool:
-    match formula:
-        case OnPaths("A", Globally(Not(operand), None), None) | Not(OnPaths("E", Finally(operand, None), None)):
-            return operand == part
-        case _:
-            return False
+    """Return whether the formula is ``A G !part`` or ``!E F part``."""
+    if isinstance(formula, Not):
+        return possibility(formula.operand) == part
+    return invariant(formula) == Not(part)
 
 
 def contents_that_do_not_last(
@@ -176,15 +175,12 @@ def _channels(formula: Formula) -> dict[Channel, bool]:
     """Return the channels of `C` and `Fu`, and for each whether the formula is about fulfilment."""
     asks_fulfilment: dict[Channel, bool] = {}
     for part in subformulas(formula):
-        match part:
-            case Commits(channel):
-                asks_fulfilment.setdefault(channel, False)
-            case Fulfils(channel):
-                asks_fulfilment[channel] = True
-            case Conditional(Offering(channel), "FuW" | "FuS"):
-                asks_fulfilment[channel] = True
-            case _:
-                pass
+        if isinstance(part, Commits):
+            asks_fulfilment.setdefault(part.channel, False)
+        elif isinstance(part, Fulfils):
+            asks_fulfilment[part.channel] = True
+        elif isinstance(part, Conditional) and part.operation in _FULFILMENT:
+            asks_fulfilment[part.channel.promises] = True
     return asks_fulfilment
 
 

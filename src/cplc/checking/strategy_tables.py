@@ -16,7 +16,6 @@ from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.strategy_play import (
     StrategyPlay,
     can_list_initial_states,
-    is_propositional,
     is_send_of,
     propositional_value,
 )
@@ -24,7 +23,7 @@ from cplc.checking.synchronous_strategy_play import RoundPlay
 from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
-from cplc.logic.formulas import Enforces, Formula, children
+from cplc.logic.formulas import Enforces, Formula, children, is_propositional
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System, VariableKind
