@@ -26,7 +26,7 @@ from pathlib import Path
 from time import thread_time
 from typing import Any
 
-from tests.decision.models import ecommerce
+from tests.support.decision_models import ecommerce
 
 from cplc.decision import analyse
 from cplc.export import Origin, Request

@@ -12,8 +12,8 @@ from statistics import median
 from time import process_time
 from typing import Literal
 
-from cplc.checking.interpreter import Interpreter, key
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
+from cplc.system.interpreter import Interpreter, key
 from cplc.system.model import System
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -26,10 +26,10 @@ _ENGINES: tuple[Literal["explicit", "symbolic"], ...] = ("explicit", "symbolic")
 _RUNS = 5
 
 
-def _compiled(name: str) -> Compilation:
+def _compiled(name: str) -> CplCompilation:
     compilation = load(str(_EXAMPLES / f"{name}.cpl"))
-    if not isinstance(compilation, Compilation):
-        raise SystemExit(compilation.message)
+    if not isinstance(compilation, CplCompilation):
+        raise SystemExit(f"cannot compile {name}")
     return compilation
 
 

@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.server.session import DEBOUNCE
 from cplc.source import Source
 
@@ -126,7 +126,7 @@ def check(text: str) -> float:
     for blanks in range(7):
         source = Source("benchmark.cpl", text + "\n" * blanks)
         began = time.perf_counter()
-        assert not [one for one in Compilation(source).diagnostics if one.is_error]
+        assert not [one for one in CplCompilation(source).diagnostics if one.is_error]
         times.append(time.perf_counter() - began)
     return statistics.median(times[1:])
 

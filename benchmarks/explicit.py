@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import process_time
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Arith, Const, Equal, Expr, Less, Read, conj, negate
@@ -159,7 +159,7 @@ def report(system: System, assuming: frozenset[str]) -> None:
 def netbill(customers: int) -> System:
     path = Path(__file__).parents[1] / "examples" / "netbill.cpl"
     source = Source(path.name, path.read_text(encoding="utf-8"))
-    return Compilation(source, path, {"customers": str(customers)}).system
+    return CplCompilation(source, path, {"customers": str(customers)}).system
 
 
 def systems() -> Iterator[tuple[int, System]]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logs.events import Event
 from cplc.monitoring.monitor import Monitor
@@ -34,7 +34,7 @@ _LONGEST = 40
 
 def _system(customers: int) -> System:
     loaded = load(str(_NETBILL), {"customers": str(customers)}, "sync")
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     return loaded.system
 
 

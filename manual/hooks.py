@@ -22,7 +22,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
 from manual.tables import rules_page  # noqa: E402
-from tests.sequences import play, steps, tales  # noqa: E402
+from tests.support.literate.page_sequences import play, steps, tales  # noqa: E402
 
 _ELSEWHERE = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
 """Pages of the manual that stand at the root of the repository, where contributors look for them."""

@@ -13,10 +13,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cplc.checking.results import Result
-from cplc.compilation import Compilation, IsplCompilation, is_ispl
+from cplc.compilation import (
+    BoundQuestion,
+    Channels,
+    Compilation,
+    CplCompilation,
+    EngineName,
+    compile_text,
+    is_ispl,
+)
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.questions import BoundQuestion, Channels, EngineName
 from cplc.report.html import fragment
 from cplc.report.outcome import Standing, standing
 from cplc.runtime.limits import ResourceExhausted, TooLarge
@@ -24,7 +31,7 @@ from cplc.source import Source, Span
 from cplc.system.model import System
 
 Said = dict[str, Any]
-Reading = Compilation | IsplCompilation
+Reading = Compilation
 
 FEW_STATES: Final = 20_000
 """Up to so many states are looked at one by one: here decision diagrams are in pure Python, which is slower."""
@@ -62,8 +69,8 @@ class Wanted:
     def reading(self) -> Reading:
         source = Source(self.name, self.text)
         if is_ispl(self.name):
-            return IsplCompilation(source)
-        return Compilation(source, None, self.parameters, self.channels, self.protocol)
+            return compile_text(source)
+        return compile_text(source, None, self.parameters, self.channels, self.protocol)
 
 
 def checked(request: str) -> str:
@@ -101,9 +108,7 @@ def _why(problem: Exception) -> str:
 
 
 def _problems(reading: Reading) -> tuple[Diagnostic, ...]:
-    if isinstance(reading, IsplCompilation) and reading.ok:
-        return (*reading.diagnostics, *reading.unverifiable)
-    return reading.diagnostics
+    return (*reading.diagnostics, *reading.unverifiable) if reading.ok else reading.diagnostics
 
 
 def _verified(wanted: Wanted) -> Iterator[Said]:
@@ -128,11 +133,7 @@ def _verified(wanted: Wanted) -> Iterator[Said]:
 
 def _questions(reading: Reading) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, as the command line does."""
-    if isinstance(reading, IsplCompilation):
-        return reading.questions()
-    from cplc.cli.load import selected_questions
-
-    return selected_questions(reading, ())
+    return reading.questions_with_thresholds()
 
 
 def _answers(reading: Reading, asked: Sequence[BoundQuestion], engine: EngineName) -> Iterator[Result]:
@@ -151,10 +152,7 @@ def _answers(reading: Reading, asked: Sequence[BoundQuestion], engine: EngineNam
     for one in others:
         yield next(answers[suiting[id(one.question.system or one.system)]])
     if len(others) < len(asked):
-        from cplc.participant_analysis import ThresholdChecker
-
-        assert isinstance(reading, Compilation)
-        yield from ThresholdChecker(reading).answers(asked[len(others) :])
+        yield from reading.verify(asked[len(others) :])
 
 
 def _engine_for(system: System) -> EngineName:
@@ -224,7 +222,7 @@ def _units(text: str, offset: int) -> int:
 
 def _choices(wanted: Wanted, reading: Reading) -> Said:
     """Return the protocols of the file, and the parameters of the one that is looked at with what stands after `=`."""
-    if isinstance(reading, IsplCompilation):
+    if not isinstance(reading, CplCompilation):
         return {"protocols": [], "parameters": []}
     here = [file for file in reading.index.files if file.span.source is reading.source]
     protocols = [protocol for file in here for protocol in file.protocols]

@@ -1,11 +1,12 @@
-"""Do all engines say of generated systems, protocols and models what the definitions say? As many as you have time for.
+"""Comparison of all engines with the definitions, on random systems, protocols and ISPL models.
 
 ``python -m tests.agreement --pairs 20000 --seed 1`` draws systems with a formula of the whole logic each, protocols
-with properties and models in ISPL with formulas, asks every engine about every state, and prints figures. Systems are
-judged by ``tests/naive.py``, those of models by ``tests/naive_rounds.py``, protocols by the interpreter of
-``tests/reference``. With ``--only games`` what groups can bring about is compared, most of it by uniform strategies,
-and each strategy that is shown is judged by ``tests/naive_strategies.py``. A disagreement is printed as small as
-Hypothesis can make it, as Python or as a file to be verified; the run goes on with other examples.
+with properties and models in ISPL with formulas, evaluates them with every engine in every state, and prints figures.
+The oracles are ``model_checker.py`` (systems) and ``synchronous_model_checker.py`` (models) in
+``tests/support/oracles``, and the interpreter in ``tests/reference`` (protocols). ``--only games`` compares the
+strategic abilities of groups, mostly with uniform strategies, and ``strategy_validation.py`` plays each strategy that
+an engine returns. Hypothesis minimises a disagreement, which is printed as Python or as a file to verify; the run
+continues with other examples.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import ENGINES
-from tests.ispl_commitments import commitment_model
-from tests.ispl_models import Features, model
-from tests.naive import Frozen, Naive, States
-from tests.naive_games import TooManyStrategies
-from tests.naive_rounds import NaiveRounds
-from tests.naive_strategies import strategy_mistakes
 from tests.reference.logic import begins
 from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference
 from tests.reference.states import TooLarge
-from tests.strategies import roles, systems
-from tests.strategies_formulas import Sample, protocols, strategic_protocols
-from tests.strategies_guessing import guessing_games, guessing_goals
-from tests.strategies_logic import games, logic_formulas, operators
+from tests.support.every_engine import ENGINES
+from tests.support.generators.imperfect_information import guessing_games, guessing_goals
+from tests.support.generators.ispl_commitments import commitment_model
+from tests.support.generators.ispl_models import Features, model
+from tests.support.generators.logic_formulas import games, logic_formulas, operators
+from tests.support.generators.property_formulas import Sample, protocols, strategic_protocols
+from tests.support.generators.systems import roles, systems
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.oracles.model_checker import Frozen, Naive, States
+from tests.support.oracles.strategy_validation import strategy_mistakes
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.checking.evidence import explain
-from cplc.compilation import Compilation, EngineName, IsplCompilation, Strategies
+from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.on_the_fly import engine as onthefly
@@ -216,7 +217,7 @@ def compare_protocol(
 ) -> bool:
     """Compare verdicts on every property; return whether the protocol was small enough, and never out of range."""
     strategies: Strategies = "uniform" if uniform else "full"
-    compilation = Compilation(Source("generated.cpl", sample.text), strategies=strategies)
+    compilation = CplCompilation(Source("generated.cpl", sample.text), strategies=strategies)
     errors = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.is_error]
     if errors and all(error.code == "cyclic-condition" for error in errors):
         return False  # what is drawn may hand over in circles
@@ -382,7 +383,7 @@ def protocol_games_compared(figures: Figures, engines: Sequence[str]) -> Callabl
     engines = [name for name in engines if name != "onthefly"]
 
     def compare(data: st.DataObject) -> None:
-        compilation = Compilation(Source("generated.cpl", data.draw(protocols(formula_count=0)).text))
+        compilation = CplCompilation(Source("generated.cpl", data.draw(protocols(formula_count=0)).text))
         with suppress(ResourceExhausted):
             if compilation.ok and ExplicitEngine(compilation.system, GAME_STATES).reachable:
                 formula = data.draw(games(compilation.system, uniform=True))

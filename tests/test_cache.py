@@ -19,7 +19,7 @@ from cplc.caching import cache_keys
 from cplc.caching.entry_store import EntryStore, cache_folder
 from cplc.caching.result_codec import decode_result, encode_result
 from cplc.cli.main import run
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 
 _ROOT = Path(__file__).parents[1]
 _EXAMPLES = _ROOT / "examples"
@@ -209,7 +209,7 @@ def test_damaged_entries_are_not_there(here: Path, verify: Verify, cache: EntryS
 
 def _asked(path: Path) -> Any:
     compilation = load(str(path))
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation, compilation.declared_questions()[0]
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tests.cases.reader import Case, cases, checked, compiled
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
+from tests.support.case_files import Case, cases, checked, compiled
 
 from cplc.checking import engine_selector
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.source import Source
 
@@ -39,7 +39,7 @@ def test_the_lowered_system_is_that_of_the_case(case: Case) -> None:
 
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_file_names_the_version_that_it_means(path: Path) -> None:
-    compilation = Compilation(Source(path.name, path.read_text(encoding="utf-8")), path)
+    compilation = CplCompilation(Source(path.name, path.read_text(encoding="utf-8")), path)
     assert "meaning-changed" not in {remark.code for remark in compilation.remarks}
 
 

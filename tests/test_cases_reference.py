@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.cases.reader import Case, cases, checked
 from tests.reference.logic import holds
 from tests.reference.semantics import Reference
+from tests.support.case_files import Case, cases, checked
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)

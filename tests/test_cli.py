@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.literate.blocks import blocks
-from tests.literate.console import ConsoleTest, check_console, console_tests
-from tests.sequences import play, steps, tales
+from tests.support.literate.blocks import blocks
+from tests.support.literate.console import ConsoleTest, check_console, console_tests
+from tests.support.literate.page_sequences import play, steps, tales
 
 from cplc.cli.main import commands
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import load
+from cplc.diagnostics.core import Diagnostic
 from cplc.runtime.file_access import NotRegular, TooManyBytes, files_below, project_root, read_bytes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices are others there")
@@ -102,7 +103,7 @@ def test_large_file_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(2**40)  # without a block on the disk
     loaded = load(str(path))
-    assert not isinstance(loaded, Compilation)
+    assert isinstance(loaded, Diagnostic)
     assert loaded.code == "file-too-large"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.processes import is_alive, until
+from tests.support.processes import is_alive, until
 
 _ROOT = Path(__file__).parents[1]
 _HANGS = 300

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from cplc.compilation import Compilation, IsplCompilation, load, load_ispl
+from cplc.compilation import CplCompilation, IsplCompilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -33,14 +33,14 @@ _TWINS = (
 """A formula about the dinner in ISPL, in which all act at once, and the same about the dinner message by message."""
 
 
-def _dinner() -> Compilation:
+def _dinner() -> CplCompilation:
     loaded = load(str(_EXAMPLES / "dining_cryptographers.cpl"))
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     return loaded
 
 
 def _dinner_in_ispl() -> IsplCompilation:
-    loaded = load_ispl(str(_EXAMPLES / "cryptographers.ispl"))
+    loaded = load(str(_EXAMPLES / "cryptographers.ispl"))
     assert isinstance(loaded, IsplCompilation)
     return loaded
 
@@ -65,7 +65,7 @@ def test_twins_have_as_many_ends() -> None:
     assert _count(model, "odd") == _count(protocol, _ODD) == 24
 
 
-def _count(compilation: Compilation | IsplCompilation, condition: str) -> int:
+def _count(compilation: CplCompilation | IsplCompilation, condition: str) -> int:
     question = compilation.formula_question(condition)
     assert not isinstance(question, tuple), question
     engine = ExplicitEngine(question.system)

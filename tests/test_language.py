@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate.language import LanguageTest, check_language, language_tests
+from tests.support.literate.language import LanguageTest, check_language, language_tests
 
 _FILES = sorted((Path(__file__).parent / "language").glob("**/*.md"))
 

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.literate.blocks import blocks
+from tests.support.literate.blocks import blocks
 
 from cplc.diagnostics.rules import DOCUMENTED
 

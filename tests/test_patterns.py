@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.literate.language import ENGINES
+from tests.support.literate.language import ENGINES
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.resources import shipped
 from cplc.source import Source
 
@@ -134,7 +134,7 @@ _CASES = [
 def test_a_pattern_has_the_verdict_it_should(call: str, text: str, expected: str) -> None:
     assuming = "" if "power" in call or "honourable" in call else " assuming all"
     body = f"import std.properties\n{text.rstrip()[:-1]}  property it{assuming}: {call}\n}}\n"
-    compilation = Compilation(Source("pattern.cpl", body))
+    compilation = CplCompilation(Source("pattern.cpl", body))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     for engine in ENGINES:
         (result,) = compilation.verify(compilation.questions(["it"]), engine)

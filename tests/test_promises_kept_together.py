@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 
 _ROOT = Path(__file__).parents[1]
 _BUILT_TO_BE_STUCK = frozenset({"LabOrderStuck", "PurchaseNonlive"})
@@ -26,7 +26,7 @@ _PROTOCOLS = [
 @pytest.mark.parametrize(("path", "name"), _PROTOCOLS)
 def test_promises_of_a_pair_can_be_kept_together(path: Path, name: str) -> None:
     loaded = load(str(path))
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     compilation = replace(loaded, protocol=name)
     pairs = dict.fromkeys(f"{one.debtor} -> {one.creditor}" for one in compilation.system.commitments)
     stuck = []

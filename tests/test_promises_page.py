@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 
 _ROOT = Path(__file__).parents[1]
 _PAGE = (_ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ _ROWS = [
 ]
 
 
-def _is_true(compilation: Compilation, formula: str) -> bool:
+def _is_true(compilation: CplCompilation, formula: str) -> bool:
     question = compilation.formula_question(formula)
     assert not isinstance(question, tuple), question
     (result,) = compilation.verify([question])
@@ -38,7 +38,7 @@ def _is_true(compilation: Compilation, formula: str) -> bool:
 def test_state_is_as_the_page_says(row: list[str]) -> None:
     state, goods, payment, *modalities = row
     loaded = load(str(_ROOT / "examples" / "netbill.cpl"))
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     compilation = replace(loaded, channels="sync")
     messages = [message.name for message in compilation.model.messages]
     here = " & ".join(f"{'' if name[:-3] in _SENT[state] else '!'}{name}" for name in messages)

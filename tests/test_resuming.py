@@ -23,20 +23,20 @@ _STAYING: Final = """
 import os, time
 from cplc.cli import checkpointing as cli
 from cplc.engines.explicit import graph, synchronous_graph
-from cplc.runtime import checkpointing
+from cplc.runtime.context import Context
 graph._SAMPLE_STATES, synchronous_graph._OFTEN = 64, 8
 cli._SAFEPOINT_GRACE_SECONDS = 200.0
-moment, number, stay_at = checkpointing.safepoint, 0, int(os.environ["STAY_AT"])
-def counted():
+moment, number, stay_at = Context.safepoint, 0, int(os.environ["STAY_AT"])
+def counted(context):
     global number
     number += 1
-    moment()
+    moment(context)
     with open(os.environ["COUNT"], "w") as stream:
         stream.write(str(number))
     while number == stay_at:
         time.sleep(0.01)
-        moment()
-checkpointing.safepoint = counted
+        moment(context)
+Context.safepoint = counted
 """
 """Counts the moments of a search in a file, and stays at one of them until somebody ends the process."""
 _NETBILL: Final = ["examples/netbill.cpl", "-D", "customers=3", "--property", "served", "--property", "trusting"]

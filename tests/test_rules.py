@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.literate.blocks import Block, blocks
-from tests.literate.language import language_tests
+from tests.support.literate.blocks import Block, blocks
+from tests.support.literate.language import language_tests
 
 from cplc.checking.results import RemarkCode
 from cplc.cli.main import run
-from cplc.compilation import Compilation, IsplCompilation
+from cplc.compilation import CplCompilation, IsplCompilation
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import DOCUMENTED, REMARKS, RULES
 from cplc.logs.log_statistics import LogContent, diagnose
@@ -39,7 +39,7 @@ def _codes(example: Block, directory: Path, *, with_remarks: bool) -> set[str]:
         return {diagnostic.code for diagnostic in IsplCompilation(Source("example.ispl", example.model)).diagnostics}
     path = directory / "example.cpl"
     path.write_text(example.model, encoding="utf-8")
-    compilation = Compilation(Source(str(path), example.model), path=path, parameters=example.parameters)
+    compilation = CplCompilation(Source(str(path), example.model), path=path, parameters=example.parameters)
     remarks = compilation.remarks if with_remarks else ()
     return {diagnostic.code for diagnostic in (*compilation.diagnostics, *remarks)}
 
@@ -72,7 +72,7 @@ def test_remark_on_verdict_is_explained_by_examples(code: str) -> None:
     assert page.read_text(encoding="utf-8").startswith(f"# {code}\n")
     codes: list[set[str]] = []
     for block in blocks(page):
-        compilation = Compilation(Source("example.cpl", block.model))
+        compilation = CplCompilation(Source("example.cpl", block.model))
         assert compilation.ok, [one.concise() for one in compilation.diagnostics]
         questions = compilation.questions([one.name for one in compilation.model.properties])
         results = compilation.verify(questions, "explicit", vacuity=code == "independent-atom")

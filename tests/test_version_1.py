@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cplc.automatic_fixes import fix_text
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 _ROOT = Path(__file__).parent / "golden" / "version_1"
@@ -21,11 +21,11 @@ _SLOW = {"persuasion.cpl"}
 """Verified by the slow tests only."""
 
 
-def _compilation(path: Path, text: str) -> Compilation:
-    return Compilation(Source(path.name, text), path)
+def _compilation(path: Path, text: str) -> CplCompilation:
+    return CplCompilation(Source(path.name, text), path)
 
 
-def _before_and_after(path: Path) -> tuple[str, Compilation]:
+def _before_and_after(path: Path) -> tuple[str, CplCompilation]:
     """Return what is remarked on and changed, and the migrated file."""
     text = path.read_text(encoding="utf-8")
     before = _compilation(path, text)
@@ -40,7 +40,7 @@ def _before_and_after(path: Path) -> tuple[str, Compilation]:
     return "\n".join([*remarks, "", *change, "", "left to the writer:", *left, "mistakes:", *mistakes, ""]), after
 
 
-def _unexpected(after: Compilation) -> str:
+def _unexpected(after: CplCompilation) -> str:
     results = after.verify(after.questions())
     names = [one.question.name for one in results if one.answer not in (one.question.expected, "vacuous")]
     return f"not as expected: {', '.join(names) or 'nothing'}\n"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from benchmarks.families import FAMILIES, Family
 
-from cplc.compilation import BoundQuestion, Compilation, load
+from cplc.compilation import BoundQuestion, CplCompilation, load
 from cplc.engines.symbolic import bdd
 from cplc.engines.symbolic.engine import SymbolicEngine
 
@@ -69,7 +69,7 @@ def test_no_more_work_than_before(
     compilation = load(
         str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.others))
     )
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     question = compilation.formula_question(
         question_text.formula, (question_text.assuming,) if question_text.assuming else ()
     )

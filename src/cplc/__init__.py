@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation, EngineName
     from cplc.monitoring.monitor import Monitor as Monitor
-    from cplc.questions import EngineName
 
 __all__ = ["Monitor", "__version__", "compile", "verify"]
 __version__ = "0.1.0"
@@ -37,16 +36,16 @@ def compile(  # noqa: A001 - the public name is `cplc.compile`
     name: str = "<text>",
     parameters: Mapping[str, str] = _NONE,
     channels: Literal["sync", "async"] | None = None,
-) -> Compilation:
+) -> CplCompilation:
     """Return the compilation of a text; its `diagnostics` say what is wrong with it."""
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.source import Source
 
-    return Compilation(Source(name, text), parameters=parameters, channels=channels)
+    return CplCompilation(Source(name, text), parameters=parameters, channels=channels)
 
 
 def verify(
-    compilation: Compilation,
+    compilation: CplCompilation,
     *,
     names: Sequence[str] = (),
     engine: EngineName = "auto",

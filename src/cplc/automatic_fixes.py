@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import OTHER_NOTATION, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNNEEDED_IGNORE
 from cplc.records import dataclass
@@ -33,7 +33,7 @@ class FixedText:
     remarks: tuple[Diagnostic, ...] = ()
 
 
-def fix_text(compilation: Compilation) -> FixedText:
+def fix_text(compilation: CplCompilation) -> FixedText:
     """Return the text of a compilation with all unambiguous fixes."""
     before = compilation.file
     count = 0
@@ -62,7 +62,7 @@ def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[
     ]
 
 
-def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> tuple[Compilation, int]:
+def _migrated(compilation: CplCompilation, written: Sequence[tuple[int, int]]) -> tuple[CplCompilation, int]:
     """Return the text migrated to the current version of the language, and the number of edits.
 
     Text written by a fix is in that version already. A text that does not parse completely is unchanged.
@@ -85,7 +85,7 @@ def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> t
     return _applied(compilation, accepted), len(accepted)
 
 
-def _accepted(compilation: Compilation) -> Sequence[Edit]:
+def _accepted(compilation: CplCompilation) -> Sequence[Edit]:
     """Return the fixes that add no error. A translation from another notation is exempt: it may reveal errors."""
     mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
     if translated := _non_overlapping(
@@ -119,7 +119,7 @@ def _non_overlapping(edits: Iterable[Edit]) -> list[Edit]:
     return apart
 
 
-def _edits(compilation: Compilation) -> Iterator[Edit]:
+def _edits(compilation: CplCompilation) -> Iterator[Edit]:
     """Yield the candidate fixes in the text itself, each once."""
     mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
     yield from ignore_removals(
@@ -137,14 +137,14 @@ def _spelling_fix(diagnostic: Diagnostic) -> Edit | None:
     return diagnostic.span.start, diagnostic.span.end, meant[0]
 
 
-def _applied(compilation: Compilation, edits: Sequence[Edit]) -> Compilation:
+def _applied(compilation: CplCompilation, edits: Sequence[Edit]) -> CplCompilation:
     text = compilation.source.text
     for start, end, instead in sorted(edits, reverse=True):
         text = text[:start] + instead + text[end:]
     return replace(compilation, source=Source(compilation.source.name, text), _systems={})
 
 
-def _is_better(before: Compilation, after: Compilation) -> bool:
+def _is_better(before: CplCompilation, after: CplCompilation) -> bool:
     """Return whether a diagnostic has gone and no error was added."""
     old, new = _errors(before.diagnostics), _errors(after.diagnostics)
     return new <= old and Counter(d.code for d in after.diagnostics) != Counter(d.code for d in before.diagnostics)

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.decision.models import ecommerce
-from tests.decision.strategies import little_games
+from tests.support.decision_models import ecommerce
+from tests.support.generators.participants import little_games
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
+from cplc.compilation.participants import participants
 from cplc.decision import analyse
 from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
-from cplc.participant_analysis import participants
 from cplc.system.model import System
 from cplc.system.participant import Participant
 
@@ -62,7 +63,7 @@ def test_storm_agrees_on_the_trade(copies: int, tmp_path: Path) -> None:
 def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
     """The best is the same; the guaranteed is no less, for Storm lets the participant harm itself."""
     compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     for query in participants(compilation):
         _, values = _asked(query.system, query.participant, tmp_path)
         mine = analyse(query.system, query.participant, fairness=False, sensitivity=False)
@@ -78,7 +79,7 @@ def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
 def test_storm_agrees_on_the_least_where_nobody_decides(place: Path, tmp_path: Path) -> None:
     """What the participant decides is made open for both, as in the models of PRISM one side chooses all."""
     compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     for query in participants(compilation):
         passive = replace(query.participant, agents=(), decisions=())
         _, values = _asked(query.system, passive, tmp_path)
@@ -118,7 +119,7 @@ protocol Shop sync {
 def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
     (tmp_path / "shop.cpl").write_text(_WITHIN_BOUNDS, encoding="utf-8")
     compilation = load(str(tmp_path / "shop.cpl"), {})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     (query,) = participants(compilation)
     _, values = _asked(query.system, query.participant, tmp_path)
     mine = analyse(query.system, query.participant, exact=True)
@@ -130,7 +131,7 @@ def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
     assert abs(values["value_max"] - mine.gain.best.middle) < _NEAR
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games())
@@ -143,7 +144,7 @@ def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, 
         assert abs(values[f"{aspect}_max"] - figure.best.middle) < _NEAR
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_storm_agrees_on_what_is_expected(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games(circles=False))

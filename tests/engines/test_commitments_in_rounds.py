@@ -7,9 +7,9 @@ from functools import cache
 from itertools import permutations
 from typing import Any
 
-from tests.engines.every_engine import members, on_every_engine
-from tests.naive import Frozen, States
-from tests.naive_rounds import NaiveRounds
+from tests.support.every_engine import members, on_every_engine
+from tests.support.oracles.model_checker import Frozen, States
+from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.interface import Engine

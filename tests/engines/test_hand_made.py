@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tests.channels import commits, fulfils
-from tests.engines.every_engine import MakeEngine, on_every_engine
+from tests.support.commitment_channels import commits, fulfils
+from tests.support.every_engine import MakeEngine, on_every_engine
 
 from cplc.engines.interface import Engine
 from cplc.logic.expressions import FALSE, TRUE, Arith, Const, Equal, Expr, Less, Read, Value, conj, negate

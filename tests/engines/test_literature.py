@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from tests.engines.every_engine import ENGINES
-from tests.naive import Naive
+from tests.support.every_engine import ENGINES
+from tests.support.oracles.model_checker import Naive
 
 from cplc.engines.on_the_fly.engine import OnTheFlyEngine, supports
 from cplc.logic import formulas as f

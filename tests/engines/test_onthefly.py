@@ -11,7 +11,7 @@ import pytest
 
 from cplc.checking.replay import replay
 from cplc.checking.verify import Verifier
-from cplc.compilation import BoundQuestion, Compilation, load
+from cplc.compilation import BoundQuestion, CplCompilation, load
 from cplc.engines.on_the_fly import OnTheFlyEngine, supports
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.logic.expressions import TRUE
@@ -25,20 +25,20 @@ FEW = 20_000
 
 
 @pytest.fixture(scope="module")
-def stock() -> Compilation:
+def stock() -> CplCompilation:
     """Twelve customers who compete for one stock."""
     compilation = load(str(STOCK), {"customers": "12"})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation
 
 
-def asked(compilation: Compilation, formula: str) -> BoundQuestion:
+def asked(compilation: CplCompilation, formula: str) -> BoundQuestion:
     question = compilation.formula_question(formula)
     assert isinstance(question, BoundQuestion), question
     return question
 
 
-def decided(compilation: Compilation, formula: str, limit: int = FEW) -> tuple[bool, Evidence]:
+def decided(compilation: CplCompilation, formula: str, limit: int = FEW) -> tuple[bool, Evidence]:
     one = asked(compilation, formula)
     holds, evidence = OnTheFlyEngine(one.system, limit).decide(one.question.formula)
     assert replay(one.system, evidence) == []
@@ -62,16 +62,16 @@ def decided(compilation: Compilation, formula: str, limit: int = FEW) -> tuple[b
         ("AG (sent(reserve[1]) -> C(Shop -> Cus[1], ship[1]))", False),
     ],
 )
-def test_short_answers_in_a_large_system(stock: Compilation, formula: str, holds: bool) -> None:
+def test_short_answers_in_a_large_system(stock: CplCompilation, formula: str, holds: bool) -> None:
     assert decided(stock, formula)[0] is holds
 
 
-def test_a_run_that_is_needed_is_short(stock: Compilation) -> None:
+def test_a_run_that_is_needed_is_short(stock: CplCompilation) -> None:
     _, evidence = decided(stock, "EF (ship[1] & ship[7])")
     assert len(evidence.run.moves) == 20
 
 
-def test_what_takes_every_state_is_given_up(stock: Compilation) -> None:
+def test_what_takes_every_state_is_given_up(stock: CplCompilation) -> None:
     with pytest.raises(ResourceExhausted, match="has met more than 20,000 states"):
         decided(stock, "AG AX Shop.stock < 3")
 
@@ -83,7 +83,7 @@ def test_groups_are_not_covered() -> None:
     assert supports(OnPaths("A", Finally(Atom(TRUE, "true"))))
 
 
-def test_groups_are_answered_by_a_reason(stock: Compilation) -> None:
+def test_groups_are_answered_by_a_reason(stock: CplCompilation) -> None:
     one = asked(stock, "<<Shop>> F ship[1]")
     result = Verifier(one.system, "onthefly").answer(one.question)
     assert (result.answer, result.engine) == ("unknown", "onthefly")
@@ -91,7 +91,7 @@ def test_groups_are_answered_by_a_reason(stock: Compilation) -> None:
     assert "what groups can enforce" in result.reason
 
 
-def test_the_quick_search_answers_before_diagrams_are_made(stock: Compilation) -> None:
+def test_the_quick_search_answers_before_diagrams_are_made(stock: CplCompilation) -> None:
     one = asked(stock, "EF (ship[1] & ship[7])")
     result = Verifier(one.system, "auto").answer(one.question)
     assert (result.answer, result.engine, result.engine_reason) == ("holds", "onthefly", "a quick search settled it")
@@ -99,14 +99,14 @@ def test_the_quick_search_answers_before_diagrams_are_made(stock: Compilation) -
 
 def test_small_systems_are_not_searched_first() -> None:
     small = load(str(STOCK), {"customers": "1"})
-    assert isinstance(small, Compilation)
+    assert isinstance(small, CplCompilation)
     one = asked(small, "EF ship[1]")
     assert Verifier(one.system, "auto").answer(one.question).engine == "symbolic"
 
 
 def test_an_engine_that_was_asked_for_is_the_one() -> None:
     small = load(str(STOCK), {"customers": "2"})
-    assert isinstance(small, Compilation)
+    assert isinstance(small, CplCompilation)
     for text in ("EF ship[1]", "AG (pay[1] -> EF (ship[1] | refund[1]))", "AG (order[1] -> AF reserve[1])"):
         one = asked(small, text)
         answers = set()
@@ -150,7 +150,7 @@ def test_evaluation_of_wide_guards_counted_as_work() -> None:
 
     def work(trades: int) -> int:
         compilation = load(str(protocol), {"trades": str(trades)})
-        assert isinstance(compilation, Compilation)
+        assert isinstance(compilation, CplCompilation)
         world = LazyStateSpace(compilation.system, 10**6, effort=10**9)
         world.moves(next(world.initial()))
         assert world._effort is not None

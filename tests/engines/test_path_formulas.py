@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.engines.every_engine import MakeEngine, on_symbolic_engines
 from tests.engines.test_hand_made import is_, own, step, system
+from tests.support.every_engine import MakeEngine, on_symbolic_engines
 
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic.expressions import Const, Equal, Read

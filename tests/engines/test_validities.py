@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.engines.every_engine import MakeEngine, is_everywhere, on_every_engine
-from tests.strategies import (
+from tests.support.every_engine import MakeEngine, is_everywhere, on_every_engine
+from tests.support.generators.systems import (
     atoms,
     formulas,
     some_channels,
     systems,
 )
+from tests.support.random_examples import examples
 
 from cplc.logic.expressions import FALSE
 from cplc.logic.formulas import (
@@ -89,7 +90,7 @@ def path_laws(p: Formula, q: Formula) -> dict[str, Formula]:
 
 
 @on_every_engine
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_commitments(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -101,7 +102,7 @@ def test_commitments(make: MakeEngine, data: st.DataObject) -> None:
 
 
 @on_every_engine
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_knowledge(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -112,7 +113,7 @@ def test_knowledge(make: MakeEngine, data: st.DataObject) -> None:
 
 
 @on_every_engine
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_paths(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())

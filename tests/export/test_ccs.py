@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branching_bisimilar, size
-from tests.naive import Naive
-from tests.strategies import roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import roles, systems
+from tests.support.oracles.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branching_bisimilar, size
+from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.ccs_expressions import Vocabulary
 from cplc.logic.formulas import Formula
@@ -57,7 +58,7 @@ def _is_bisimilar(exported: Export, system: System) -> bool:
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_files_bisimilar_to_system(path: Path) -> None:
     compilation = load(str(path))
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     questions = compilation.declared_questions() or compilation.questions()
     exported = compilation.export("ccs", questions)
     assert _is_bisimilar(exported, questions[0].system)
@@ -70,13 +71,13 @@ def test_files_bisimilar_to_system(path: Path) -> None:
             assert (Ref("Main") in gctl.satisfying(name)) == (result.answer != "fails"), name
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(systems(states=16))
 def test_random_systems_bisimilar_to_export(system: System) -> None:
     assert _is_bisimilar(_exported(system), system)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data(), systems(states=12))
 def test_formulas_equivalent_after_export(data: st.DataObject, system: System) -> None:
     formulas = [data.draw(logic_formulas(system)) for _ in range(3)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.compilation import Compilation, IsplCompilation
+from cplc.compilation import CplCompilation, IsplCompilation
 from cplc.source import Source
 
 _TEXT = """
@@ -34,8 +34,8 @@ protocol Offers {
 """
 
 
-def _compilation() -> Compilation:
-    compilation = Compilation(Source("offers.cpl", _TEXT))
+def _compilation() -> CplCompilation:
+    compilation = CplCompilation(Source("offers.cpl", _TEXT))
     assert compilation.ok, [one.concise() for one in compilation.diagnostics]
     return compilation
 

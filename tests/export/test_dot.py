@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pydot
 import pytest
-from hypothesis import given, settings
-from tests.naive import Naive
-from tests.strategies import systems
+from hypothesis import given
+from tests.support.generators.systems import systems
+from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.export import Origin, Request, export
 from cplc.export.dot import MAX_DRAWN_STATES, quoted
 from cplc.system.model import System
@@ -24,7 +25,7 @@ _FILES = sorted((*_ROOT.glob("examples/*.cpl"), *_ROOT.glob("tests/cases/*.cpl")
 
 def _system(path: Path) -> System:
     compilation = load(str(path))
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation.system
 
 
@@ -68,7 +69,7 @@ def test_agents_messages_and_commitments_are_drawn(path: Path) -> None:
     assert touched <= edges
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(systems(states=24))
 def test_every_state_and_step_is_drawn(system: System) -> None:
     graph, notes = _drawn(system, states=True)
@@ -86,7 +87,7 @@ def test_every_state_and_step_is_drawn(system: System) -> None:
 
 def test_large_state_space_drawn_as_quotient() -> None:
     compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": "2"})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     graph, notes = _drawn(compilation.system, states=True)
     assert notes == ("differences between the 441 states other than commitments and claims",)
     sizes = [int(_label(node).split("\\n")[-1].split()[0]) for node in _nodes(graph).values() if _label(node)]

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.export import export
 
 _FOLDER = Path(__file__).parents[1] / "golden" / "export"
@@ -31,7 +31,7 @@ _PROTOCOLS = sorted(path.stem for path in _FOLDER.glob("*.cpl"))
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
 def test_text(protocol: str, target: str, channels: Literal["async", "sync"], update_golden: bool) -> None:
     compilation = load(str(_FOLDER / f"{protocol}.cpl"), channels=channels)
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     assert compilation.ok
     request = compilation.to_be_exported(compilation.declared_questions())
     exported = export(target, replace(request, origin=replace(request.origin, source=f"{protocol}.cpl", version="1.0")))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.engines.every_engine import members
-from tests.strategies import atoms, conditionals, roles, some_channels, some_offerings, systems
-from tests.strategies_logic import Logic, logic_formulas
+from tests.support.every_engine import members
+from tests.support.generators.logic_formulas import Logic, logic_formulas
+from tests.support.generators.systems import atoms, conditionals, roles, some_channels, some_offerings, systems
+from tests.support.random_examples import examples
 
 from cplc import compile
 from cplc.compilation import IsplCompilation
@@ -58,7 +59,7 @@ def _social(draw: st.DrawFn, system: System) -> Formula:
     return f.Fulfils(channel, operand)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_commitment_equivalent_to_knowledge_of_observer(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
@@ -77,7 +78,7 @@ def test_commitment_equivalent_to_knowledge_of_observer(data: st.DataObject) -> 
     ] == expected
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_expanded_conditions_equivalent(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
@@ -176,7 +177,7 @@ def test_file_without_formulas_has_dummy_formula() -> None:
 # --- the file as a whole
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_names_declared_once_and_not_reserved(data: st.DataObject) -> None:
     system = data.draw(systems())

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.cases.reader import cases, compiled
-from tests.strategies import roles, systems
-from tests.strategies_logic import logic_formulas, quantified
+from tests.support.case_files import cases, compiled
+from tests.support.generators.logic_formulas import logic_formulas, quantified
+from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.logic import expressions as e
@@ -213,7 +214,7 @@ def test_protocols() -> None:
         _same(compilation.to_be_exported(compilation.declared_questions() or compilation.questions()))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_random_systems(data: st.DataObject) -> None:
     system = data.draw(systems())

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tests.literate.blocks import blocks
+from tests.support.literate.blocks import blocks
 
 from cplc.ispl.syntax import reserved_words as ispl_words
 from cplc.syntax import reserved_words

@@ -15,7 +15,7 @@ from tests.fuzz.campaign import Target
 from tests.fuzz.mutations import Material
 
 from cplc.automatic_fixes import fix_text
-from cplc.compilation import Compilation, IsplCompilation
+from cplc.compilation import CplCompilation, IsplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNREADABLE_FILE
@@ -58,7 +58,7 @@ def look_at(diagnostics: Sequence[Diagnostic], source: Source) -> None:
 def run_text(data: bytes) -> None:
     """Check a protocol; then lay it out, print it or lower it, whichever the input decides."""
     source = Source("fuzz.cpl", text_of(data))
-    compilation = Compilation(source)
+    compilation = CplCompilation(source)
     look_at(compilation.diagnostics, source)
     _ = compilation.index.declared
     is_read = not any(one.is_error and one.code in _READING for one in compilation.diagnostics)
@@ -80,7 +80,7 @@ def run_text(data: bytes) -> None:
 
 def run_repairs(data: bytes) -> None:
     """Repair a protocol, as `check --fix` does."""
-    fix_text(Compilation(Source("fuzz.cpl", text_of(data))))
+    fix_text(CplCompilation(Source("fuzz.cpl", text_of(data))))
 
 
 # --- formulas
@@ -121,8 +121,8 @@ Formulae EF lit; end Formulae
 
 
 @cache
-def shop() -> Compilation:
-    return Compilation(Source("shop.cpl", _SHOP))
+def shop() -> CplCompilation:
+    return CplCompilation(Source("shop.cpl", _SHOP))
 
 
 @cache

@@ -37,7 +37,6 @@ from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary, summary_text
 from cplc.report.json_data import run_data
 from cplc.report.run_report import run_text
-from cplc.run_replay import replay_recorded
 from cplc.simulation.interactive_session import begin
 from cplc.simulation.recorded_runs import Unreadable, recording
 from cplc.simulation.rng import RandomSource
@@ -205,7 +204,9 @@ def _runs() -> Material:
     ]
     for seed in range(4):
         dice = RandomSource(seed)
-        run = begin(shop().system, dice).at_random(dice, 3 + 3 * seed).run
+        session = begin(shop().system, dice)
+        assert session is not None
+        run = session.at_random(dice, 3 + 3 * seed).run
         runs.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
     start = {variable.name: variable.initial[0] for variable in lamp().system.variables}
     acting = {"actions": {"Lamp": "press", "Man": "rest"}, "writes": {**start, "Man.y": True}}
@@ -221,7 +222,7 @@ def run_recording(data: bytes) -> None:
         return
     for one in recorded.runs[:3]:
         for model in (shop(), lamp()):
-            system, replayed = replay_recorded(model, one)
+            system, replayed = model.replay(one)
             if replayed.run is not None:
                 list(run_text(system, replayed.run))
 

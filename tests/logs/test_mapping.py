@@ -6,7 +6,7 @@ from datetime import UTC
 
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import Translator
 from cplc.logs.mapping_file import parse_mapping
@@ -63,7 +63,7 @@ DRAFT = "ignore"
 
 
 def _vocabulary() -> Vocabulary:
-    compilation = Compilation(Source("shop.cpl", _SHOP))
+    compilation = CplCompilation(Source("shop.cpl", _SHOP))
     assert compilation.ok, compilation.diagnostics
     return vocabulary_of(compilation.system, frozenset(["ACME"]))
 

@@ -9,12 +9,14 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
+from cplc.compilation.participants import participants
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
 from cplc.logs.protocol_vocabulary import vocabulary_of
@@ -27,7 +29,6 @@ from cplc.mining.mining_report import beliefs_text, coverage_text
 from cplc.mining.observed_choices import ObservedChoices
 from cplc.monitoring.findings import Changed, Finding, Rejected
 from cplc.monitoring.monitor import Monitor, counting_ticks
-from cplc.participant_analysis import participants
 from cplc.simulation.random_walk import draw
 from cplc.source import Source
 
@@ -56,13 +57,13 @@ protocol Market %s{
 """
 
 
-def _market(beliefs: str, channels: str = "sync") -> Compilation:
-    compilation = Compilation(Source("market.cpl", _MARKET % (f"{channels} " if channels else "", beliefs)))
+def _market(beliefs: str, channels: str = "sync") -> CplCompilation:
+    compilation = CplCompilation(Source("market.cpl", _MARKET % (f"{channels} " if channels else "", beliefs)))
     assert compilation.ok, [one.message for one in compilation.diagnostics]
     return compilation
 
 
-def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
+def _drawn(compilation: CplCompilation, seed: int, runs: int) -> list[Event]:
     """Return what happens in runs that go by what Sam believes, written as a log and read back."""
     (asked,) = participants(compilation, ("Sam",))
     recorder = Recorder(asked.system, 3600 * 10**9, 60)
@@ -80,7 +81,7 @@ def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
 
 
 def _watched(
-    compilation: Compilation, events: list[Event], tick: timedelta | None = None
+    compilation: CplCompilation, events: list[Event], tick: timedelta | None = None
 ) -> tuple[ObservedChoices, Counter[tuple[str, str]]]:
     monitor = Monitor(compilation, tick=tick)
     choices = ObservedChoices(monitor.tracker)
@@ -128,7 +129,7 @@ def test_known_probabilities_are_found_again(channels: str, pay: str, passed: st
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.sampled_from([0.5, 0.9, 0.99999]))
-@settings(max_examples=20)
+@examples(20)
 def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, confidence: float) -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed, runs))
@@ -142,9 +143,9 @@ def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, con
 
 
 @given(plans().map(text_of), st.integers(0, 2**32), st.booleans())
-@settings(max_examples=25)
+@examples(25)
 def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: int, points: bool) -> None:
-    compilation = Compilation(Source("random.cpl", text))
+    compilation = CplCompilation(Source("random.cpl", text))
     system = compilation.system
     recorder = Recorder(system, 3600 * 10**9, 30)
     events: list[Event] = []
@@ -161,7 +162,7 @@ def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: i
     found = estimate_beliefs(choices, frozenset([role]), 0.9)
     lines = "\n".join(beliefs_text(found, points=points))
     end = text.rstrip().rindex("}")
-    pasted = Compilation(Source("random.cpl", f"{text[:end]}\nagent Believer plays {role} {{\n{lines}\n}}\n}}"))
+    pasted = CplCompilation(Source("random.cpl", f"{text[:end]}\nagent Believer plays {role} {{\n{lines}\n}}\n}}"))
     assert pasted.ok, (lines, [one.message for one in pasted.diagnostics])
     coverage = log_coverage(choices, states)
     assert 0 <= coverage.seen <= coverage.all

@@ -15,9 +15,9 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, State
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logs.events import Event
 from cplc.logs.recording import Recorder
@@ -79,8 +79,8 @@ class Naive:
         return {self._reference.world(state).env[commitment].state for state in self.states}
 
 
-def compiled(text: str) -> Compilation:
-    compilation = Compilation(Source("generated.cpl", text))
+def compiled(text: str) -> CplCompilation:
+    compilation = CplCompilation(Source("generated.cpl", text))
     assert compilation.ok
     return compilation
 
@@ -97,7 +97,7 @@ def test_what_is_allowed_is_what_some_state_allows(sample: Sample, deliveries: D
         assume(False)
 
 
-def _follow(compilation: Compilation, naive: Naive, deliveries: Deliveries, data: st.DataObject) -> None:
+def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, data: st.DataObject) -> None:
     model = compilation.model
     monitor = Monitor(compilation, deliveries=deliveries, most=100_000)
     has_ticks = any(step.kind == "tick" for step in compilation.system.steps)
@@ -239,7 +239,7 @@ def test_deadlines_in_real_time_run_out_as_ticks_do(
         ),
     )
     note(text)
-    compilation = Compilation(Source("timed.cpl", text), channels=channels)
+    compilation = CplCompilation(Source("timed.cpl", text), channels=channels)
     assert compilation.ok, [one.concise() for one in compilation.diagnostics]
     system = compilation.system
     monitor = Monitor(compilation, tick=timedelta(hours=1))
@@ -266,7 +266,7 @@ def test_deadlines_in_real_time_run_out_as_ticks_do(
 @pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.cpl")), ids=lambda path: path.stem)
 def test_runs_of_every_example_are_accepted_as_logs(path: Path) -> None:
     compilation = load(str(path), {}, None)
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
     monitor = Monitor(compilation, tick=tick)
     recorder = Recorder(compilation.system, 3600 * 10**9, 60)

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from tests.playground.verdicts import ROOT, verdicts
+from tests.support.command_line_verdicts import ROOT, verdicts
 
 if not (ROOT / "playground" / "checker.py").is_file():
     pytest.skip("the playground is not part of this copy", allow_module_level=True)

@@ -12,7 +12,7 @@ from shutil import which
 from typing import Any
 
 import pytest
-from tests.playground.verdicts import EXAMPLES, ROOT, verdicts
+from tests.support.command_line_verdicts import EXAMPLES, ROOT, verdicts
 
 _SCENARIOS = ROOT / "playground" / "tests" / "scenarios.mjs"
 _PICTURES = ROOT / "build" / "pictures"

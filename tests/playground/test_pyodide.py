@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from tests.playground.verdicts import EXAMPLES, ROOT, verdicts
+from tests.support.command_line_verdicts import EXAMPLES, ROOT, verdicts
 
 _SCRIPT = ROOT / "playground" / "tests" / "verdicts.mjs"
 

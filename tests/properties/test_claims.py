@@ -11,9 +11,9 @@ from tests.properties.test_lowering_matches_reference import check_lowering, che
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.lowering.dialogue import last_moves
+from cplc.lowering.lifecycle_analysis import last_moves
 from cplc.system.model import System
 
 STANDINGS = ("unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")
@@ -164,7 +164,7 @@ def test_both_remember_the_same_last_moves(text: str) -> None:
     check_last_moves(compiled(text))
 
 
-def check_last_moves(compilation: Compilation) -> System:
+def check_last_moves(compilation: CplCompilation) -> System:
     """Compare the systems that keep every last move; return the one that was lowered."""
     model = compilation.model
     reference = Reference(model, keeps_last_moves=True)

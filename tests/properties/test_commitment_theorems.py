@@ -15,14 +15,14 @@ from tests.reference.logic import Logic
 from tests.reference.promises import is_in_force, is_promised
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, World
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.semantics.terms import InState, Social
 from cplc.system.model import Commitment
 
 
-def only_of_their_pairs(compilation: Compilation) -> Iterator[Commitment]:
+def only_of_their_pairs(compilation: CplCompilation) -> Iterator[Commitment]:
     """Yield the commitments about conditions that have their debtor and creditor to themselves."""
     every = compilation.system.commitments
     for one in every:
@@ -31,7 +31,7 @@ def only_of_their_pairs(compilation: Compilation) -> Iterator[Commitment]:
             yield one
 
 
-def holds(compilation: Compilation, text: str) -> bool:
+def holds(compilation: CplCompilation, text: str) -> bool:
     asked = compilation.formula_question(text)
     assert not isinstance(asked, tuple), asked
     (explicit,) = compilation.verify([asked], "explicit")
@@ -41,7 +41,7 @@ def holds(compilation: Compilation, text: str) -> bool:
     return explicit.answer != "fails"
 
 
-def judged(sample: Sample, channels: Literal["sync"] | None = None) -> tuple[Compilation, Logic, list[World]]:
+def judged(sample: Sample, channels: Literal["sync"] | None = None) -> tuple[CplCompilation, Logic, list[World]]:
     note(sample.text)
     compilation = compiled(sample.text)
     if channels is not None:

@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
-from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.lowering.lower import lower
 from cplc.mutation.mutants import mutants
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Run
 
@@ -79,7 +80,7 @@ def label_of(system: System, hidden: str, step: Step) -> Label:
 
 
 def is_weaker(new: object, old: object) -> bool:
-    """Whether a commitment in the old state is not kept by one in the new state."""
+    """True if a commitment in the old state is not kept by one in the new state."""
     match old:
         case "conditional":
             return new not in ("conditional", "active", "on course", "violated")
@@ -180,9 +181,9 @@ def is_small(system: System) -> bool:
 
 
 @given(protocols())
-@settings(max_examples=15)
+@examples(15)
 def test_no_protocol_breaks_itself(sample: Sample) -> None:
-    system = Compilation(Source("generated.cpl", sample.text)).system
+    system = CplCompilation(Source("generated.cpl", sample.text)).system
     assume(is_small(system))
     found = compare(Match(system, system, {}))
     assert not found.is_breaking
@@ -190,10 +191,10 @@ def test_no_protocol_breaks_itself(sample: Sample) -> None:
 
 
 @given(protocols(), st.integers(0, 12), st.integers(0, 8))
-@settings(max_examples=40)
+@examples(40)
 def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, hidden: int) -> None:
     note(sample.text)
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok and is_small(compilation.system))
     for mutant in islice(mutants(compilation.model), first, first + 3):
         note(mutant.change)
@@ -206,11 +207,11 @@ def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, h
 
 
 @given(protocols())
-@settings(max_examples=25)
+@examples(25)
 def test_messages_that_arrive_at_once_do_nothing_that_others_could_not(sample: Sample) -> None:
     note(sample.text)
     source = Source("generated.cpl", sample.text)
-    travelling, at_once = (Compilation(source, channels=channels) for channels in ("async", "sync"))
+    travelling, at_once = (CplCompilation(source, channels=channels) for channels in ("async", "sync"))
     assume(travelling.ok and at_once.ok and is_small(travelling.system) and is_small(at_once.system))
     found = compare(Match(travelling.system, at_once.system, {}))
     assert not found.is_breaking

@@ -8,13 +8,14 @@ from math import prod
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.naive import Frozen, Naive
-from tests.naive_games import TooManyStrategies
-from tests.strategies import formulas, roles, systems
-from tests.strategies_logic import games, logic_formulas, quantified
+from tests.support.generators.logic_formulas import games, logic_formulas, quantified
+from tests.support.generators.systems import formulas, roles, systems
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.oracles.model_checker import Frozen, Naive
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -119,7 +120,7 @@ def test_components_of_a_product_are_its_factors(parts: tuple[System, System]) -
     assert sum(map(len, components(whole))) == len(whole.variables)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_slice_preserves_verdict(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
@@ -134,7 +135,7 @@ def test_slice_preserves_verdict(data: st.DataObject) -> None:
     assert SymbolicEngine(whole).is_valid(formula, assuming) == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_slice_preserves_value_at_every_state(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
@@ -178,7 +179,7 @@ def test_slice_preserves_value_in_the_whole_logic(data: st.DataObject) -> None:
     assert disagreements(whole, formula, assuming) == []
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_slice_of_uniform_strategy_contains_observations(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts(states=12, most=48))

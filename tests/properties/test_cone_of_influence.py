@@ -9,10 +9,11 @@ from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import DrawFn
-from tests.channels import promises
-from tests.naive import Naive
-from tests.strategies import atoms, formulas, roles, systems, values_for
-from tests.strategies_logic import logic_formulas
+from tests.support.commitment_channels import promises
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import atoms, formulas, roles, systems, values_for
+from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc import compile
 from cplc.checking import engine_selector
@@ -56,7 +57,7 @@ def watched(draw: DrawFn, states: int = 16) -> System:
 
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
-    """Whether some state of the whole has another value without those that only look on, both by the definitions."""
+    """True if some state of the whole has another value without those that only look on, both by the definitions."""
     cone = ConeOfInfluence(whole).cone(formula)
     part = project_to_cone(whole, cone)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in cone]
@@ -66,7 +67,7 @@ def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
     return any((state in in_whole) != (tuple(state[place] for place in places) in in_part) for state in large.reachable)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_cone_preserves_value_of_every_formula(data: st.DataObject) -> None:
     whole = data.draw(watched())
@@ -77,7 +78,7 @@ def test_cone_preserves_value_of_every_formula(data: st.DataObject) -> None:
     assert not disagree(whole, formula, assuming)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_evidence_is_lifted_from_cone(data: st.DataObject) -> None:
     whole = data.draw(watched())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import Sample, protocols
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 
@@ -27,9 +28,9 @@ def graph_of(model: CheckedModel) -> Graph:
 
 
 @given(protocols())
-@settings(max_examples=10)
+@examples(10)
 def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     graph = graph_of(compilation.model)
     assume(not compilation.system.hazards)

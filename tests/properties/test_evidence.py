@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.naive import Naive
-from tests.strategies import atoms, every_kind, roles, systems
-from tests.strategies_logic import logic_formulas
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.systems import atoms, every_kind, roles, systems
+from tests.support.oracles.model_checker import Naive
 
 from cplc.checking import shortest_paths
 from cplc.checking.evidence import explain, explain_initial
-from cplc.checking.interpreter import Interpreter, holds, key
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic.formulas import Atom, Finally, Formula, OnPaths
+from cplc.system.interpreter import Interpreter, holds, key
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
@@ -129,8 +129,8 @@ def _claims(evidence: Evidence) -> Iterator[Evidence]:
     yield evidence
     for _, part in evidence.parts:
         yield from _claims(part)
-    if evidence.there is not None:
-        yield from _claims(evidence.there)
+    if evidence.alternative is not None:
+        yield from _claims(evidence.alternative)
 
 
 @st.composite
@@ -142,8 +142,8 @@ def _changed(draw: st.DrawFn, system: System, evidence: Evidence) -> Evidence:
         position, part = evidence.parts[chosen]
         changed = (position, draw(_changed(system, part)))
         return replace(evidence, parts=(*evidence.parts[:chosen], changed, *evidence.parts[chosen + 1 :]))
-    if evidence.there is not None and draw(st.booleans()):
-        return replace(evidence, there=draw(_changed(system, evidence.there)))
+    if evidence.alternative is not None and draw(st.booleans()):
+        return replace(evidence, alternative=draw(_changed(system, evidence.alternative)))
     match draw(st.sampled_from(("run", "loop", "value", "formula", "parts", "elsewhere", "agents", "kind"))):
         case "run":
             return replace(evidence, run=draw(_changed_run(system, evidence.run)))

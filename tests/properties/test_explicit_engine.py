@@ -8,9 +8,8 @@ import pytest
 from benchmarks.explicit import counters
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.channels import between
-from tests.naive import Naive, States
-from tests.strategies import (
+from tests.support.commitment_channels import between
+from tests.support.generators.systems import (
     atoms,
     conditions_over,
     every_kind,
@@ -19,6 +18,7 @@ from tests.strategies import (
     some_channels,
     systems,
 )
+from tests.support.oracles.model_checker import Naive, States
 from tests.unit.test_path_automaton import combinations
 
 from cplc.engines.explicit.engine import ExplicitEngine

@@ -9,9 +9,10 @@ from __future__ import annotations
 from unittest.mock import patch
 
 from benchmarks.explicit import counters, rings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import atoms, every_kind, formulas, roles, systems
+from tests.support.generators.systems import atoms, every_kind, formulas, roles, systems
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit import engine as explicit
 from cplc.engines.explicit import graph
@@ -34,7 +35,7 @@ def edges(engine: ExplicitEngine, system: System) -> list[tuple[int, int]]:
     ]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_sizes_do_not_matter(data: st.DataObject) -> None:
     system = data.draw(systems())

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies_plans import Plan, text_of
-from tests.strategies_protocols import plans
-from tests.strategies_syntax import files
+from tests.support.generators.protocol_drafts import Plan, text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.syntax_trees import files
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.formatter import format_source
 from cplc.source import Source
 from cplc.syntax import printer
@@ -69,7 +69,7 @@ def test_formatted_white_space_is_normalised(text: str) -> None:
 def test_formatting_preserves_system(plan: Plan) -> None:
     text = text_of(plan)
     formatted = format_source(Source("p", text)).text
-    before, after = Compilation(Source("p", text)), Compilation(Source("p", formatted))
+    before, after = CplCompilation(Source("p", text)), CplCompilation(Source("p", formatted))
     assert before.ok == after.ok
     if before.ok:
         assert after.system == before.system

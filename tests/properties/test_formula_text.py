@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.channels import promises
-from tests.strategies_formulas import Sample, protocols
+from tests.support.commitment_channels import promises
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Formula
@@ -194,17 +195,17 @@ def shape(formula: Formula) -> Shape:
             raise AssertionError("nothing of protocols is said so")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(formulas())
 def test_printed_and_read_again(formula: Formula) -> None:
     assert parsed(formula_text(formula)) == shape(formula)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@examples(20, suppress_health_check=[HealthCheck.too_slow])
 @given(protocols(3))
 def test_printed_formula_is_parsed_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
-    compilation = Compilation(Source("sample.cpl", sample.text), None)
+    compilation = CplCompilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)
     for asked in compilation.declared_questions():
         if asked.question.kind == "property":

@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies_ispl import files, formulas, logics
+from tests.support.generators.ispl_syntax_trees import files, formulas, logics
 
 from cplc.compilation import IsplCompilation
 from cplc.ispl.syntax import ast, printer

@@ -6,13 +6,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, note, settings
-from tests.naive_games import TooManyStrategies
+from hypothesis import assume, given, note
 from tests.reference.lockstep import Difference, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import (
+from tests.support.generators.property_formulas import (
     Sample,
     conditional_validities,
     protocols,
@@ -20,8 +19,10 @@ from tests.strategies_formulas import (
     strategic_protocols,
     validities,
 )
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import OnPaths, expanded, subformulas
 from cplc.source import Source
@@ -31,8 +32,8 @@ STATES = 3000
 GAME_STATES = 200
 
 
-def compiled(text: str) -> Compilation:
-    compilation = Compilation(Source("generated.cpl", text))
+def compiled(text: str) -> CplCompilation:
+    compilation = CplCompilation(Source("generated.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics if diagnostic.is_error]
     return compilation
 
@@ -46,7 +47,7 @@ def explored(reference: Reference) -> Graph:
         raise
 
 
-def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
+def check_lowering(compilation: CplCompilation) -> tuple[Reference, Graph] | None:
     """Compare the systems; return the reference and its graph unless an assignment leaves its range."""
     reference = Reference(compilation.model)
     graph = explored(reference)
@@ -66,7 +67,7 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
     return reference, graph
 
 
-def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
+def check_verdicts(compilation: CplCompilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
     for declared in compilation.model.properties:
         expected = holds(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         questions = compilation.questions([declared.name])
@@ -96,7 +97,7 @@ def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> Non
         check_verdicts(compilation, *lockstep)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(strategic_protocols())
 def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) -> None:
     note(sample.text)
@@ -124,7 +125,7 @@ def test_theorems_of_every_protocol(sample: Sample) -> None:
     check_verdicts(compilation, reference, graph)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(social_validities())
 def test_theorems_of_social_commitments(sample: Sample) -> None:
     note(sample.text)

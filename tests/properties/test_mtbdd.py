@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.checking.interpreter import value
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.lowering.mtbdd import Diagram, Manager
+from cplc.system.interpreter import value
 
 DOMAINS: dict[str, tuple[Value, ...]] = {
     "life": ("null", "active", "violated"),

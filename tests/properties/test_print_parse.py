@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from hypothesis import given
-from tests.strategies_syntax import NOWHERE, declarations, expressions, files
+from tests.support.generators.syntax_trees import NOWHERE, declarations, expressions, files
 
 from cplc.source import Source
 from cplc.syntax import ast, printer

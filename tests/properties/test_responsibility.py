@@ -8,22 +8,23 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import roles
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import roles
+from tests.support.random_examples import examples
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.responsibility import lasso_evidence, neglected_sends
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPaths
 from cplc.report.trace_narration import narrate
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 
@@ -33,7 +34,7 @@ SEEN: Counter[str] = Counter()
 
 def protocols() -> st.SearchStrategy[System]:
     def compiled(text: str) -> System:
-        compilation = Compilation(Source("random.cpl", text))
+        compilation = CplCompilation(Source("random.cpl", text))
         assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
         return compilation.system
 
@@ -41,7 +42,7 @@ def protocols() -> st.SearchStrategy[System]:
 
 
 class _Judge:
-    """Whether a formula holds if these roles keep going, by the explicit engine on the whole system."""
+    """True if a formula holds if these roles keep going, by the explicit engine on the whole system."""
 
     def __init__(self, system: System, formula: Formula, assuming: frozenset[str]) -> None:
         self.engine = ExplicitEngine(system, _LIMIT)
@@ -66,7 +67,7 @@ class _Judge:
 
 
 @given(st.data(), protocols())
-@settings(max_examples=40)
+@examples(40)
 def test_responsibility_is_what_brute_force_finds(data: st.DataObject, system: System) -> None:
     if not system.messages:
         return

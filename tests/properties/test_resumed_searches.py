@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.keeping import Keeping, kept_by
-from tests.strategies import formulas, roles, systems
-from tests.strategies_rounds import synchronous_systems
+from tests.support.generators.synchronous_systems import synchronous_systems
+from tests.support.generators.systems import formulas, roles, systems
+from tests.support.interrupted_searches import Keeping, kept_by
+from tests.support.random_examples import examples
 
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
@@ -22,7 +23,8 @@ from cplc.engines.explicit.graph import Graph, explore
 from cplc.engines.explicit.synchronous_graph import explore_rounds
 from cplc.engines.symbolic.bdd_checkpoint import _read, _written
 from cplc.engines.symbolic.engine import SymbolicEngine
-from cplc.runtime.limits import ResourceExhausted, set_memory_limit
+from cplc.runtime.context import Context, use_context
+from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace import packing
 from cplc.system.model import System
 
@@ -102,7 +104,7 @@ def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rou
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
-@settings(max_examples=20)
+@examples(20)
 @given(st.data(), st.booleans())
 def test_diagrams_are_the_same_as_if_nobody_had_stopped(backend: str, data: st.DataObject, in_rounds: bool) -> None:
     pytest.importorskip(backend)
@@ -125,7 +127,7 @@ def _states(engine: ExplicitEngine) -> Iterator[dict[str, bool | int | str]]:
 
 
 @pytest.mark.parametrize("method", ["explicit", "symbolic"])
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -143,7 +145,7 @@ def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_diagrams_come_back_from_bytes(backend: str, data: st.DataObject) -> None:
     pytest.importorskip(backend)
@@ -168,9 +170,5 @@ def test_states_are_told_apart_by_several_tables_too(system: System) -> None:
     """Where a table cannot double any more, later states have another one; the graph is the same."""
     with _small_pieces():
         whole = _told(explore(system, _ENOUGH))
-        with patch.multiple(packing, _SMALL=2, _PART=1 << 20):
-            set_memory_limit(lambda: 1)
-            try:
-                assert _told(explore(system, _ENOUGH)) == whole
-            finally:
-                set_memory_limit(None)
+        with patch.multiple(packing, _SMALL=2, _PART=1 << 20), use_context(Context(bytes_left=lambda: 1)):
+            assert _told(explore(system, _ENOUGH)) == whole

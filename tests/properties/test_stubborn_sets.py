@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.properties.test_components import beside
-from tests.strategies import atoms, conditions_over, formulas, systems
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.systems import atoms, conditions_over, formulas, systems
+from tests.support.random_examples import examples
 
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
-from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import ReachabilityGoals, reachability_goals
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator
 from cplc.engines.explicit.por_symmetry import (
@@ -33,6 +33,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
 from cplc.reductions import dependency_relation
+from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import Goal, StubbornSets
 from cplc.runtime.limits import ResourceExhausted
@@ -70,7 +71,7 @@ def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:
 
 
 def is_kept(system: System, goals: list[Expr]) -> bool:
-    """Whether each goal is as far from each state that is met as it is in the whole system."""
+    """True if each goal is as far from each state that is met as it is in the whole system."""
     engine = reduced(system, ReachabilityGoals(tuple(map(Goal, goals)), may_stop=False))
     whole = ExplicitEngine(system)
     met = engine._graph.states
@@ -93,7 +94,7 @@ def asked(draw: st.DrawFn) -> tuple[System, list[Expr]]:
     return system, draw(st.lists(conditions_over(system.variables), min_size=1, max_size=2))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(asked())
 def test_stubborn_sets_preserve_distance_to_goal(example: tuple[System, list[Expr]]) -> None:
     assert is_kept(*example)
@@ -130,7 +131,7 @@ def agree(system: System, formula: Formula) -> None:
 
 
 def _has_at_most(system: System, states: int) -> bool:
-    """Whether so few states are reachable; the searches for shortest runs take long in larger systems."""
+    """True if so few states are reachable; the searches for shortest runs take long in larger systems."""
     try:
         _ = ExplicitEngine(system, limit=states).reachable
     except ResourceExhausted:
@@ -138,7 +139,7 @@ def _has_at_most(system: System, states: int) -> bool:
     return True
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_stubborn_sets_preserve_value_and_run(data: st.DataObject) -> None:
     system = data.draw(some_systems())
@@ -147,7 +148,7 @@ def test_stubborn_sets_preserve_value_and_run(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_stubborn_sets_in_protocols(data: st.DataObject) -> None:
-    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    system = CplCompilation(Source("random.cpl", text_of(data.draw(plans())))).system
     assume(_has_at_most(system, 2_000))
     stuck = f.Atom(system.terminal, "terminal")
     goal = data.draw(st.sampled_from([stuck]) | atoms(system))
@@ -239,7 +240,7 @@ def test_wrong_dependency_is_detected(name: str, monkeypatch: pytest.MonkeyPatch
     assert not all(is_kept(*example) for example in _telling()), f"nobody notices that {name}"
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(asked())
 def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
@@ -250,7 +251,7 @@ def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]
 # --- on the fly
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_on_the_fly_explores_fewer_steps(data: st.DataObject) -> None:
     system = data.draw(some_systems())
@@ -265,7 +266,7 @@ def test_on_the_fly_explores_fewer_steps(data: st.DataObject) -> None:
 def test_on_the_fly_skips_many_states() -> None:
     """Members who go their own ways are not led through all of their common states."""
     text = "protocol P { role Shop role Cus[6] for c in Cus { c -> Shop : a  c -> Shop : b after a } }"
-    system = Compilation(Source("many.cpl", text)).system
+    system = CplCompilation(Source("many.cpl", text)).system
     together = conj(system.message[f"b[{member}]"].received for member in range(1, 7))
     nowhere = conj((together, negate(system.message["a[1]"].sent)))
     met = {}

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.channels import promises
-from tests.strategies import formulas, roles
-from tests.strategies_crowds import ASYMMETRIC, branching, crowds, queue
-from tests.strategies_logic import logic_formulas
-from tests.strategies_plans import text_of
-from tests.strategies_protocols import plans
+from tests.support.commitment_channels import promises
+from tests.support.generators.logic_formulas import logic_formulas
+from tests.support.generators.protocol_drafts import text_of
+from tests.support.generators.protocols import plans
+from tests.support.generators.symmetric_systems import ASYMMETRIC, branching, crowds, queue
+from tests.support.generators.systems import formulas, roles
+from tests.support.random_examples import examples
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineSelector
@@ -21,8 +22,7 @@ from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
-from cplc.compilation import Compilation
-from cplc.engines.ctl_fragment import ctl_conditions
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
@@ -30,6 +30,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
 from cplc.reductions import symmetry, symmetry_quotient
+from cplc.reductions.ctl_fragment import ctl_conditions
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup, renamed_formula
 from cplc.reductions.symmetry_quotient import (
     canonical_representative,
@@ -65,7 +66,7 @@ def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
 
 
 def is_right(example: Example) -> bool:
-    """Whether formulas with one key have one value."""
+    """True if formulas with one key have one value."""
     system, formula, other, assuming = example
     symmetry, engine = Symmetry(system), ExplicitEngine(system)
     if symmetry.key(formula, assuming) != symmetry.key(other, assuming):
@@ -73,14 +74,14 @@ def is_right(example: Example) -> bool:
     return engine.is_valid(formula, assuming) == engine.is_valid(other, assuming)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(pairs(crowds()))
 def test_formulas_with_equal_keys_have_equal_values(example: Example) -> None:
     assert Symmetry(example[0]).groups, "all members are alike"
     assert is_right(example), f"{formula_text(example[1])} and {formula_text(example[2])}"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_image_of_formula_has_same_value(data: st.DataObject) -> None:
     system = data.draw(crowds())
@@ -92,7 +93,7 @@ def test_image_of_formula_has_same_value(data: st.DataObject) -> None:
     assert engine.is_valid(renamed_formula(formula, renamed), frozenset(map(renamed, assuming))) == expected
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(pairs(crowds()))
 def test_symmetric_questions_share_one_verdict(example: Example) -> None:
     system, formula, other, assuming = example
@@ -102,7 +103,7 @@ def test_symmetric_questions_share_one_verdict(example: Example) -> None:
 
 
 @pytest.mark.parametrize("name", ASYMMETRIC)
-@settings(max_examples=10)
+@examples(10)
 @given(system=crowds())
 def test_asymmetric_instances_are_distinguished(name: str, system: System) -> None:
     changed = ASYMMETRIC[name](system)
@@ -110,7 +111,7 @@ def test_asymmetric_instances_are_distinguished(name: str, system: System) -> No
     assert Symmetry(changed).groups == ()
 
 
-@settings(max_examples=2)
+@examples(2)
 @given(system=crowds(2))
 def test_group_differs_from_its_members(system: System) -> None:
     """Formulas about one member and about two are different, and so are those about debtor and creditor."""
@@ -128,7 +129,7 @@ def test_group_differs_from_its_members(system: System) -> None:
     assert symmetry.key(promised(1, one)) != symmetry.key(f.Fulfils(promised(1, one).channel, one))
 
 
-@settings(max_examples=2)
+@examples(2)
 @given(system=crowds(2))
 def test_assumed_instances_are_distinguished(system: System) -> None:
     symmetry = Symmetry(system)
@@ -178,7 +179,7 @@ def test_wrong_symmetry_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def agrees(system: System, formula: Formula) -> bool:
-    """Whether some of the states give the right value, and a run that is possible and as short."""
+    """True if some of the states give the right value, and a run that is possible and as short."""
     way = reduction_method(system, Symmetry(system).groups, formula)
     reduced, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
     if reduced is None:
@@ -193,7 +194,7 @@ def agrees(system: System, formula: Formula) -> bool:
     )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.data())
 def test_quotient_has_one_state_per_orbit(data: st.DataObject) -> None:
     system = data.draw(crowds())
@@ -201,7 +202,7 @@ def test_quotient_has_one_state_per_orbit(data: st.DataObject) -> None:
     assert agrees(system, formula), formula_text(formula)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_representatives_are_states_of_the_system(data: st.DataObject) -> None:
     """An image is the state of an exchange, and images of exchanged states are the same."""
@@ -218,7 +219,7 @@ def test_representatives_are_states_of_the_system(data: st.DataObject) -> None:
         assert image(image(packing.pack(state))) == image(packing.pack(state))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_quotient_answers_only_formulas_over_the_graph(data: st.DataObject) -> None:
     system = data.draw(crowds())
@@ -262,7 +263,7 @@ def test_wrong_quotient_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 # --- as a whole
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_questions_about_all_instances(data: st.DataObject) -> None:
     """Verdicts, and which member a failure is shown of, are those of the engine that leaves nothing out."""
@@ -314,11 +315,11 @@ def test_counterexample_of_first_instance_is_shown(monkeypatch: pytest.MonkeyPat
         assert len(result.evidence.run.moves) == 2
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_protocols_with_a_family(data: st.DataObject) -> None:
     plan = data.draw(plans().filter(lambda plan: plan.family is not None))
-    system = Compilation(Source("random.cpl", text_of(plan))).system
+    system = CplCompilation(Source("random.cpl", text_of(plan))).system
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     for symmetry_group in Symmetry(system).groups:
         renamed = symmetry_group.renaming(moved(symmetry_group, data.draw(st.permutations(symmetry_group.indices))))
@@ -328,10 +329,10 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
         assert agrees(system, formula), formula_text(formula)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.data())
 def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
-    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    system = CplCompilation(Source("random.cpl", text_of(data.draw(plans())))).system
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import naive_lassos
-from tests.strategies import systems
-from tests.strategies_logic import Logic, path_formulas
+from tests.support.generators.logic_formulas import Logic, path_formulas
+from tests.support.generators.systems import systems
+from tests.support.oracles import lasso_words
 
-from cplc.checking.interpreter import holds
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import And, Atom, Formula, Iff, Implies, Not, Or, Taken
+from cplc.system.interpreter import holds
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 
@@ -55,7 +55,7 @@ def _defined(system: System, path: Formula, word: Run) -> bool:
             return step is not None and system.steps[step].name in formula.steps
         return _is_so(formula, word.states[here])
 
-    return naive_lassos.holds(path, loop, length - loop, seen)
+    return lasso_words.holds(path, loop, length - loop, seen)
 
 
 def _is_so(formula: Formula, state: State) -> bool:

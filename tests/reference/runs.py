@@ -1,7 +1,7 @@
 """Reference semantics of path formulas and strategies on the graph of the reference interpreter.
 
-Any path formula goes to the tableau of `tests/naive_paths.py`; that, and the trying of all uniform strategies, is
-shared with the oracle for systems. What a group can bring about otherwise is computed here, from the definition.
+The tableau of `tests/support/oracles/path_tableau.py` decides every path formula. That module, and the enumeration of
+uniform strategies, is shared with the oracle for systems. Other games are solved here, from the definition.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from functools import partial
 from operator import eq
 from typing import cast
 
-from tests import naive_paths as way
-from tests.naive_games import Game
-from tests.naive_paths import Path, Runs
 from tests.reference.lifecycle import Change
 from tests.reference.states import Graph, Move, State
+from tests.support.oracles import path_tableau as tableau
+from tests.support.oracles.games import Game
+from tests.support.oracles.path_tableau import Path, Runs
 
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -95,40 +95,40 @@ def _is_taken(model: CheckedModel, action: t.Does, move: Move, changes: Callable
 def path_of(term: Term) -> Path:
     """Return a path formula over what is seen: what states decide, and actions."""
     if is_about_states(term) or isinstance(term, t.Does):
-        return way.Seen(term)
+        return tableau.Seen(term)
     match term:
         case t.Apply("!", (operand,)):
-            return way.no(path_of(operand))
+            return tableau.no(path_of(operand))
         case t.Apply("&", operands):
-            return way.every(map(path_of, operands))
+            return tableau.every(map(path_of, operands))
         case t.Apply("|", operands):
-            return way.some(map(path_of, operands))
+            return tableau.some(map(path_of, operands))
         case t.Apply("->", (left, right)):
-            return way.implies(path_of(left), path_of(right))
+            return tableau.implies(path_of(left), path_of(right))
         case t.Apply("<->", (left, right)):
-            return way.iff(path_of(left), path_of(right))
+            return tableau.iff(path_of(left), path_of(right))
         case t.Apply("therefore", (left, right)):
-            return way.Both(path_of(left), way.Next(way.implies(path_of(left), path_of(right))))
+            return tableau.Both(path_of(left), tableau.Next(tableau.implies(path_of(left), path_of(right))))
         case t.Apply("X", (operand,)):
-            return way.Next(path_of(operand))
+            return tableau.Next(path_of(operand))
         case t.Apply("F", (operand,), bound):
-            return way.eventually(path_of(operand), bound)
+            return tableau.eventually(path_of(operand), bound)
         case t.Apply("G", (operand,), bound):
-            return way.globally(path_of(operand), bound)
+            return tableau.globally(path_of(operand), bound)
         case t.Apply("U", (left, right), bound):
-            return way.until(path_of(left), path_of(right), bound)
+            return tableau.until(path_of(left), path_of(right), bound)
         case t.Apply("W", (left, right)):
-            return way.weak_until(path_of(left), path_of(right))
+            return tableau.weak_until(path_of(left), path_of(right))
         case t.Apply("R", (left, right)):
-            return way.release(path_of(left), path_of(right))
+            return tableau.release(path_of(left), path_of(right))
         case t.Apply("Y", (operand,)):
-            return way.Yesterday(path_of(operand))
+            return tableau.Yesterday(path_of(operand))
         case t.Apply("O", (operand,)):
-            return way.once(path_of(operand))
+            return tableau.once(path_of(operand))
         case t.Apply("H", (operand,)):
-            return way.historically(path_of(operand))
+            return tableau.historically(path_of(operand))
         case t.Apply("S", (left, right)):
-            return way.Since(path_of(left), path_of(right))
+            return tableau.Since(path_of(left), path_of(right))
         case _:
             raise AssertionError(f"not a path formula: {term}")
 
@@ -153,7 +153,7 @@ class RunGraph:
         return self._runs(along, may_idle=may_idle).satisfying(path_of(path), self.sees)
 
     def every_run(self, path: Term, along: Term | None, *, may_idle: bool = True) -> States:
-        doubtful = self._runs(along, may_idle=may_idle).satisfying(way.no(path_of(path)), self.sees)
+        doubtful = self._runs(along, may_idle=may_idle).satisfying(tableau.no(path_of(path)), self.sees)
         return frozenset(range(len(self.graph.states))) - doubtful
 
     @property

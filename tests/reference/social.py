@@ -10,8 +10,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
-from tests import naive_paths as way
-from tests.naive_paths import Path
 from tests.reference.contents import about_runs
 from tests.reference.dialogue import BY_FIRST, CLAIM_OPEN, STANDING_AFTER
 from tests.reference.lifecycle import OPEN, Life
@@ -19,6 +17,8 @@ from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.runs import RunGraph, path_of
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, World
+from tests.support.oracles import path_tableau as tableau
+from tests.support.oracles.path_tableau import Path
 
 from cplc.semantics import terms as t
 
@@ -60,9 +60,9 @@ class SocialCommitments:
             if any(pattern):
                 counted = [promise.keeping for promise, binds in zip(promises, pattern, strict=True) if binds]
                 if formula.trigger is not None:
-                    counted.append(way.eventually(path_of(formula.trigger), None))
-                keeping = reduce(way.Both, counted)
-                broken = way.Both(keeping, way.no(path_of(formula.body)))
+                    counted.append(tableau.eventually(path_of(formula.trigger), None))
+                keeping = reduce(tableau.Both, counted)
+                broken = tableau.Both(keeping, tableau.no(path_of(formula.body)))
                 found |= states & self._some_run(keeping) - self._some_run(broken)
         return frozenset(found)
 
@@ -113,21 +113,21 @@ class SocialCommitments:
         yield from self._arguments(pair)
 
     def _promise(self, name: str) -> Promise:
-        goal = way.some((_seen(name, "fulfilled"), way.globally(_seen(name, "on course"), None)))
-        return Promise(name, lambda world: is_in_force(world, name), way.until(_seen(name, "open"), goal, None))
+        goal = tableau.some((_seen(name, "fulfilled"), tableau.globally(_seen(name, "on course"), None)))
+        return Promise(name, lambda world: is_in_force(world, name), tableau.until(_seen(name, "open"), goal, None))
 
     def _offer(self, name: str) -> Promise:
-        ended = way.some((_seen(name, "fulfilled"), _seen(name, "expired")))
-        goal = way.some((ended, way.globally(_seen(name, "idle or on course"), None)))
+        ended = tableau.some((_seen(name, "fulfilled"), _seen(name, "expired")))
+        goal = tableau.some((ended, tableau.globally(_seen(name, "idle or on course"), None)))
 
         def binds(world: World) -> bool:
             return world.env[name].state == "conditional" or is_in_force(world, name)
 
-        return Promise(name, binds, way.until(_seen(name, "open"), goal, None))
+        return Promise(name, binds, tableau.until(_seen(name, "open"), goal, None))
 
     def _claimed(self, name: str, answered: Callable[[Life], bool], goal: str, on_course: str) -> Promise:
-        lasting = way.globally(way.Both(_seen(name, "standing"), _seen(name, on_course)), None)
-        keeping = way.until(_seen(name, "standing"), way.some((_seen(name, goal), lasting)), None)
+        lasting = tableau.globally(tableau.Both(_seen(name, "standing"), _seen(name, on_course)), None)
+        keeping = tableau.until(_seen(name, "standing"), tableau.some((_seen(name, goal), lasting)), None)
 
         def binds(world: World) -> bool:
             return world.env[name].state in CLAIM_OPEN and answered(world.env[name])
@@ -143,9 +143,11 @@ class SocialCommitments:
             if pair != ((second, first) if verb == "attack" else (first, second)):
                 continue
             subject = self._content(name)
-            implied = way.no(subject) if verb == "attack" else subject
+            implied = tableau.no(subject) if verb == "attack" else subject
             yield Promise(
-                name, partial(_argued, name, verb, target), way.Next(way.implies(self._content(target), implied))
+                name,
+                partial(_argued, name, verb, target),
+                tableau.Next(tableau.implies(self._content(target), implied)),
             )
 
     def _content(self, name: str) -> Path:
@@ -155,7 +157,7 @@ class SocialCommitments:
             return path_of(model.claim[name].content)
         consequent = model.commitment[name].consequent
         goal = path_of(consequent)
-        return goal if about_runs(consequent) else way.eventually(goal, None)
+        return goal if about_runs(consequent) else tableau.eventually(goal, None)
 
 
 def _answered(verb: str, life: Life) -> bool:
@@ -168,4 +170,4 @@ def _argued(name: str, verb: str, target: str, world: World) -> bool:
 
 
 def _seen(name: str, what: str) -> Path:
-    return way.Seen(Fact(name, what))
+    return tableau.Seen(Fact(name, what))

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from tests.agreement import MODALITIES, Disagreement, Figures, run
 from tests.reference_tools.judges import JUDGES, Judge
 from tests.reference_tools.tool_answer import printed_count
-from tests.strategies import roles, systems
-from tests.strategies_formulas import protocols
-from tests.strategies_logic import operators
+from tests.support.generators.logic_formulas import operators
+from tests.support.generators.property_formulas import protocols
+from tests.support.generators.systems import roles, systems
 
-from cplc.compilation import BoundQuestion, Compilation, count_reachable
+from cplc.compilation import BoundQuestion, CplCompilation, count_reachable
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.logic.formulas import And, OnPaths
@@ -49,7 +49,7 @@ def compare_counts(judge: Judge, request: Request, seconds: float = 120) -> None
 
 
 def compare_verdicts(
-    judge: Judge, compilation: Compilation, questions: tuple[BoundQuestion, ...], seconds: float = 120
+    judge: Judge, compilation: CplCompilation, questions: tuple[BoundQuestion, ...], seconds: float = 120
 ) -> dict[str, bool]:
     """Compare the verdicts of the formulas that one file can contain, and return them."""
     exported = compilation.export(judge.target, questions)
@@ -73,7 +73,7 @@ def compare_verdicts(
 
 
 def compare_protocol(
-    judge: Judge, compilation: Compilation, questions: tuple[BoundQuestion, ...], seconds: float = 120
+    judge: Judge, compilation: CplCompilation, questions: tuple[BoundQuestion, ...], seconds: float = 120
 ) -> dict[str, bool]:
     """Compare the number of states and the verdict of every expressible formula; return the verdicts."""
     compare_counts(judge, compilation.to_be_exported(questions), seconds)
@@ -110,7 +110,7 @@ def some_run_begins(engine: ExplicitEngine, assuming: frozenset[str]) -> bool:
 def protocols_compared(judge: Judge, figures: Figures) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
         sample = data.draw(protocols(formula_count=FORMULAS, commitments=data.draw(st.booleans())))
-        compilation = Compilation(Source("generated.cpl", sample.text))
+        compilation = CplCompilation(Source("generated.cpl", sample.text))
         if not compilation.ok:
             raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
         questions = tuple(one for one in compilation.questions() if one.question.kind == "property")

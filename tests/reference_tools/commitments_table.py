@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.ispl_commitments import OPERATORS, commitment_model
 from tests.reference_tools.mcmas import MCMAS_PLUS, ask_partially
+from tests.support.generators.ispl_commitments import OPERATORS, commitment_model
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tests.naive import Frozen, Naive, States
+from tests.support.oracles.model_checker import Frozen, Naive, States
 
 from cplc.logic import formulas as f
 

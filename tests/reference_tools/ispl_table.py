@@ -15,7 +15,8 @@ from pathlib import Path
 from tests.reference_tools.mcmas import ask_partially
 
 from cplc.checking.results import Result
-from cplc.compilation import IsplCompilation, count_reachable, load_ispl
+from cplc.compilation import count_reachable, load
+from cplc.diagnostics.core import Diagnostic
 
 _SECONDS = 60
 _ROW = "{:52} {:>12} {:>12} {:>8} {:>8}  {}\n"
@@ -31,11 +32,9 @@ def main(directory: str) -> None:
 
 
 def _compared(path: Path, name: Path) -> Iterator[str]:
-    reading = load_ispl(str(path))
-    if not isinstance(reading, IsplCompilation) or not reading.ok:
-        errors = (
-            [one for one in reading.diagnostics if one.is_error] if isinstance(reading, IsplCompilation) else [reading]
-        )
+    reading = load(str(path))
+    if isinstance(reading, Diagnostic) or not reading.ok:
+        errors = [reading] if isinstance(reading, Diagnostic) else [one for one in reading.diagnostics if one.is_error]
         yield f"{name}: {len(errors)} errors, the first: {errors[0].message}\n"
         return
     text = path.read_text(encoding="utf-8", errors="replace")

@@ -9,7 +9,7 @@ from functools import partial
 from hypothesis.strategies import SearchStrategy
 from tests.reference_tools import mcmas, nusmv
 from tests.reference_tools.tool_answer import ToolAnswer
-from tests.strategies_logic import SIMPLE, Logic, logic_formulas, quantified
+from tests.support.generators.logic_formulas import SIMPLE, Logic, logic_formulas, quantified
 
 from cplc.export import Export
 from cplc.logic.formulas import Formula

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.cases.reader import cases, compiled
 from tests.reference_tools.judges import JUDGES, Judge
+from tests.support.case_files import cases, compiled
 
-from cplc.compilation import Compilation, count_reachable, load
+from cplc.compilation import CplCompilation, count_reachable, load
 from cplc.export import export
 
 _COLUMNS = tuple(judge for judge in JUDGES if judge.program)
@@ -31,16 +31,16 @@ def _write(name: str, states: str, *columns: str) -> None:
     sys.stdout.flush()
 
 
-def _protocols() -> Iterator[tuple[str, Compilation]]:
+def _protocols() -> Iterator[tuple[str, CplCompilation]]:
     for path in sorted((Path(__file__).parents[2] / "examples").glob("*.cpl")):
         loaded = load(str(path))
-        assert isinstance(loaded, Compilation)
+        assert isinstance(loaded, CplCompilation)
         yield path.stem, loaded
     for case in cases():
         yield str(case), compiled(case)
 
 
-def _agreement(judge: Judge, compilation: Compilation) -> str:
+def _agreement(judge: Judge, compilation: CplCompilation) -> str:
     """Return the numbers of states, agreeing verdicts, verdicts and formulas."""
     questions = compilation.declared_questions()
     bare = replace(compilation.to_be_exported(questions), formulas=())

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.literate.blocks import blocks
 from tests.reference_tools.mcmas import MCMAS, MCMAS_PLUS
 from tests.reference_tools.nusmv import NUSMV, NUSMV_ARCTL
+from tests.support.literate.blocks import blocks
 
 _PAGE = Path(__file__).parents[2] / "docs" / "comparison.md"
 _ROWS = re.findall(

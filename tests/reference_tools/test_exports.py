@@ -9,16 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.cases.reader import Case, cases, compiled
 from tests.reference_tools.agreement import compare_protocol, compare_system
 from tests.reference_tools.judges import JUDGES, Judge
-from tests.strategies import roles, systems
-from tests.strategies_formulas import Sample, protocols
+from tests.support.case_files import Case, cases, compiled
+from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc import compile
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.export import ExportedFormula, Origin, Request
 
 _EXAMPLES = [
@@ -39,7 +40,7 @@ _by_each = pytest.mark.parametrize(
 @pytest.mark.parametrize(("path", "name"), _EXAMPLES)
 def test_examples(judge: Judge, path: Path, name: str) -> None:
     loaded = load(str(path))
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     compilation = replace(loaded, protocol=name)
     assert compare_protocol(judge, compilation, compilation.declared_questions()) or not judge.says_all
 
@@ -52,7 +53,7 @@ def test_cases(judge: Judge, case: Case) -> None:
 
 
 @_by_each
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_random_systems(judge: Judge, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -63,7 +64,7 @@ def test_random_systems(judge: Judge, data: st.DataObject) -> None:
 
 
 @_by_each
-@settings(max_examples=20)
+@examples(20)
 @given(sample=protocols(formula_count=3))
 def test_random_protocols(judge: Judge, sample: Sample) -> None:
     compilation = compile(sample.text)

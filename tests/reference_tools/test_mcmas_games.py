@@ -12,16 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.naive import Naive
 from tests.reference_tools.games_as_ispl import game_as_ispl
 from tests.reference_tools.mcmas import MCMAS, ask_partially
-from tests.strategies import atoms, systems
-from tests.strategies_formulas import protocols
-from tests.strategies_guessing import guessing_games, guessing_goals
+from tests.support.generators.imperfect_information import guessing_games, guessing_goals
+from tests.support.generators.property_formulas import protocols
+from tests.support.generators.systems import atoms, systems
+from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -43,7 +44,7 @@ def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
     if kind == "system":
         system = draw(systems(fairness=False, lifelike=True, states=24))
     else:
-        compilation = Compilation(Source("generated.cpl", draw(protocols(formula_count=0)).text))
+        compilation = CplCompilation(Source("generated.cpl", draw(protocols(formula_count=0)).text))
         assume(compilation.ok)
         system = replace(compilation.system, fairness=())
     p = atoms(system)
@@ -53,7 +54,7 @@ def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
 
 
 @_mcmas
-@settings(max_examples=60)
+@examples(60)
 @given(_one_role())
 def test_one_role(drawn: tuple[System, Enforces]) -> None:
     system, game_formula = drawn

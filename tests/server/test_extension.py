@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from cplc import __version__
-from cplc.semantics.builtin_words import CHECKS, CLAIM_CHANGES, CLAIM_STATES, CLAIM_VERBS, STANDINGS, STATES, VERBS
+from cplc.language.lifecycle import (
+    CLAIM_CHANGES,
+    CLAIM_VERBS,
+    PREDICATES,
+    VERBS,
+)
+from cplc.semantics.builtin_words import CHECKS
 from cplc.server.parameters import ASK, LIST, SET
 from cplc.server.verdicts import ASKED, CANCEL, RESULTS, SHOW, VERIFY
 from cplc.source import Source
@@ -44,7 +50,7 @@ def test_the_grammar_knows_the_words_of_the_language() -> None:
         return {word for pattern in _patterns(repository[part]) for word in re.findall(r"[a-zA-Z_]{2,}", pattern)}
 
     assert words("keywords") >= DECLARATIONS | CLAUSES | (CONTEXTUAL - {"therefore"}) | set(CHECKS)
-    assert words("atoms") >= {*STATES, *CLAIM_STATES, *STANDINGS}
+    assert words("atoms") >= PREDICATES
     assert words("operations") >= {*VERBS, *CLAIM_VERBS, *CLAIM_CHANGES}
 
 

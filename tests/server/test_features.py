@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 from tests.server.conftest import Editor, applied
-from tests.server.texts import EDITORS, ISPL, SHOP
+from tests.support.editor_texts import EDITORS, ISPL, SHOP
 
 from cplc.formatter import format_source
 from cplc.server.semantic_tokens import LEGEND

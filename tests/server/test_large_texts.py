@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.fuzz.budget import processor_time
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.server.compiled_document import Document, compiled
 from cplc.server.completion import completion
 from cplc.server.positions import Text
@@ -38,5 +38,5 @@ def test_file_that_is_imported_many_times_is_read_once(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(parser, "parse", counting)
     text = "import std.payments\n" * 50 + "protocol P { role A role B A -> B : m }"
-    assert Compilation(Source("p.cpl", text)).ok
+    assert CplCompilation(Source("p.cpl", text)).ok
     assert sum(name.endswith("payments.cpl") for name in parsed) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types as lsp
 from tests.server.conftest import Editor
-from tests.server.texts import ISPL, SHOP
+from tests.support.editor_texts import ISPL, SHOP
 
 
 @pytest.mark.asyncio

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from cplc.semantics.builtin_words import (
-    CHECKS,
-    CLAIM_STATES,
-    CLAIM_VERBS,
-    NO_USUAL_CHECKS,
-    OPERATORS,
-    OWN_STEPS,
-    STANDINGS,
-    STATES,
-    VERBS,
-)
+from cplc.language.lifecycle import PREDICATES, VERBS
+from cplc.language.lifecycle_texts import STATE_MEANINGS
+from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, OPERATORS, OWN_STEPS
 from cplc.server import hover_texts
 from cplc.syntax.reserved_words import CLAUSES, CONTEXTUAL, DECLARATIONS
 
@@ -21,11 +13,9 @@ def test_every_word_means_something() -> None:
     assert set(hover_texts.CLAUSES) == CLAUSES
     assert set(hover_texts.DECLARATIONS) >= DECLARATIONS
     assert set(hover_texts.OPERATORS) == OPERATORS | {"forall", "exists"}
-    assert set(hover_texts.STATES) == {*STATES, *CLAIM_STATES, *STANDINGS}
-    assert set(hover_texts.OPERATIONS) == set(VERBS)
-    assert set(hover_texts.CLAIM_OPERATIONS) == set(CLAIM_VERBS)
+    assert set(STATE_MEANINGS) == PREDICATES
     assert all(hover_texts.check_meaning(name) for name in CHECKS)
     assert set(hover_texts.CONTEXTUAL) <= CONTEXTUAL | set(OWN_STEPS)
     assert "`deadlock_free`" in (hover_texts.meaning(NO_USUAL_CHECKS) or "")
-    for word in (*CLAUSES, *OPERATORS, *STATES, *VERBS, *CHECKS):
+    for word in (*CLAUSES, *OPERATORS, *PREDICATES, *VERBS, *CHECKS):
         assert hover_texts.meaning(word)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.processes import descendants, end, is_alive, listening, until
+from tests.support.processes import descendants, end, is_alive, listening, until
 
 from cplc.sweeps.executors import LocalExecutor, executor_for
 from cplc.sweeps.grids import points

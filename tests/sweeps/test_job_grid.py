@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.simulation.random_walk import draw
 from cplc.sweeps.job_grid import MUTANTS_PER_JOB, RUNS_PER_JOB, SweepPlan, check_names, source_texts, sweep_jobs
 from cplc.sweeps.job_runner import JobError, JobSubjects, run_job, with_imports
@@ -17,9 +17,9 @@ from cplc.sweeps.jobs import Job, JobLimits, ResultRow, SourceText, SweepOptions
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def _loaded(name: str) -> tuple[Compilation, SourceText]:
+def _loaded(name: str) -> tuple[CplCompilation, SourceText]:
     loaded = load(str(_EXAMPLES / name))
-    assert isinstance(loaded, Compilation)
+    assert isinstance(loaded, CplCompilation)
     return loaded, with_imports(SourceText(loaded.source.name, loaded.source.text), loaded)
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from cplc.engines.symbolic import bdd
 from cplc.engines.symbolic.bdd import BACKENDS, Diagrams, Node, Substitution, diagrams
-from cplc.runtime.limits import ResourceExhausted, set_memory_limit
+from cplc.runtime.context import Context, use_context
+from cplc.runtime.limits import ResourceExhausted
 
 LEVELS = 5
 Assignment = tuple[bool, ...]
@@ -124,13 +125,10 @@ def test_too_many_nodes_are_reported(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_limit_governs_nodes(backend: str) -> None:
     pytest.importorskip(backend)
-    try:
-        limits = []
-        for size in (2**28, 2**30, 2**33):
-            set_memory_limit(None, size)
+    limits = []
+    for size in (2**28, 2**30, 2**33):
+        with use_context(Context(memory_limit=size)):
             limits.append(diagrams(40, backend=backend).node_limit)
-    finally:
-        set_memory_limit(None)
     assert limits[1] == pytest.approx(4 * limits[0], rel=0.01)
     assert limits[2] == pytest.approx(8 * limits[1], rel=0.01)
 

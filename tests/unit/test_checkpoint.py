@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import systems
+from tests.support.generators.systems import systems
 
 from cplc.caching import checkpoint_file as checkpoints
 from cplc.caching.checkpoint_file import Checkpoint
@@ -21,9 +21,9 @@ from cplc.caching.section_file import SectionFile, Unusable, open_verified, prep
 from cplc.cli import limits
 from cplc.cli.checkpointing import Checkpointing
 from cplc.cli.limits import Limits
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.logic.expressions import FALSE, TRUE, And, Or, Read
-from cplc.runtime.checkpointing import Search
+from cplc.runtime.context import Search
 from cplc.runtime.limits import TooLarge
 from cplc.source import Source, Span
 from cplc.system.fingerprint import fingerprint
@@ -35,7 +35,7 @@ _CONTENTS = {"verdict a": b"", "states 1": bytes(range(256)), "states 2": b"x" *
 
 def _netbill(customers: int = 2) -> System:
     compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": str(customers)})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation.system
 
 
@@ -380,7 +380,7 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
 
     def work() -> None:
         while not ended.is_set():
-            store.safepoint()
+            store.safepoint(is_last=True)
             time.sleep(0.001)
 
     store.register(replace(one.search, serialize=replace_file))

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from cplc.checking.results import Result
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Expr, conj, disj, negate
 from cplc.logic.formulas import And, Atom, Finally, Formula, Not, OnPaths, Or
 from cplc.source import Source
@@ -19,7 +19,7 @@ ENGINES: tuple[Engine, ...] = ("explicit", "symbolic")
 
 def verdict(check: str, body: str, engine: Engine = "explicit", header: str = "") -> Result:
     text = f"protocol P {header} {{\n  role A\n  role B\n  role C1\n{body}\n  check {check}\n}}\n"
-    compilation = Compilation(Source("p.cpl", text))
+    compilation = CplCompilation(Source("p.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     (result,) = compilation.verify(compilation.questions([check]), engine)
     return result
@@ -258,7 +258,7 @@ def test_assignment_out_of_range_is_always_checked(engine: Engine) -> None:
         "protocol P {\n  role A { var n: 0..2 = 1 }\n  role B\n"
         "  B -> A : more  on receipt n := n + 1  repeatable\n  check live\n}\n"
     )
-    compilation = Compilation(Source("p.cpl", text))
+    compilation = CplCompilation(Source("p.cpl", text))
     assert compilation.ok
     range_result, live = compilation.verify(compilation.questions(["in_range", "live"]), engine)
     assert (range_result.question.kind, range_result.answer) == ("model", "fails")
@@ -309,7 +309,7 @@ def _as_expression(formula: Formula) -> Expr:
 
 
 def test_goals_of_checks_are_formulas_to_paste() -> None:
-    compilation = Compilation(Source("p.cpl", _PROMISES))
+    compilation = CplCompilation(Source("p.cpl", _PROMISES))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     questions = compilation.declared_questions()
     assert not any("the consequent of" in formula_text(question.question.formula) for question in questions)
@@ -321,7 +321,7 @@ def test_goals_of_checks_are_formulas_to_paste() -> None:
         ("other", "(fulfilled(both) & note[2])"),
     ):
         assert f"F {goal}" in text
-        pasted = Compilation(
+        pasted = CplCompilation(
             Source("p.cpl", _PROMISES.replace("check consistent, honourable", f"property pasted: EF {goal}"))
         )
         assert pasted.ok, [diagnostic.concise() for diagnostic in pasted.diagnostics]

@@ -9,7 +9,7 @@ import pytest
 
 from cplc.checking.engine_selector import Method
 from cplc.checking.results import Result
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.report.json_data import result_data
 from cplc.report.text import result_text
 from cplc.source import Source
@@ -39,7 +39,7 @@ _SHOP = """protocol Shop {
 
 
 def _result(text: str, formula: str, engine: Method = "explicit") -> Result:
-    compilation = Compilation(Source("p.cpl", text.replace("FORMULA", formula)))
+    compilation = CplCompilation(Source("p.cpl", text.replace("FORMULA", formula)))
     assert compilation.ok, [one.concise() for one in compilation.diagnostics]
     (result,) = compilation.verify(compilation.questions(["p"]), engine)
     return result
@@ -52,7 +52,7 @@ def _codes(result: Result) -> set[str]:
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])
 def test_fulfilment_that_never_comes_is_remarked(engine: Method) -> None:
     text = re.sub(r"means \w+ payment", "", _NETBILL)
-    compilation = Compilation(Source("netbill.cpl", text))
+    compilation = CplCompilation(Source("netbill.cpl", text))
     (result,) = compilation.verify(compilation.questions(["safe"]), engine)
     assert result.answer == "holds"
     assert _codes(result) == {"never-fulfilled"}

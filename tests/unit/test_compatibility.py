@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cplc.compatibility.compare import Comparison, compare
 from cplc.compatibility.matching import Match
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 from cplc.system.model import System
 
@@ -21,7 +21,7 @@ _OLD = """protocol P {
 
 
 def system(text: str) -> System:
-    compilation = Compilation(Source("p.cpl", text))
+    compilation = CplCompilation(Source("p.cpl", text))
     assert compilation.ok
     return compilation.system
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 TEXT = """cpl 2
@@ -20,7 +20,7 @@ protocol P {{
 
 
 def _problems(content: str) -> list[tuple[str, list[str]]]:
-    compilation = Compilation(Source("bounds.cpl", TEXT.format(content=content)))
+    compilation = CplCompilation(Source("bounds.cpl", TEXT.format(content=content)))
     return [(one.message, [note.message for note in one.notes]) for one in compilation.diagnostics if one.is_error]
 
 

@@ -6,11 +6,11 @@ import pytest
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
-from cplc.checking.interpreter import holds
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic.expressions import FALSE, Const, Equal, Read
 from cplc.lowering.promises import kept, on_course, owed
 from cplc.source import Source
+from cplc.system.interpreter import holds
 from cplc.system.model import System
 
 SECRET = """
@@ -26,8 +26,8 @@ protocol P sync {
 """
 
 
-def compiled(text: str) -> Compilation:
-    compilation = Compilation(Source("contents.cpl", text))
+def compiled(text: str) -> CplCompilation:
+    compilation = CplCompilation(Source("contents.cpl", text))
     assert compilation.ok, [one.concise() for one in compilation.diagnostics]
     return compilation
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.drawing import graph_text
 from cplc.drawing.graph import MAX_NODES, Edge, Graph, Node, fold_families
 from cplc.drawing.graph_svg import graph_svg
@@ -52,7 +52,7 @@ _LANGUAGES = {
 
 def _system(name: str, **parameters: str) -> System:
     compilation = load(str(_EXAMPLES / f"{name}.cpl"), parameters)
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation.system
 
 

@@ -11,12 +11,11 @@ from cplc.checking.builtin_checks import range_question
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 from cplc.parameterised.instances import Proof
 from cplc.parameterised.view_abstraction_proof import Induction
-from cplc.questions import BoundQuestion
-from cplc.runtime.work_budget import Budget
+from cplc.runtime.context import Budget
 
 _SHOP = """
 protocol Shop(customers: 1..64 = 2) {{
@@ -36,13 +35,13 @@ _EACH = "view abstraction: an invariant of each member implies it"
 _SERVED = "  property served assuming Shop: forall c in Cus: AG (pay[c] -> AF ship[c])"
 
 
-def _shop(asked: str = _SERVED, ship: str = "") -> Compilation:
+def _shop(asked: str = _SERVED, ship: str = "") -> CplCompilation:
     compilation = compile(_SHOP.format(asked=asked, ship=ship))
     assert compilation.ok, compilation.diagnostics
     return compilation
 
 
-def _result(compilation: Compilation, units: int | None = None) -> Result:
+def _result(compilation: CplCompilation, units: int | None = None) -> Result:
     """Return the first result, with a budget of so many units of work."""
     allowance = default_allowance if units is None else (lambda _: Budget(units))
     every = EverySize(compilation, allowance=allowance)
@@ -55,7 +54,7 @@ def _text(result: Result) -> str:
     return "; ".join(part for part in (text, result.reason) if part)
 
 
-def _only(compilation: Compilation) -> tuple[str, str]:
+def _only(compilation: CplCompilation) -> tuple[str, str]:
     result = _result(compilation)
     return result.answer, _text(result)
 
@@ -191,7 +190,7 @@ protocol Poll(n: 1..{greatest} = 2) sync {{
 """
 
 
-def _poll(asked: str, greatest: int = 12, guard: str = "if Hub.seen < 6") -> Compilation:
+def _poll(asked: str, greatest: int = 12, guard: str = "if Hub.seen < 6") -> CplCompilation:
     compilation = compile(_POLL.format(asked=asked, greatest=greatest, guard=guard))
     assert compilation.ok, compilation.diagnostics
     return compilation

@@ -6,7 +6,7 @@ import json
 
 from cplc.caching.result_codec import decode_result, encode_result
 from cplc.checking.results import Result
-from cplc.compilation import BoundQuestion, Compilation
+from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.report.github import commands
 from cplc.report.html import page
 from cplc.report.json_data import result_data
@@ -34,7 +34,7 @@ STEP = "Seller -> Buyer : refuse"
 
 
 def answered(text: str = TEXT) -> tuple[BoundQuestion, Result]:
-    compilation = Compilation(Source("shop.cpl", text))
+    compilation = CplCompilation(Source("shop.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     (asked,) = compilation.declared_questions()
     (result,) = compilation.verify((asked,))

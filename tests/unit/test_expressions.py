@@ -6,7 +6,7 @@ import pickle
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import conditions_over, systems
+from tests.support.generators.systems import conditions_over, systems
 
 from cplc.logic.expressions import Expr, substitute
 

@@ -8,13 +8,13 @@ import pytest
 
 from cplc.automatic_fixes import fix_text
 from cplc.cli.main import run
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.diagnostics.core import did_you_mean
 from cplc.source import Source
 
 
 def _repaired(text: str) -> tuple[str, int]:
-    found = fix_text(Compilation(Source("p.cpl", text)))
+    found = fix_text(CplCompilation(Source("p.cpl", text)))
     return found.text, found.count
 
 
@@ -107,7 +107,7 @@ def test_fix_writes_replacement_of_its_note() -> None:
   property q: EF does(create goods)
 }
 """
-    compilation = Compilation(Source("p.cpl", text))
+    compilation = CplCompilation(Source("p.cpl", text))
     (found,) = compilation.diagnostics
     assert [note.replacement for note in found.notes] == ["does(create goods)"]
     after = fix_text(compilation).text

@@ -9,7 +9,7 @@ import pytest
 
 from cplc import compile
 from cplc.checking.results import Result
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.engines.view_abstraction import ViewAbstraction
 from cplc.parameterised import EverySize
 from cplc.parameterised.instances import Sizes
@@ -37,13 +37,13 @@ protocol Desk(n: 1..64 = 2, pieces: 1..9 = 3) {
 """
 
 
-def _desk(asked: str, given: str = "") -> Compilation:
+def _desk(asked: str, given: str = "") -> CplCompilation:
     compilation = compile(_DESK.replace("ASKED", asked).replace("GIVEN", given))
     assert compilation.ok, compilation.diagnostics
     return compilation
 
 
-def _proof(compilation: Compilation, sizes: Iterable[int] = (2, 3, 4)) -> str | None:
+def _proof(compilation: CplCompilation, sizes: Iterable[int] = (2, 3, 4)) -> str | None:
     """Return the first proof that the only question holds at every size, if it holds at these."""
     instances = Sizes(compilation, "n")
     (asked,) = compilation.declared_questions()
@@ -51,7 +51,7 @@ def _proof(compilation: Compilation, sizes: Iterable[int] = (2, 3, 4)) -> str | 
     return next((proof.reason for proof in attempts if proof is not None), None)
 
 
-def _result(compilation: Compilation) -> Result:
+def _result(compilation: CplCompilation) -> Result:
     (result,) = EverySize(compilation, "n").verify(compilation.declared_questions())
     return result
 

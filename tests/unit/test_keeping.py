@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 
@@ -23,7 +23,7 @@ protocol P {{
   check none
 }}
 """
-    compilation = Compilation(Source("keeping.cpl", text))
+    compilation = CplCompilation(Source("keeping.cpl", text))
     [result] = compilation.verify(compilation.questions(["keeps"]), "explicit")
     assert result.answer == "fails"
     [remark] = [one for one in result.remarks if one.code == "not-keepable"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.compilation import Compilation
-from cplc.run_replay import replay_recorded
+from cplc.compilation import CplCompilation
 from cplc.simulation.recorded_runs import Recorded, RecordedStep
 from cplc.source import Source
 from cplc.system.model import System
@@ -34,8 +33,8 @@ protocol P sync {
 """
 
 
-def compiled() -> Compilation:
-    found = Compilation(Source("last.cpl", TEXT))
+def compiled() -> CplCompilation:
+    found = CplCompilation(Source("last.cpl", TEXT))
     assert found.ok, found.diagnostics
     return found
 
@@ -79,7 +78,7 @@ def test_a_run_of_such_a_system_can_be_taken_again() -> None:
     compilation = compiled()
     start = {"c[1].last@A": "none"}
     steps = tuple(RecordedStep(f"exchange {name}[1]") for name in ("offer", "because", "object"))
-    system, found = replay_recorded(compilation, Recorded("talk", start, steps))
+    system, found = compilation.replay(Recorded("talk", start, steps))
     assert found.misfit is None
     assert found.run is not None
     assert last_moves(system) == {"c[1].last@A"}

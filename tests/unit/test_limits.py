@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from cplc.cli import limits
 from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.cli.output import write_file
-from cplc.runtime import checkpointing
+from cplc.runtime.context import Cancelled, current
 from cplc.runtime.limits import TooLarge, _container
 
 
@@ -87,32 +87,45 @@ def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event)
     assert time.monotonic() - began < 10
 
 
-def test_only_what_is_abandoned_rests(release: threading.Event) -> None:
-    with pytest.raises(Interrupted):
-        list(run_supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
-    other = threading.Thread(target=checkpointing.safepoint, daemon=True)
-    other.start()
-    other.join(20)
-    assert not other.is_alive()
-
-
-def test_what_is_abandoned_rests() -> None:
-    moments, ended = [0], threading.Event()
+@pytest.mark.parametrize("stop", [lambda: current().safepoint(), lambda: current().charge(1)], ids=["safe", "charge"])
+def test_interrupted_work_ends(stop: Callable[[], None], release: threading.Event) -> None:
+    """The thread ends with an exception: it neither works on nor waits forever."""
+    ends: list[BaseException] = []
+    workers: list[threading.Thread] = []
 
     def work() -> Iterator[int]:
-        while not ended.is_set():
-            moments[0] += 1
-            checkpointing.safepoint()
-            time.sleep(0.001)
+        workers.append(threading.current_thread())
+        try:
+            while not release.is_set():
+                stop()
+                time.sleep(0.001)
+        except BaseException as end:
+            ends.append(end)
+            raise
         yield 1
 
     with pytest.raises(Interrupted):
         list(run_supervised(work(), Limits(seconds=0.2), waiting=_nothing))
-    time.sleep(0.1)
-    before = moments[0]
-    time.sleep(0.2)
-    ended.set()
-    assert moments[0] == before
+    workers[0].join(20)
+    assert not workers[0].is_alive()
+    assert [type(end) for end in ends] == [Cancelled]
+
+
+def test_work_whose_events_nobody_takes_ends() -> None:
+    workers: list[threading.Thread] = []
+
+    def work() -> Iterator[int]:
+        workers.append(threading.current_thread())
+        while True:
+            yield 1
+            current().safepoint()
+            time.sleep(0.001)
+
+    events = run_supervised(work(), Limits(), waiting=_nothing)
+    assert next(events) == 1
+    events.close()  # type: ignore[attr-defined]
+    workers[0].join(20)
+    assert not workers[0].is_alive()
 
 
 def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading.Event) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate.blocks import BadTest
-from tests.literate.console import Command, _agrees, check_console, console_tests
-from tests.literate.language import Announced, check_language, language_tests
+from tests.support.literate.blocks import BadTest
+from tests.support.literate.console import Command, _agrees, check_console, console_tests
+from tests.support.literate.language import Announced, check_language, language_tests
 
 
 def _written(directory: Path, text: str) -> Path:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.cases.reader import cases, checked, compiled
 from tests.reference.lockstep import Difference, Lockstep
 from tests.reference.semantics import Reference
+from tests.support.case_files import cases, checked, compiled
 
 from cplc.logic.expressions import FALSE, Const, Not, Read, conj
 from cplc.system.model import System

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.lifecycle import ObserverState
@@ -71,7 +71,7 @@ def test_steps_are_built_of_few_nodes(text: str, nodes: int, largest: int, monke
         return expressions
 
     monkeypatch.setattr(ObserverState, "updates", counted)
-    compilation = Compilation(Source("work.cpl", text))
+    compilation = CplCompilation(Source("work.cpl", text))
     assert compilation.ok
     system = compilation.system
     assert max(made) < nodes
@@ -79,9 +79,9 @@ def test_steps_are_built_of_few_nodes(text: str, nodes: int, largest: int, monke
 
 
 def test_step_with_too_many_cases_is_refused() -> None:
-    assert Compilation(Source("ring.cpl", ring(3))).system.steps
+    assert CplCompilation(Source("ring.cpl", ring(3))).system.steps
     with pytest.raises(TooLarge, match="the effect of the passing of time on `c0`, `c1`, `c2`, `c3`"):
-        _ = Compilation(Source("ring.cpl", ring(4))).system
+        _ = CplCompilation(Source("ring.cpl", ring(4))).system
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -107,7 +107,7 @@ def calls(work: Callable[[], object]) -> int:
 def test_twice_as_many_members_take_twice_the_work(example: str, parameter: str) -> None:
     path = EXAMPLES / f"{example}.cpl"
     source = Source(path.name, path.read_text(encoding="utf-8"))
-    once, twice = (Compilation(source, path, {parameter: str(members)}) for members in (8, 16))
+    once, twice = (CplCompilation(source, path, {parameter: str(members)}) for members in (8, 16))
     assert once.ok
     assert twice.ok
     assert calls(lambda: twice.system) < 2.06 * calls(lambda: once.system)

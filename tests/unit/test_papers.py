@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cplc.automatic_fixes import fix_text
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 from cplc.syntax.other_notation import Context, applied, sign, translations
 
@@ -80,13 +80,13 @@ protocol P {
 )
 def test_delegation_is_repaired_by_the_commitment_of_the_new_debtor(written: str, ours: str) -> None:
     text = _DELEGATION.replace("WRITTEN", written)
-    fix = fix_text(Compilation(Source("delegation.cpl", text)))
+    fix = fix_text(CplCompilation(Source("delegation.cpl", text)))
     assert fix.text == _DELEGATION.replace("WRITTEN", ours)
-    assert Compilation(Source("delegation.cpl", fix.text)).ok
+    assert CplCompilation(Source("delegation.cpl", fix.text)).ok
 
 
 def test_delegation_to_a_role_without_one_is_not_repaired() -> None:
-    compilation = Compilation(Source("delegation.cpl", _DELEGATION.replace("WRITTEN", "Delegate(Mer, goods, Cus)")))
+    compilation = CplCompilation(Source("delegation.cpl", _DELEGATION.replace("WRITTEN", "Delegate(Mer, goods, Cus)")))
     [problem] = [one for one in compilation.diagnostics if one.is_error]
     [note] = problem.notes
     assert note.replacement is None

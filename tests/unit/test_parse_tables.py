@@ -9,7 +9,7 @@ from pathlib import Path
 import lark
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.ispl.syntax import statements
 from cplc.source import Source
 from cplc.syntax import formula_parser, parse_tables
@@ -61,13 +61,13 @@ def _shape(tables: str) -> object:
 def test_parser_without_tables_is_built_from_grammar(
     content: str | None, fresh_parsers: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    expected = Compilation(Source("p.cpl", _PROTOCOL)).system
+    expected = CplCompilation(Source("p.cpl", _PROTOCOL)).system
     (tmp_path / "formula.lark").write_text((_FOLDER / "formula.lark").read_text(encoding="utf-8"), encoding="utf-8")
     if content is not None:
         (tmp_path / "formula.tables.json").write_text(content, encoding="utf-8")
     formula_parser._parser_and_builder.cache_clear()
     monkeypatch.setattr(parse_tables, "shipped", lambda folder: tmp_path)
-    assert Compilation(Source("p.cpl", _PROTOCOL)).system == expected
+    assert CplCompilation(Source("p.cpl", _PROTOCOL)).system == expected
 
 
 @pytest.mark.parametrize("changed", ["lark", "grammar"])
@@ -79,10 +79,10 @@ def test_tables_of_another_grammar_are_not_used(
     else:
         monkeypatch.setattr(parse_tables, "_checksum", lambda text: 0)
     monkeypatch.setattr(lark.Lark, "_load_from_dict", lambda *_, **__: pytest.fail("these tables are stale"))
-    assert Compilation(Source("p.cpl", _PROTOCOL)).ok
+    assert CplCompilation(Source("p.cpl", _PROTOCOL)).ok
 
 
 @same_lark
 def test_tables_are_used(fresh_parsers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lark.Lark, "__init__", lambda *_, **__: pytest.fail("this takes long"))
-    assert Compilation(Source("p.cpl", _PROTOCOL)).ok
+    assert CplCompilation(Source("p.cpl", _PROTOCOL)).ok

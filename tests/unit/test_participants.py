@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
+from cplc.compilation.participants import ParticipantQuery, participants, threshold_questions
 from cplc.logic import expressions as e
-from cplc.participant_analysis import ParticipantQuery, participants, threshold_questions
 from cplc.source import Source
 from cplc.system.participant import Participant
 
@@ -26,7 +26,7 @@ _TRADE = """protocol Trade {{
 
 
 def _asked(body: str, roles: str = "Seller") -> ParticipantQuery:
-    compilation = Compilation(Source("test", _TRADE.format(roles=roles, body=body)))
+    compilation = CplCompilation(Source("test", _TRADE.format(roles=roles, body=body)))
     assert compilation.ok, [diagnostic.message for diagnostic in compilation.diagnostics]
     (participant,) = participants(compilation)
     assert not list(participant.system.problems())
@@ -93,7 +93,7 @@ def test_thresholds_are_questions_about_the_end() -> None:
     text = _TRADE.format(roles="Seller", body="goal ship").replace(
         "\n}\n", "\n  analyze Alice: achievement >= 0.5 expect fails, conformance > 0.25\n}\n"
     )
-    compilation = Compilation(Source("test", text))
+    compilation = CplCompilation(Source("test", text))
     questions = [one.question for one in threshold_questions(compilation)]
     assert [(one.name, one.text, one.expected) for one in questions] == [
         ("Alice.achievement", "achievement >= 0.5", "fails"),

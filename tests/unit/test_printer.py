@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.channels import promises
+from tests.support.commitment_channels import promises
 
 from cplc.logic import formulas as f
 from cplc.logic.expressions import FALSE, TRUE, And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read

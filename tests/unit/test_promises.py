@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 _NETBILL = (Path(__file__).parents[2] / "examples" / "netbill.cpl").read_text(encoding="utf-8")
 
 
 def _answer(text: str, *names: str) -> list[str]:
-    compilation = Compilation(Source("netbill.cpl", text))
+    compilation = CplCompilation(Source("netbill.cpl", text))
     assert compilation.ok, [one.concise() for one in compilation.diagnostics if one.is_error]
     return [result.answer for result in compilation.verify(compilation.questions(names))]
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from cplc.checking.results import Result
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.report.html import fragment
 from cplc.report.itf import trace
 from cplc.report.json_data import result_data
@@ -31,7 +31,7 @@ TEXT = """protocol Due {
 
 
 def answers() -> dict[str, Result]:
-    compilation = Compilation(Source("due.cpl", TEXT))
+    compilation = CplCompilation(Source("due.cpl", TEXT))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     return {result.question.name: result for result in compilation.verify(compilation.declared_questions())}
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_printed_is_shown_as_a_mark() -> None:
 
 
 def test_one_line_names_the_part_of_a_conjunction_that_fails() -> None:
-    compilation = Compilation(Source("due.cpl", TEXT))
+    compilation = CplCompilation(Source("due.cpl", TEXT))
     asked = compilation.formula_question("AG (done -> offer) & AF done & EF go")
     assert not isinstance(asked, tuple)
     (result,) = compilation.verify([asked])
@@ -157,7 +157,7 @@ FORGETTING = """protocol Forget {
 
 
 def test_a_restart_that_erases_a_debt_is_shown_in_data_and_page() -> None:
-    compilation = Compilation(Source("forget.cpl", FORGETTING))
+    compilation = CplCompilation(Source("forget.cpl", FORGETTING))
     (result,) = compilation.verify(compilation.declared_questions())
     story = result_data(result)["story"]
     assert isinstance(story, dict)

@@ -8,7 +8,7 @@ import pytest
 
 from cplc.checking.responsibility import MAX_TRIED_COALITIONS, coalitions
 from cplc.checking.results import Responsibility, Result
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.report.failure_explanation import blame_sentences, violation_sentences, violations_of
 from cplc.report.trace_narration import narrate
 from cplc.source import Source
@@ -30,7 +30,7 @@ RELAY = """protocol Relay(n: 1..3 = 2) {
 
 
 def answers(properties: str, engine: str = "symbolic", source: str = RELAY) -> list[Result]:
-    compilation = Compilation(Source("relay.cpl", source % properties))
+    compilation = CplCompilation(Source("relay.cpl", source % properties))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     return list(
         compilation.verify(compilation.declared_questions(), "explicit" if engine == "explicit" else "symbolic")
@@ -192,7 +192,7 @@ def test_many_roles_are_reduced_instead_of_tried() -> None:
         asked.append(assuming)
         return needed <= assuming
 
-    compilation = Compilation(
+    compilation = CplCompilation(
         Source(
             "many.cpl",
             "protocol Many {\n  role Hub\n"

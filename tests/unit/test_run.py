@@ -7,7 +7,7 @@ import pytest
 from cplc.checking.results import Result, SizeCoverage
 from cplc.cli.exit_codes import Exit
 from cplc.cli.verify_run import Questions, VerifyRun
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 TEXT = """protocol P {
@@ -23,7 +23,7 @@ TEXT = """protocol P {
 def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
     answer: str, code: Exit, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    compilation = Compilation(Source("p.cpl", TEXT))
+    compilation = CplCompilation(Source("p.cpl", TEXT))
     run = VerifyRun("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
     asked = compilation.declared_questions()
     run.take(Questions(asked))
@@ -35,7 +35,7 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
 
 
 def test_verified_sizes_are_reported_when_the_run_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
-    compilation = Compilation(Source("p.cpl", TEXT))
+    compilation = CplCompilation(Source("p.cpl", TEXT))
     run = VerifyRun("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
     asked = compilation.declared_questions()
     run.take(Questions(asked))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 
 _ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ protocol Shop(n: 1..4 = 2) {
 
 def _found(text: str) -> dict[str, list[str]]:
     """Return what each name means on each line, from left to right."""
-    compilation = Compilation(Source("shop.cpl", text))
+    compilation = CplCompilation(Source("shop.cpl", text))
     index = compilation.index
     shown: dict[str, list[str]] = {}
     for span, target in index.places(compilation.source):
@@ -60,7 +60,7 @@ def test_names_mean_what_they_were_resolved_to() -> None:
 
 def test_part_without_alias_has_name_of_protocol() -> None:
     text = "protocol P { role A role B A -> B : m }\nprotocol Q { role X role Y use P(A = X, B = Y) fact f = P.m }\n"
-    compilation = Compilation(Source("q.cpl", text))
+    compilation = CplCompilation(Source("q.cpl", text))
     name = compilation.index.files[0].protocols[0].name
     places = {span.position for span in compilation.index.occurrences(name.span)}
     assert places == {(1, 10), (2, 32), (2, 57)}
@@ -74,7 +74,7 @@ def test_names_survive_what_cannot_be_read() -> None:
 
 @pytest.mark.parametrize("path", sorted(_ROOT.glob("examples/*.cpl")), ids=lambda path: path.stem)
 def test_every_place_has_the_text_of_its_declaration(path: Path) -> None:
-    compilation = Compilation(Source(str(path), path.read_text(encoding="utf-8")), path)
+    compilation = CplCompilation(Source(str(path), path.read_text(encoding="utf-8")), path)
     places = compilation.index.places(compilation.source)
     assert places
     for span, target in places:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.analysed import analysed, codes
+from tests.support.protocol_analysis import analysed, codes
 
 from cplc.semantics.analysis import analyse
 from cplc.semantics.imports import loader

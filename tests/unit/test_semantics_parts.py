@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.analysed import checked
+from tests.support.protocol_analysis import checked
 
 from cplc.semantics import terms as t
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.analysed import analysed, checked, codes
+from tests.support.protocol_analysis import analysed, checked, codes
 
 from cplc.semantics import terms as t
 from cplc.semantics.analysis import analyse

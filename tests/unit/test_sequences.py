@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate.blocks import BadTest
-from tests.sequences import play, steps
+from tests.support.literate.blocks import BadTest
+from tests.support.literate.page_sequences import play, steps
 
 _FILE = "'''cpl file=a.cpl\nprotocol P {\n  role A\n  role B\n  A -> B : m\n}\n'''\n"
 

@@ -10,7 +10,7 @@ import pytest
 from cplc.checking import strategy_play
 from cplc.checking.results import Result
 from cplc.checking.strategy_play import strategy_problems
-from cplc.compilation import Compilation, EngineName, IsplCompilation, Strategies
+from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.games.uniform_search import StrategySearch
 from cplc.report.html import fragment
 from cplc.report.json_data import result_data
@@ -66,7 +66,7 @@ protocol Shop {
 
 
 def _results(strategies: Strategies = "full", *names: str) -> list[Result]:
-    compilation = Compilation(Source("shop.cpl", SHOP), strategies=strategies)
+    compilation = CplCompilation(Source("shop.cpl", SHOP), strategies=strategies)
     return list(compilation.verify(compilation.questions(names)))
 
 
@@ -123,7 +123,7 @@ protocol Coin {
 
 
 def _coin(strategies: Strategies, name: str, engine: EngineName) -> Result:
-    compilation = Compilation(Source("coin.cpl", COIN), strategies=strategies)
+    compilation = CplCompilation(Source("coin.cpl", COIN), strategies=strategies)
     (result,) = compilation.verify(compilation.questions([name]), engine)
     return result
 

@@ -14,7 +14,8 @@ from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Atom, Finally, OnPaths
-from cplc.runtime.limits import ResourceExhausted, set_memory_limit
+from cplc.runtime.context import Context, use_context
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System, Variable
 
 PAIRS = 20
@@ -37,8 +38,8 @@ def question(name: str, condition: e.Expr) -> Question:
 @pytest.fixture
 def memory() -> Iterator[Callable[[int], None]]:
     """Set the memory limit in force."""
-    yield lambda size: set_memory_limit(None, size)
-    set_memory_limit(None)
+    with use_context(Context()) as context:
+        yield lambda size: context.limit_memory(lambda: 2**60, size)
 
 
 def test_too_many_nodes_on_the_way_to_the_reachable_states() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.fuzz.budget import processor_time
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.source import Source
 from cplc.syntax import ast, parser
 from cplc.syntax.parser import parse
@@ -335,7 +335,7 @@ def test_depth_is_reported_once(name: str) -> None:
 def test_second_of_two_names_the_place_of_the_first(text: str, said: str, first: str) -> None:
     part = "protocol Q { role R role S R -> S : n }"
     whole = f"{part} protocol P {{ role A {{ var x: 0..3 }} role B {text} }}"
-    problem = next(one for one in Compilation(Source("test.cpl", whole)).diagnostics if one.message == said)
+    problem = next(one for one in CplCompilation(Source("test.cpl", whole)).diagnostics if one.message == said)
     (note,) = problem.notes
     assert note.message == "the first is here"
     assert note.span is not None

@@ -8,7 +8,7 @@ import pytest
 
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic.formulas import Not, Or
 from cplc.source import Source
 
@@ -25,7 +25,7 @@ TEXT = """protocol P %s {
 
 
 def answer(formula: str, engine: Literal["explicit", "symbolic"], channels: str = "") -> Result:
-    compilation = Compilation(Source("p.cpl", TEXT % (channels, formula)))
+    compilation = CplCompilation(Source("p.cpl", TEXT % (channels, formula)))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     (result,) = compilation.verify(compilation.declared_questions(), engine)
     return result
@@ -85,7 +85,7 @@ def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symboli
   property p: AG (sign & !x -> C(A -> B, false))
 }
 """
-    compilation = Compilation(Source("p.cpl", text))
+    compilation = CplCompilation(Source("p.cpl", text))
     assert compilation.ok
     (result,) = compilation.verify(compilation.declared_questions(), engine)
     assert result.answer == "holds"
@@ -147,7 +147,7 @@ def test_formulas_that_say_nothing_of_the_protocol(
 @pytest.mark.parametrize("method", ["explicit", "symbolic", "reduced", "onthefly"])
 def test_a_formula_without_parts_says_nothing(method: Literal["explicit", "symbolic", "reduced", "onthefly"]) -> None:
     """The negation of an empty disjunction splits into no questions at all."""
-    compilation = Compilation(Source("p.cpl", "protocol P { role A role B A -> B : m }"))
+    compilation = CplCompilation(Source("p.cpl", "protocol P { role A role B A -> B : m }"))
     (result,) = verify(compilation.system, [Question("q", "formula", Not(Or(())), "q")], method)
     assert (result.answer, [remark.code for remark in result.remarks]) == ("vacuous", ["trivial"])
 
@@ -165,7 +165,7 @@ def test_an_implication_with_a_constant_side_says_nothing_only_if_it_does_so_eve
 """
     vacuous = {1: {"pairs", "large", "inside"}, 2: {"large"}, 3: set()}
     for size, names in vacuous.items():
-        compilation = Compilation(Source("p.cpl", text), parameters={"n": str(size)})
+        compilation = CplCompilation(Source("p.cpl", text), parameters={"n": str(size)})
         assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
         results = list(compilation.verify(compilation.declared_questions()))
         assert {result.question.name for result in results if result.answer == "vacuous"} == names, size
@@ -204,7 +204,7 @@ FAMILIES = """protocol P(n: 0..3 = 0) {
     ],
 )
 def test_quantifiers_that_range_over_nothing(formula: str, quantifiers: list[str] | None) -> None:
-    compilation = Compilation(Source("p.cpl", FAMILIES % formula))
+    compilation = CplCompilation(Source("p.cpl", FAMILIES % formula))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     asked = (*compilation.declared_questions(), compilation.formula_question(formula))
     for one in asked:

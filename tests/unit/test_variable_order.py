@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
 
-from cplc.compilation import Compilation, load
+from cplc.compilation import CplCompilation, load
 from cplc.engines.symbolic.bdd import diagrams
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import BUDGET, Limit
@@ -33,7 +33,7 @@ _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def example(name: str, **parameters: int) -> Case:
     compilation = load(str(_EXAMPLES / f"{name}.cpl"), {key: str(value) for key, value in parameters.items()})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return Case(name, compilation.system, ())
 
 
@@ -108,7 +108,7 @@ def test_order_is_deterministic() -> None:
 def trades(number: int) -> System:
     """Unrelated trades between the same two roles; every send waits for a channel that all of them use."""
     compilation = load(str(_PROTOCOLS / "trades.cpl"), {"trades": str(number)})
-    assert isinstance(compilation, Compilation)
+    assert isinstance(compilation, CplCompilation)
     return compilation.system
 
 

@@ -12,7 +12,7 @@ from cplc.checking import verify as verify_module
 from cplc.checking.lift_from_component import lifting_problems
 from cplc.checking.results import Result
 from cplc.checking.verify import Verifier, verify
-from cplc.compilation import BoundQuestion, Compilation
+from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, OnPaths
 from cplc.runtime.limits import ResourceExhausted
@@ -35,8 +35,8 @@ TEXT = """protocol Pairs(n: 1..9 = 3) {
 """
 
 
-def compiled() -> Compilation:
-    compilation = Compilation(Source("pairs.cpl", TEXT))
+def compiled() -> CplCompilation:
+    compilation = CplCompilation(Source("pairs.cpl", TEXT))
     assert compilation.ok
     return compilation
 

@@ -11,7 +11,7 @@ from cplc.checking.results import Answer, Question, Remark, Result
 from cplc.cli.exit_codes import Exit
 from cplc.cli.main import run
 from cplc.cli.verify_run import VerifyRun
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import NEVER_CREATED, SYNTAX
 from cplc.source import Source, Span
@@ -28,7 +28,7 @@ _PLACE = Span(Source("m.cpl", _MODEL), 0, 8)
 _WARNING = NEVER_CREATED.at(_PLACE, "No message creates it")
 _ERROR = SYNTAX.at(_PLACE, "This is not CPL")
 
-_compiled = Compilation(Source("m.cpl", _MODEL))
+_compiled = CplCompilation(Source("m.cpl", _MODEL))
 
 
 def _result(answer: Answer, *, expects_failure: bool = False, advisory: bool = False, remarked: bool = False) -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import And, Atom
 from cplc.report.failure_explanation import closing_sentences
@@ -44,7 +44,7 @@ def test_words_not_in_backquotes() -> None:
 
 
 def test_atoms_of_checks_parse_or_are_words() -> None:
-    compilation = Compilation(Source("words.cpl", TEXT))
+    compilation = CplCompilation(Source("words.cpl", TEXT))
     assert compilation.ok
     texts: list[str] = []
     for result in compilation.verify(compilation.questions(), "explicit"):

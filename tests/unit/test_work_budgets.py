@@ -8,9 +8,9 @@ import pytest
 
 from cplc import compile
 from cplc.checking.verify import Verifier
-from cplc.questions import EngineName
+from cplc.compilation import EngineName
+from cplc.runtime.context import Budget, current, use_budget
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import Budget, charge, use_budget
 
 _MANY = """
 protocol Many {
@@ -28,7 +28,7 @@ _LEAST = 8
 
 
 def test_charge_without_a_budget_costs_nothing() -> None:
-    charge(1_000_000)
+    current().charge(1_000_000)
 
 
 def test_part_of_a_budget_is_spent_of_the_whole() -> None:
@@ -36,9 +36,9 @@ def test_part_of_a_budget_is_spent_of_the_whole() -> None:
     part = whole.part(0.25)
     with use_budget(part):
         for _ in range(4):
-            charge(5)
+            current().charge(5)
         with pytest.raises(ResourceExhausted):
-            charge(5)
+            current().charge(5)
     assert (part.spent, whole.spent) == (25, 25)
     assert part.is_exhausted
     assert not whole.is_exhausted

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from cplc.records import dataclass
+from cplc.statespace.graph_algorithms import strongly_connected_components
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,35 +159,6 @@ def _renumbered(arcs: BuchiAutomaton, same: dict[int, int]) -> BuchiAutomaton:
 
 
 def _components(arcs: BuchiAutomaton) -> Iterator[set[int]]:
-    """Yield the strongly connected components in reverse topological order (Tarjan 1972)."""
-    visited: dict[int, int] = {}
-    lowest: dict[int, int] = {}
-    opened: list[int] = []
-    done = set[int]()
-    for root in arcs.initial:
-        if root in visited:
-            continue
-        visited[root] = lowest[root] = len(visited)
-        opened.append(root)
-        path = [(root, iter(arcs.leaving[root]))]
-        while path:
-            state, rest = path[-1]
-            for arc in rest:
-                target = arc.target
-                if target not in visited:
-                    visited[target] = lowest[target] = len(visited)
-                    opened.append(target)
-                    path.append((target, iter(arcs.leaving[target])))
-                    break
-                if target not in done:
-                    lowest[state] = min(lowest[state], visited[target])
-            else:
-                path.pop()
-                if path:
-                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[state])
-                if lowest[state] == visited[state]:
-                    at = opened.index(state)
-                    part = set(opened[at:])
-                    del opened[at:]
-                    done |= part
-                    yield part
+    """Yield the reachable strongly connected components in reverse topological order."""
+    after = [[arc.target for arc in leaving] for leaving in arcs.leaving]
+    return map(set, strongly_connected_components(after.__getitem__, b"\1" * len(after), arcs.initial))

@@ -25,8 +25,8 @@ from cplc.caching.section_file import (
     replace_file,
 )
 from cplc.records import dataclass
-from cplc.runtime.checkpointing import Search
-from cplc.runtime.limits import TooLarge, require_memory
+from cplc.runtime.context import Search, current
+from cplc.runtime.limits import TooLarge
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
 
@@ -57,7 +57,7 @@ class CheckpointContent:
 
 
 class Checkpoint:
-    """Store of results (as `cplc.caching.entry_store`) and of searches (see `cplc.runtime.checkpointing`) in one file.
+    """Store of results (as `cplc.caching.entry_store`) and of searches (see `cplc.runtime.context`) in one file.
 
     ``limit`` returns the name of a limit that leaves no more time than a write of so many seconds needs. The working
     thread calls all methods but `stopped`, which the main thread calls.
@@ -80,7 +80,6 @@ class Checkpoint:
         self._useless: set[str] = set()
         self._lock = threading.Lock()
         """Held while the file is written."""
-        self._wanted = threading.Event()
         self._done = threading.Event()
         self._is_over = False
         self.problem: str | None = None
@@ -149,7 +148,7 @@ class Checkpoint:
         section = self._file.sections.get(name)
         if section is None or name in self._useless:
             return None
-        require_memory(2 * section.size, "the saved search")
+        current().require_memory(2 * section.size, "the saved search")
         with suppress(OSError):  # the file was removed
             return self._file.read(name)
         return None
@@ -167,15 +166,15 @@ class Checkpoint:
     def detach(self, name: str) -> None:
         self._searches.pop(name, None)
 
-    def safepoint(self) -> None:
+    def safepoint(self, *, is_last: bool = False) -> None:
         now, limit = time.monotonic(), None
         if now > self._glance:
             self._glance = now + _LIMIT_POLL_SECONDS
             limit = self._limit(self._effort)
-        if self._wanted.is_set() or now > self._next or limit not in self._met:
+        if is_last or now > self._next or limit not in self._met:
             self._met.add(limit)
             self._try_to_write()
-            self._wanted.clear()
+        if is_last:
             self._done.set()
 
     # --- the end
@@ -188,12 +187,10 @@ class Checkpoint:
         self._try_to_write()
 
     def stopped(self, patience: float, most: float, slow: Callable[[], None] = lambda: None) -> CheckpointContent:
-        """Let the working thread write at its next safepoint, else write the results; return the content of the file.
+        """Let the cancelled computation write at its last safepoint, else write the results; return the content.
 
         The write must begin within ``patience`` seconds and end within ``most``; ``slow`` is called in between.
         """
-        self._done.clear()
-        self._wanted.set()
         if not self._done.wait(patience) and self._lock.locked():
             slow()
             self._done.wait(most - patience)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from math import prod
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.joint_actions import actions_between
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import Adjacent
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State
 from cplc.system.trace import Run
 

@@ -20,9 +20,10 @@ from cplc.checking.content_questions import (
     is_kept,
     is_unsettled,
 )
-from cplc.checking.debt_checks import OPEN, Listing, Part
+from cplc.checking.debt_checks import Listing, Part
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question
+from cplc.language.lifecycle import OPEN
 from cplc.logic import expressions
 from cplc.logic.expressions import (
     TRUE,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cplc.checking.interpreter import holds
 from cplc.checking.results import Remark
 from cplc.checking.vacuity import Reachable
 from cplc.logic import expressions as expr
@@ -26,6 +25,7 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.records import dataclass
+from cplc.system.interpreter import holds
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Commitment, State, Step, System
 from cplc.system.printer import quoted

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic
 
-from cplc.checking.interpreter import Key, key
 from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.engines.interface import Engine, S
 from cplc.logic.formulas import Formula, Knows
+from cplc.system.interpreter import Key, key
 from cplc.system.model import State
 from cplc.system.trace import Run
 

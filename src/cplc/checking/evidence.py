@@ -12,7 +12,6 @@ from typing import Generic, assert_never
 
 from cplc.checking.adjacent_rounds import led_here, none_leads
 from cplc.checking.epistemic_witness import EpistemicWitnesses
-from cplc.checking.interpreter import Key, key
 from cplc.checking.joint_actions import actions_between
 from cplc.checking.minimal_evidence import (
     Shown,
@@ -54,6 +53,7 @@ from cplc.logic.formulas import (
     ctl_path,
     is_propositional,
 )
+from cplc.system.interpreter import Key, key
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
 
@@ -350,7 +350,13 @@ class _Explainer(Generic[S]):
         other_evidence = self.evidence(claim[0], other, claim[1])
         lasting = self.evidence(SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
         return Evidence(
-            formula, holds, Run(state, ()), elsewhere=elsewhere, there=other_evidence, agents=agents, lasting=lasting
+            formula,
+            holds,
+            Run(state, ()),
+            elsewhere=elsewhere,
+            alternative=other_evidence,
+            agents=agents,
+            lasting=lasting,
         )
 
     def _ignorance(self, formula: Knows, state: State) -> Evidence:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cplc.checking.interpreter import holds, value
 from cplc.logic.expressions import TRUE, And, Expr, conj, disj, is_false, is_true, negate, partially_evaluate
 from cplc.logic.formulas import Adjacent
+from cplc.system.interpreter import holds, value
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 from cplc.system.satisfying_assignments import satisfying_assignments
@@ -80,7 +80,7 @@ def with_actions(system: System, evidence: Evidence) -> Evidence:
         run=_run_with_actions(system, evidence.run, only),
         parts=tuple((position, with_actions(system, part)) for position, part in evidence.parts),
         elsewhere=evidence.elsewhere and _run_with_actions(system, evidence.elsewhere, None),
-        there=evidence.there and with_actions(system, evidence.there),
+        alternative=evidence.alternative and with_actions(system, evidence.alternative),
         lasting=evidence.lasting and with_actions(system, evidence.lasting),
     )
 

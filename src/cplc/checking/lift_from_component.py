@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.checking.interpreter import Interpreter, Key, key
+from cplc.system.interpreter import Interpreter, Key, key
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Run
 
@@ -35,8 +35,8 @@ class _ComponentLift:
         if evidence.elsewhere is not None:
             other_states: list[State] = []
             yield from self.run(evidence.elsewhere, self.initial(evidence.elsewhere.start), other_states)
-            if evidence.there is not None and len(other_states) > len(evidence.elsewhere.moves):
-                yield from self.evidence(evidence.there, other_states[-1])
+            if evidence.alternative is not None and len(other_states) > len(evidence.elsewhere.moves):
+                yield from self.evidence(evidence.alternative, other_states[-1])
 
     def initial(self, state: State) -> State:
         return {variable.name: variable.initial[0] for variable in self.interpreter.system.variables} | state

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cplc.checking.interpreter import Interpreter
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -46,7 +46,7 @@ class _ConeLift:
             run=run,
             parts=parts,
             elsewhere=elsewhere,
-            there=evidence.there and self.evidence(evidence.there, end),
+            alternative=evidence.alternative and self.evidence(evidence.alternative, end),
             lasting=evidence.lasting and self.evidence(evidence.lasting, end),
         )
 

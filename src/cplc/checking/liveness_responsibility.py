@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from cplc.checking.interpreter import Interpreter, interpreter_of
 from cplc.checking.ltl_progression import UNSATISFIABLE, VALID, NotProgressible, progression
 from cplc.checking.replay import Goal, goals, is_continuation, unmet_goals
 from cplc.checking.results import Avoidance, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, Formula, Not, OnPaths
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter, interpreter_of
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Move, Run

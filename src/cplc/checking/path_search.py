@@ -14,7 +14,6 @@ from typing import Generic
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.checking.distance_layers import step_groups
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.path_goals import Claim
 from cplc.checking.replay import Goal, goals, steps_along
 from cplc.checking.shortest_paths import MAX_STATES_FOR_SHORTEST, RunSearch, stutter_condition, stutter_loop
@@ -23,6 +22,7 @@ from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
 from cplc.logic.formulas import Formula, Not, Regardless, Taken
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cplc.checking.debt_checks import OPEN
-from cplc.checking.interpreter import holds
 from cplc.checking.results import PointOfNoReturn
 from cplc.engines.interface import Engine, S
+from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import Expr, Read, Value, one_of, reads
 from cplc.logic.formulas import VALID, Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
+from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Evidence
 

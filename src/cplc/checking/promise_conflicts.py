@@ -36,7 +36,7 @@ MAX_STATES = 3
 """Maximum number of states at which conflicts are explained."""
 
 Holds = Callable[[Formula, State], bool]
-"""Whether a formula holds in a reachable state."""
+"""True if a formula holds in a reachable state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Conflicts:
 
     @property
     def is_partial(self) -> bool:
-        """Whether there may be further sets."""
+        """True if there may be further sets."""
         return self.examined < self.total
 
 

@@ -27,7 +27,6 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, assert_never
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.joint_actions import with_actions
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
@@ -56,6 +55,7 @@ from cplc.logic.formulas import (
     core,
 )
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import assert_never
 
 from cplc.checking.adjacent_rounds import agree, led_here, none_leads
-from cplc.checking.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.checking.strategy_play import strategy_problems
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.expressions import Expr
@@ -38,6 +37,7 @@ from cplc.logic.formulas import (
     ctl_path,
     is_state_formula,
 )
+from cplc.system.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 
@@ -273,7 +273,7 @@ class _Replay:
 
     # --- pairs of states
     def _pair_of_states(self, evidence: Evidence) -> Iterator[str]:
-        elsewhere, other_evidence = evidence.elsewhere, evidence.there
+        elsewhere, other_evidence = evidence.elsewhere, evidence.alternative
         if elsewhere is None or other_evidence is None or elsewhere.loop is not None or evidence.run.moves:
             yield "a pair of states is needed, and a run to the other one"
             return
@@ -334,7 +334,7 @@ class _Replay:
 
 
 def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
-    if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.there is not None:
+    if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.alternative is not None:
         yield "exhaustive evidence has a run or parts"
     formula = evidence.formula
     match formula:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import assert_never
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.liveness_responsibility import avoidance
 from cplc.checking.replay import is_continuation, steps_along
 from cplc.checking.results import Avoidance, Responsibility
@@ -32,6 +31,7 @@ from cplc.logic.formulas import (
     children,
 )
 from cplc.records import dataclass
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Run
 

@@ -13,12 +13,12 @@ from itertools import islice
 from typing import Generic
 
 from cplc.checking.distance_layers import Arena, coarse_layers, exact_layers, step_groups
-from cplc.checking.interpreter import Interpreter, Key, key
 from cplc.checking.joint_actions import actions_between
 from cplc.checking.replay import EvidenceError, Goal, goals, unmet_goals
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Equal, Expr, Read, conj, disj, negate
 from cplc.logic.formulas import Regardless
+from cplc.system.interpreter import Interpreter, Key, key
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 

@@ -11,7 +11,6 @@ from itertools import count
 from math import prod
 from typing import assert_never
 
-from cplc.checking.interpreter import Interpreter, Key, holds, interpreter_of, key
 from cplc.checking.synchronous_strategy_play import round_strategy_problems
 from cplc.logic.formulas import (
     Adjacent,
@@ -36,6 +35,8 @@ from cplc.logic.formulas import (
     children,
     is_propositional,
 )
+from cplc.statespace.graph_algorithms import strongly_connected_components
+from cplc.system.interpreter import Interpreter, Key, holds, interpreter_of, key
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
 
@@ -175,38 +176,9 @@ class StrategyPlay:
         )
 
     def _components(self) -> Iterator[set[int]]:
-        """Yield the strongly connected components of the states in which the goal is not reached (Tarjan 1972)."""
-        order: dict[int, int] = {}
-        lowest: dict[int, int] = {}
-        opened: list[int] = []
-        closed: set[int] = set()
-        for root in range(len(self.states)):
-            if root in order or self.over[root]:
-                continue
-            path = [(root, iter(self.moves[root]))]
-            order[root] = lowest[root] = len(order)
-            opened.append(root)
-            while path:
-                state, rest = path[-1]
-                for _, target in rest:
-                    if self.over[target] or target in closed:
-                        continue
-                    if target not in order:
-                        order[target] = lowest[target] = len(order)
-                        opened.append(target)
-                        path.append((target, iter(self.moves[target])))
-                        break
-                    lowest[state] = min(lowest[state], order[target])
-                else:
-                    path.pop()
-                    if path:
-                        lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[state])
-                    if lowest[state] == order[state]:
-                        part: set[int] = set()
-                        while state not in part:
-                            part.add(opened.pop())
-                        closed |= part
-                        yield part
+        """Yield the strongly connected components of the states in which the goal is not reached."""
+        after = [[target for _, target in moves] for moves in self.moves]
+        return map(set, strongly_connected_components(after.__getitem__, bytes(not over for over in self.over)))
 
 
 def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[str]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import log2
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.strategy_play import (
     StrategyPlay,
     can_list_initial_states,
@@ -26,6 +25,7 @@ from cplc.logic.expressions import Value
 from cplc.logic.formulas import Enforces, Formula, children, is_propositional
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System, VariableKind
 from cplc.system.trace import Advice, Evidence, Run, Scope, Test
 

@@ -10,8 +10,8 @@ from itertools import product
 from math import prod
 from typing import assert_never
 
-from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.logic.formulas import Enforces, Finally, Formula, Globally, Next, Until
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, System
 from cplc.system.trace import Advice, Evidence
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from cplc.checking.interpreter import holds
 from cplc.logic.formulas import (
     Adjacent,
     And,
@@ -32,6 +31,7 @@ from cplc.logic.formulas import (
     core,
     is_state_formula,
 )
+from cplc.system.interpreter import holds
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
 

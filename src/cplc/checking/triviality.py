@@ -64,9 +64,9 @@ def _constant(formula: Formula) -> bool | None:
 class _Laws:
     def __init__(self, system: System) -> None:
         self._runs_begin = not system.is_synchronous and not system.conditions
-        """Whether a run, under any restriction to steps, begins in every state."""
+        """True if a run, under any restriction to steps, begins in every state."""
         self._is_reflexive = not system.is_synchronous
-        """Whether knowledge is reflexive: an agent always considers the present state possible."""
+        """True if knowledge is reflexive: an agent always considers the present state possible."""
 
     def simplified(self, formula: Formula) -> Formula:
         """Return an equivalent formula, a constant if a law says so."""

@@ -93,7 +93,7 @@ class Antecedent:
 
     formula: Formula
     on_runs: bool = False
-    """Whether these are states on runs; otherwise initial states, or epistemic alternatives."""
+    """True if these are states on runs; otherwise initial states, or epistemic alternatives."""
     along: Taken | None = None
     """The steps that these runs may take."""
 

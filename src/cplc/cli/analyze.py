@@ -18,8 +18,8 @@ from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
+    from cplc.compilation.participants import ParticipantQuery
     from cplc.decision.statistical import Scheduler
-    from cplc.participant_analysis import ParticipantQuery
 
 
 @click.command(
@@ -133,8 +133,8 @@ def command(
         raise click.UsageError("--runs cannot be combined with --exact, --fairness or --reduction")
 
     def work() -> Iterator[Event]:
+        from cplc.compilation.participants import AnalysisOptions, analyse_participant, estimate_participant
         from cplc.decision.statistical import Sampling
-        from cplc.participant_analysis import AnalysisOptions, analyse_participant, estimate_participant
 
         bound_participants = yield from _asked(file, definitions, channels, protocol, agents)
         beside = None
@@ -180,12 +180,12 @@ def _asked(
     if compilation is None:
         return ()
     from cplc.compilation import UnknownQuestion
-    from cplc.participant_analysis import participants
+    from cplc.compilation.participants import participants
 
     try:
         bound_participants = participants(compilation, agents)
     except UnknownQuestion as problem:
-        raise click.UsageError(_unknown(problem.name, problem.known, file)) from None
+        raise click.UsageError(_unknown(problem.name, problem.candidates, file)) from None
     if not bound_participants:
         raise click.UsageError(f"`{file}` declares no agent to analyze")
     return bound_participants

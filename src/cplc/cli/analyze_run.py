@@ -22,9 +22,9 @@ from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
+    from cplc.compilation.participants import ParticipantQuery
     from cplc.decision.results import Analysis
     from cplc.decision.statistical import Estimate
-    from cplc.participant_analysis import ParticipantQuery
     from cplc.report.analysis import Judged
     from cplc.report.comparison import Side
     from cplc.report.decision_page import Section
@@ -41,7 +41,7 @@ class Finding:
     seconds: float = 0.0
 
     def judged(self) -> list[Judged]:
-        from cplc.participant_analysis import limit
+        from cplc.compilation.participants import limit
         from cplc.report.step_text import place
 
         return [
@@ -64,7 +64,7 @@ class EstimateFinding:
     seconds: float = 0.0
 
     def asking(self) -> list[Asking]:
-        from cplc.participant_analysis import limit
+        from cplc.compilation.participants import limit
         from cplc.report.step_text import place
 
         return [(limit(one), one.expect_holds, place(one.span)) for one in self.query.thresholds]
@@ -262,7 +262,7 @@ def plain_text(event: Finding | EstimateFinding) -> str:
 
 def drawings_of(event: Finding | EstimateFinding) -> Iterator[tuple[str, str]]:
     """Yield the charts of a finding with their names."""
-    from cplc.participant_analysis import limit
+    from cplc.compilation.participants import limit
     from cplc.report.analysis_drawings import drawings, estimate_drawings
 
     match event:
@@ -275,7 +275,7 @@ def drawings_of(event: Finding | EstimateFinding) -> Iterator[tuple[str, str]]:
 def results_of(event: Finding | EstimateFinding | FindingPair) -> Iterator[Result]:
     """Yield the thresholds of a finding as results, for formats that have verdicts only."""
     from cplc.compilation import BoundQuestion
-    from cplc.participant_analysis import estimated_result, limit, threshold_question, threshold_result
+    from cplc.compilation.participants import estimated_result, limit, threshold_question, threshold_result
 
     if isinstance(event, FindingPair):
         return

@@ -26,11 +26,11 @@ def fix_file(
     With ``diff``, print the changes only. Models in ISPL and standard input are not changed.
     """
     from cplc.automatic_fixes import fix_text
-    from cplc.compilation import Compilation, is_ispl, load
+    from cplc.compilation import CplCompilation, is_ispl, load
 
     def work() -> tuple[str, FixedText] | None:
         loaded = None if is_ispl(file) or file == "-" else load(file, dict(definitions), channels)
-        if not isinstance(loaded, Compilation):
+        if not isinstance(loaded, CplCompilation):
             return None
         return loaded.source.text, fix_text(replace(loaded, protocol=protocol))
 

@@ -18,7 +18,7 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.logs.records import Format
     from cplc.mining.belief_estimation import BeliefEstimates
 
@@ -122,7 +122,7 @@ def command(
     return code
 
 
-def _observed_roles(compilation: Compilation, agent: str) -> frozenset[str]:
+def _observed_roles(compilation: CplCompilation, agent: str) -> frozenset[str]:
     """Return the roles of a participant, or the role of this name."""
     model = compilation.model
     for participant in model.participants:

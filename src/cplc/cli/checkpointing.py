@@ -11,7 +11,7 @@ import click
 
 from cplc.cli.limits import Interrupted, LimitMonitor, Limits, Terminated
 from cplc.cli.options import duration
-from cplc.runtime import checkpointing
+from cplc.runtime.context import Context, current
 
 if TYPE_CHECKING:
     from cplc.caching.checkpoint_file import Checkpoint
@@ -70,6 +70,7 @@ class Checkpointing:
         self._guards = LimitMonitor(limits)
         self._seconds = limits.seconds
         self._store: Checkpoint | None = None
+        self._context: Context | None = None
 
     def begin(self, system: System) -> tuple[Checkpoint, str | None]:
         """Load the checkpoint of an earlier run and save searches from now on; return the store and a message."""
@@ -87,7 +88,8 @@ class Checkpointing:
         except OSError as problem:
             raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
-        checkpointing.set_store(store)
+        self._context = current()
+        self._context.store = store
         return store, None if content is None else f"resuming from {self.path}: {content.text()}\n"
 
     def _limit(self, effort: float) -> str | None:
@@ -109,15 +111,16 @@ class Checkpointing:
 
     def ended(self, *, is_complete: bool) -> None:
         """Write the file at the end of the run."""
-        checkpointing.set_store(None)
         if self._store is not None:
+            current().store = None
             self._store.ended(is_complete=is_complete)
 
     def stopped(self, stop: Interrupted | KeyboardInterrupt, tell: Callable[[str], None]) -> str | None:
         """Save the interrupted work; return a message for the user."""
-        store = self._store
-        if store is None:
+        store, context = self._store, self._context
+        if store is None or context is None:
             return None
+        context.cancel()
         try:
             if isinstance(stop, KeyboardInterrupt | Terminated):
                 content = store.stopped(
@@ -134,7 +137,6 @@ class Checkpointing:
                 content = store.stopped(patience, patience)
         except KeyboardInterrupt:
             content = store.stopped(0, 0)
-        checkpointing.set_store(None)
         return self.problem or f"saved in {self.path}: {content.text()}; the same command resumes from there\n"
 
     @property

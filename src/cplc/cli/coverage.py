@@ -20,9 +20,9 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
+    from cplc.compilation import EngineName
     from cplc.logs.records import Format as LogFormat
     from cplc.mutation.coverage import Outcome
-    from cplc.questions import EngineName
 
 
 @click.command(
@@ -97,7 +97,7 @@ def command(
         compilation, problems = compile_protocol(file, definitions, channels, protocol)
         yield problems
         if compilation:
-            questions_of(compilation, properties)  # reports unknown names before the verification
+            questions_of(compilation.questions, properties)  # reports unknown names before the verification
             yield from compilation.coverage(properties, engine)
 
     def take(event: tuple[Diagnostic, ...] | Outcome) -> None:

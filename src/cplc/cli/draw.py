@@ -19,7 +19,7 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.drawing.graph import Graph
     from cplc.drawing.sequence import Chart
     from cplc.simulation.recorded_runs import Recorded
@@ -127,7 +127,7 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
     return runs[0]
 
 
-def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
+def _drawn(compilation: CplCompilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
     from cplc.drawing import protocol_diagrams
     from cplc.drawing.sequence import protocol_chart
     from cplc.report.run_report import family
@@ -157,7 +157,7 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
             return _graph(protocol_diagrams.message_graph(system, f"{title}: what messages wait for"), target)
 
 
-def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) -> str:
+def _chart_of_run(compilation: CplCompilation, recorded: Recorded, target: Target) -> str:
     from cplc.drawing.sequence import run_chart
     from cplc.report.run_report import family
 
@@ -165,11 +165,9 @@ def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) 
     return _chart(run_chart(system, run, f"{system.name}, run {recorded.name}", family), target)
 
 
-def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
+def _taken(compilation: CplCompilation, recorded: Recorded) -> tuple[System, Run]:
     """Return the run replayed in the protocol; refuse one that does not fit."""
-    from cplc.run_replay import replay_recorded
-
-    system, again = replay_recorded(compilation, recorded)
+    system, again = compilation.replay(recorded)
     if again.run is None or again.misfit is not None:
         at = again.misfit.at if again.misfit else 0
         message = again.misfit.message if again.misfit else ""

@@ -12,14 +12,22 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_file, exit_for, questions_of, run_to_completion
+from cplc.cli.load import (
+    Channels,
+    as_protocol,
+    compile_file,
+    exit_for,
+    formula_question_of,
+    questions_of,
+    run_to_completion,
+)
 from cplc.cli.options import colour_option, model_options, names
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.export import TARGETS, CannotExport
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.export import Export
 
 
@@ -88,27 +96,18 @@ def command(
     if path is not None:
         _check_place(path, file, force=force)
 
-    from cplc.compilation import IsplCompilation
-
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
         compilation, diagnostics = compile_file(file, definitions, channels, protocol)
         if compilation is None:
             return None, diagnostics
-        if isinstance(compilation, IsplCompilation):
-            if agent is not None or assuming:
-                raise click.UsageError("--agent and --assuming do not apply to models in ISPL")
-            if formula is None:
-                return compilation.export(target, questions_of(compilation, properties), states=states), diagnostics
-            one = compilation.formula_question(formula)
-            if isinstance(one, tuple):
-                return None, (*diagnostics, *one)
-            return compilation.export(target, (one,), states=states), diagnostics
         if agent is not None:
-            return _decision(compilation, agent), diagnostics
+            return _decision(as_protocol(compilation, file, "--agent"), agent), diagnostics
         if formula is None:
-            questions = questions_of(compilation, properties) if properties else compilation.declared_questions()
+            questions = (
+                questions_of(compilation.questions, properties) if properties else compilation.declared_questions()
+            )
         else:
-            question = compilation.formula_question(formula, assuming or ())
+            question = formula_question_of(compilation, formula, assuming or ())
             if isinstance(question, tuple):
                 return None, (*diagnostics, *question)
             questions = (question,)
@@ -133,11 +132,11 @@ def command(
     return exit_for(diagnostics, strict=False)
 
 
-def _decision(compilation: Compilation, agent: str) -> Export:
+def _decision(compilation: CplCompilation, agent: str) -> Export:
     """Return the decision model of one participant."""
     from cplc.compilation import UnknownQuestion
+    from cplc.compilation.participants import participants
     from cplc.export import prism_mdp
-    from cplc.participant_analysis import participants
 
     try:
         bound_participants = participants(compilation, (agent,))

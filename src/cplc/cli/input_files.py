@@ -13,7 +13,7 @@ from cplc.cli import output
 from cplc.runtime.file_access import open_regular
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation, IsplCompilation
+    from cplc.compilation import Compilation
 
 FILES_READ = "CPLC_FILES_READ"
 """Environment variable with the path where a watched run records the files that it reads."""
@@ -38,54 +38,36 @@ def digest(path: str) -> str | None:
     return sha256.hexdigest()
 
 
-def input_digests(reading: Compilation | IsplCompilation) -> Contents:
+def input_digests(compilation: Compilation) -> Contents:
     """Return the digests of all inputs: the file, its imports, and the settings."""
-    from cplc.compilation import Compilation
     from cplc.settings import settings_paths
 
-    digests: Contents = {}
-    if isinstance(reading, Compilation):
-        for file in reading.index.files:
-            source = file.span.source
-            folder = (reading.path if source is reading.source else Path(source.name)) or Path()
-            targets = (imported.target for imported in file.imports if imported.is_path)
-            digests |= {os.path.normpath(folder.parent / target): None for target in targets}
-        digests |= {
-            os.path.normpath(file.span.source.name): _digest(file.span.source.text) for file in reading.index.files
-        }
-    digests[os.path.normpath(reading.source.name)] = _digest(reading.source.text)
-    if reading.path is not None:
-        digests |= {str(place): digest(str(place)) for place in settings_paths(reading.path.parent)}
+    digests: Contents = {os.path.normpath(path): None for path in compilation.import_candidates}
+    digests |= {os.path.normpath(source.name): _digest(source.text) for source in compilation.sources}
+    if compilation.path is not None:
+        digests |= {str(place): digest(str(place)) for place in settings_paths(compilation.path.parent)}
     return digests
 
 
-def input_description(reading: Compilation | IsplCompilation) -> dict[str, object]:
+def input_description(compilation: Compilation) -> dict[str, object]:
     """Return a description of all inputs of the system, for the cache key."""
-    from cplc.compilation import Compilation
-
-    document: dict[str, object] = {
-        "files": input_digests(reading),
-        "name": reading.source.name,
-        "by": reading.strategies,
+    return {
+        "files": input_digests(compilation),
+        "name": compilation.source.name,
+        "by": compilation.strategies,
+        **compilation.options,
     }
-    if isinstance(reading, Compilation):
-        document |= {
-            "parameters": dict(reading.parameters),
-            "channels": reading.channels,
-            "protocol": reading.protocol,
-        }
-    return document
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def report_files_read(reading: Compilation | IsplCompilation) -> None:
+def report_files_read(compilation: Compilation) -> None:
     """Record the files read, for a watching process."""
     place = os.environ.get(FILES_READ)
     if place:
-        digests = dict(files_read(place)) | input_digests(reading)
+        digests = dict(files_read(place)) | input_digests(compilation)
         output.write_file(Path(place), json.dumps(digests))
 
 

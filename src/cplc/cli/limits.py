@@ -1,7 +1,7 @@
 """Supervised work: a worker thread computes while the main thread watches time, memory and Ctrl-C.
 
-Operations on decision diagrams cannot be cancelled, so interrupted work is abandoned: the handler of `Interrupted`
-reports the finished results and ends the process.
+Interrupted work is cancelled, but nobody waits for it, since operations on decision diagrams are not cancelled in the
+middle: the handler of `Interrupted` reports the finished results and ends the process.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TypeVar
 from cplc.cli.signals import TERMINATIONS, handle_signals, ignore_terminations
 from cplc.cli.start_time import began
 from cplc.records import dataclass
-from cplc.runtime import checkpointing
-from cplc.runtime.limits import TooLarge, default_memory, set_memory_limit
+from cplc.runtime.context import Context, use_context
+from cplc.runtime.limits import TooLarge, default_memory
 
 Event = TypeVar("Event")
 
@@ -33,6 +33,8 @@ _SWITCH_INTERVAL_SECONDS = (0.005, 0.0002)
 """Switch interval of Python threads: during the work, and after it was abandoned."""
 _FAST_POLL_SECONDS = 0.005
 """Poll interval near the memory limit."""
+_stack_size_lock = threading.Lock()
+"""Held while the stack size of new threads, which the process has one of, is changed."""
 
 
 class Interrupted(Exception):
@@ -50,21 +52,24 @@ class Limits:
     """In bytes; None for the default, a share of the memory of the machine."""
 
 
-def run_supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], None]) -> Iterator[Event]:
+def run_supervised(
+    work: Iterator[Event], limits: Limits, *, waiting: Callable[[], None], context: Context | None = None
+) -> Iterator[Event]:
     """Yield the events of the work in the calling thread; raise `Interrupted` when a limit is reached.
 
-    Exceptions of the work are raised here. ``waiting`` is called regularly while there is no event.
+    Exceptions of the work are raised here. ``waiting`` is called regularly while there is no event. The work runs in
+    this context, or in a new one, and is cancelled when the iteration ends before it.
     """
     if sys.platform == "emscripten":  # no threads there
         yield from work
         return
     reached = limit_monitor(limits)
-    set_memory_limit(reached.left, reached.most)
+    context = Context() if context is None else context
+    context.limit_memory(reached.left, reached.most)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS[0])
-    abandoned = threading.Event()
-    with interrupt_on_termination(), _deep_recursion(), _announce_abandonment(abandoned):
-        _start(work, queue, abandoned)
+    with interrupt_on_termination(), _deep_recursion(), _cancel_at_end(context):
+        _start(work, queue, context)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
             # At a limit, the finished events are still delivered; later ones are not.
@@ -101,33 +106,35 @@ class _End:
     error: BaseException | None
 
 
-def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: threading.Event) -> None:
+def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], context: Context) -> None:
     def run() -> None:
-        checkpointing.cancel_on(abandoned)
         try:
-            for event in work:
-                queue.put(event)
+            with use_context(context):
+                for event in work:
+                    queue.put(event)
         except BaseException as error:  # raised again in the main thread
             queue.put(_End(error))
         else:
             queue.put(_End(None))
 
-    before = threading.stack_size(_STACK_BYTES)
-    try:
-        threading.Thread(target=run, name="cplc-work", daemon=True).start()
-    finally:
-        threading.stack_size(before)
+    with _stack_size_lock:
+        before = threading.stack_size(_STACK_BYTES)
+        try:
+            threading.Thread(target=run, name="cplc-work", daemon=True).start()
+        finally:
+            threading.stack_size(before)
 
 
 @contextmanager
-def _announce_abandonment(abandoned: threading.Event) -> Iterator[None]:
-    """Signal to abandoned work that it must stop, and let the report run first."""
+def _cancel_at_end(context: Context) -> Iterator[None]:
+    """Cancel work that has not ended, and let the report run first."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
-        abandoned.set()
         sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS[1])
         raise
+    finally:
+        context.cancel()
 
 
 @contextmanager

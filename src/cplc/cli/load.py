@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -21,7 +20,10 @@ from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
+    from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies
+    from cplc.runtime.context import Context
+
+    Questions = tuple[BoundQuestion, ...]
 
 Outcome = TypeVar("Outcome")
 Event = TypeVar("Event")
@@ -47,7 +49,7 @@ def _files_in(paths: Iterable[str], endings: tuple[str, ...]) -> Iterator[str]:
         yield from map(os.path.normpath, files_below(path, endings, lambda folder: folder.startswith(".")))
 
 
-def compile_protocol(
+def compile_file(
     file: str,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
@@ -56,22 +58,37 @@ def compile_protocol(
     *,
     needs_protocol: bool = True,
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
-    """Return the compilation of a protocol, None if it is unreadable or has errors, and the diagnostics.
+    """Return the compilation of a file, None if it is unreadable or has errors, and the diagnostics.
 
     A file of macros has no errors, but most commands need a protocol.
     """
-    from cplc.compilation import is_ispl
-
-    if is_ispl(file):
-        raise UsageError(f"`{file}` is a model in ISPL; this command needs a protocol")
     loaded = _loaded(file, definitions, channels, protocol, strategies)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
     diagnostics = loaded.diagnostics
-    if not loaded.ok and needs_protocol and not any(one.is_error for one in diagnostics):
-        message = "This file declares macros only; this command needs a protocol"
-        diagnostics = (*diagnostics, rules.NO_PROTOCOL.at(Span(loaded.source, 0, 0), message))
-    return (loaded if loaded.ok else None), diagnostics
+    if not loaded.ok:
+        if needs_protocol and not any(one.is_error for one in diagnostics):
+            message = "This file declares macros only; this command needs a protocol"
+            diagnostics = (*diagnostics, rules.NO_PROTOCOL.at(Span(loaded.source, 0, 0), message))
+        return None, diagnostics
+    return (None if loaded.unverifiable else loaded), (*diagnostics, *loaded.unverifiable)
+
+
+def compile_protocol(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
+) -> tuple[CplCompilation | None, tuple[Diagnostic, ...]]:
+    """Return the same for a command that applies to protocols only."""
+    compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+    return (None if compilation is None else as_protocol(compilation, file)), diagnostics
+
+
+def as_protocol(compilation: Compilation, file: str, what: str = "this command") -> CplCompilation:
+    """Return the compilation of a protocol; refuse a model in ISPL."""
+    from cplc.compilation import CplCompilation
+
+    if not isinstance(compilation, CplCompilation):
+        raise UsageError(f"`{file}` is a model in ISPL; {what} needs a protocol")
+    return compilation
 
 
 def _loaded(
@@ -81,49 +98,22 @@ def _loaded(
     protocol: str | None,
     strategies: Strategies = "full",
 ) -> Compilation | Diagnostic:
-    """Return the compilation of a protocol, even with errors; or the diagnostic of an unreadable file."""
-    from cplc.compilation import Compilation, load
+    """Return the compilation of a file, even with errors; or the diagnostic of an unreadable file."""
+    from cplc.compilation import NotApplicable, compile_text, load
 
-    parameters = dict(definitions)
-    loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
-    if not isinstance(loaded, Compilation):
-        return loaded
-    compilation = replace(loaded, protocol=protocol, strategies=strategies)
-    report_files_read(compilation)
-    return compilation
-
-
-def compile_file(
-    file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None = None,
-    strategies: Strategies = "full",
-    *,
-    needs_protocol: bool = True,
-) -> tuple[Compilation | IsplCompilation | None, tuple[Diagnostic, ...]]:
-    """Return the compilation of a protocol or of a model in ISPL, and the diagnostics."""
-    from cplc.compilation import is_ispl
-
-    if not is_ispl(file):
-        return compile_protocol(file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol)
-    loaded = _model_in_ispl(file, definitions, channels, protocol)
-    if isinstance(loaded, Diagnostic):
-        return None, (loaded,)
-    reading = replace(loaded, strategies=strategies)
-    if not reading.ok:
-        return None, reading.diagnostics
-    return (None if reading.unverifiable else reading), (*reading.diagnostics, *reading.unverifiable)
-
-
-def _model_in_ispl(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None
-) -> IsplCompilation | Diagnostic:
-    from cplc.compilation import load_ispl
-
-    if definitions or channels or protocol:
-        raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
-    loaded = load_ispl(file)
+    try:
+        if file == STANDARD_INPUT:
+            source = _standard_input()
+            if isinstance(source, Diagnostic):
+                return source
+            # Standard input belongs to the working directory: its imports and settings are found there.
+            loaded: Compilation | Diagnostic = compile_text(
+                source, Path(source.name), dict(definitions), channels, protocol, strategies
+            )
+        else:
+            loaded = load(file, dict(definitions), channels, protocol, strategies)
+    except NotApplicable as problem:
+        raise UsageError(str(problem)) from None
     if not isinstance(loaded, Diagnostic):
         report_files_read(loaded)
     return loaded
@@ -132,62 +122,45 @@ def _model_in_ispl(
 def diagnostics_of(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a file: a protocol, or a model in ISPL."""
-    from cplc.compilation import is_ispl
-
-    if not is_ispl(file):
-        protocols = _loaded(file, definitions, channels, protocol)
-        if isinstance(protocols, Diagnostic):
-            return (protocols,)
-        return (*protocols.diagnostics, *protocols.remarks)
-    loaded = _model_in_ispl(file, definitions, channels, protocol)
-    return (loaded,) if isinstance(loaded, Diagnostic) else loaded.diagnostics
+    """Return the diagnostics of a file, with the remarks that `cplc check` alone reports."""
+    loaded = _loaded(file, definitions, channels, protocol)
+    return (loaded,) if isinstance(loaded, Diagnostic) else (*loaded.diagnostics, *loaded.remarks)
 
 
-def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compilation | Diagnostic:
-    from cplc.compilation import Compilation
-
+def _standard_input() -> Source | Diagnostic:
     data = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin else b""
     span = Span(Source("<stdin>", ""), 0, 0)
     if len(data) > MAX_BYTES:
         message = f"Standard input has more than the {MAX_SIZE:,} characters that can be read"
         return rules.FILE_TOO_LARGE.at(span, message)
     try:
-        text = data.decode("utf-8-sig")
+        return Source("<stdin>", data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
-    # Standard input belongs to the working directory: its imports and settings are found there.
-    return Compilation(Source("<stdin>", text), Path("<stdin>"), parameters, channels)
 
 
-def questions_of(
-    compilation: Compilation | IsplCompilation, names: Sequence[str], besides: Sequence[str] = ()
-) -> tuple[BoundQuestion, ...]:
-    """Return the questions of the file, or those of these names; ``besides`` are further valid names."""
+def questions_of(select: Callable[[Sequence[str]], Questions], names: Sequence[str]) -> Questions:
+    """Return the questions with these names, by a method of a compilation; refuse an unknown name."""
     from cplc.compilation import UnknownQuestion
 
     try:
-        return compilation.questions(names)
+        return select(names)
     except UnknownQuestion as problem:
-        existing = [*problem.known, *besides]
-        hints = [note.message for note in did_you_mean(problem.name, existing)]
-        listing = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
+        hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
+        listing = f"there are {', '.join(sorted(problem.candidates))}" if problem.candidates else "there is none"
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None
 
 
-def selected_questions(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
-    """Return the questions of the file, or those of these names; thresholds of participants come last."""
-    model = compilation.model
-    if not model.thresholds:
-        return questions_of(compilation, names)
-    from cplc.participant_analysis import threshold_questions
+def formula_question_of(
+    compilation: Compilation, formula: str, assuming: Sequence[str]
+) -> BoundQuestion | tuple[Diagnostic, ...]:
+    """Return the question for a formula of the command line, or its errors."""
+    from cplc.compilation import NotApplicable
 
-    every = threshold_questions(compilation)
-    thresholds = list(dict.fromkeys(one.question.name for one in every))
-    analyses = [one for one in every if not names or one.question.name in names]
-    question_names = [name for name in names if name not in thresholds]
-    questions = questions_of(compilation, question_names, thresholds) if question_names or not names else ()
-    return (*questions, *analyses)
+    try:
+        return compilation.formula_question(formula, assuming)
+    except NotApplicable as problem:
+        raise UsageError(str(problem)) from None
 
 
 def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
@@ -204,12 +177,16 @@ def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) ->
 
 
 def consume_events(
-    work: Iterator[Event], limits: Limits, doing: Callable[[], str], take: Callable[[Event], None]
+    work: Iterator[Event],
+    limits: Limits,
+    doing: Callable[[], str],
+    take: Callable[[Event], None],
+    context: Context | None = None,
 ) -> str | None:
     """Handle each event as it comes; return the reason of an interruption, None at the end of the work."""
     progress = output.Progress(doing)
     try:
-        for event in run_supervised(work, limits, waiting=progress.show):
+        for event in run_supervised(work, limits, waiting=progress.show, context=context):
             progress.clear()
             take(event)
     except Interrupted as stop:

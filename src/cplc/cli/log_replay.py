@@ -23,7 +23,7 @@ from cplc.runtime.file_access import TooManyBytes, read_bytes
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.logs.mapping import LogMapping
     from cplc.logs.records import Format
     from cplc.mining.observed_choices import ObservedChoices
@@ -51,7 +51,7 @@ class Observed:
     """Problems of whole logs, set after all of them were read."""
 
 
-def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
+def mapping_of(path: str | None, compilation: CplCompilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
     """Return the mapping of a file for this protocol, or the default mapping."""
     from cplc.logs.mapping import LogMapping
     from cplc.logs.mapping_file import parse_mapping
@@ -74,7 +74,7 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
 
 
 def replay_logs(
-    compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
+    compilation: CplCompilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
 ) -> Iterator[Observed]:
     """Yield the statistics of the logs, repeatedly and at the end."""
     from cplc.logs.events import Garbage

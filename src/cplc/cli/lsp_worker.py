@@ -10,11 +10,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from cplc.cli.load import as_protocol
 from cplc.source import Source
 
 if TYPE_CHECKING:
     from cplc.cli.analyze_run import Finding
-    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation
+    from cplc.compilation import BoundQuestion, Compilation, CplCompilation
 
 WorkerMessage = dict[str, Any]
 
@@ -24,48 +25,39 @@ _ANALYZE: Final = "analyze "
 
 def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
     """Yield the names of the questions, then each result when it is computed."""
-    from cplc.compilation import Compilation
-
-    reading = _compile_request(request)
-    why = _unverifiable(reading)
+    compilation = _compile_request(request)
+    why = _unverifiable(compilation)
     if why is not None:
         yield {"end": why}
         return
     name: str | None = request["question"]
-    questions = [one for one in reading.questions() if _matches_name(one, name)]
-    agents = _agents(reading, name) if isinstance(reading, Compilation) else []
+    questions = [one for one in compilation.questions() if _matches_name(one, name)]
+    agents = [one for one in compilation.analysed_participants if name in (None, f"{_ANALYZE}{one}")]
     yield {"asked": [*(one.question.name for one in questions), *(f"{_ANALYZE}{agent}" for agent in agents)]}
-    yield from _verify_questions(reading, questions, request["panel"])
-    if isinstance(reading, Compilation):
-        for number, agent in enumerate(agents, len(questions) + 1):
-            yield from _analyze_agent(reading, agent, number if request["panel"] else None)
+    yield from _verify_questions(compilation, questions, request["panel"])
+    for number, agent in enumerate(agents, len(questions) + 1):
+        protocol = as_protocol(compilation, request["name"])
+        yield from _analyze_agent(protocol, agent, number if request["panel"] else None)
 
 
-def _compile_request(request: Mapping[str, Any]) -> Compilation | IsplCompilation:
-    """Return the compilation of the text: a protocol, or a model in ISPL."""
-    from cplc.compilation import Compilation, IsplCompilation, is_ispl
+def _compile_request(request: Mapping[str, Any]) -> Compilation:
+    from cplc.compilation import compile_text
     from cplc.server.open_imports import recording
 
     path = Path(request["name"])
     here = path if path.is_absolute() else None
     source = Source(request["name"], request["text"])
-    if is_ispl(request["name"]):
-        return IsplCompilation(source, path=here)
     load = recording(str(here) if here else None, request["buffers"], {})
-    return Compilation(source, here, request["parameters"], protocol=request["protocol"], load=load)
+    return compile_text(source, here, request["parameters"], protocol=request["protocol"], load=load)
 
 
-def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
+def _unverifiable(compilation: Compilation) -> str | None:
     """Return the reason why nothing can be verified, if there is one."""
-    from cplc.compilation import IsplCompilation
-
-    problems = reading.diagnostics
-    if reading.ok and isinstance(reading, IsplCompilation):
-        problems = reading.unverifiable
+    problems = compilation.unverifiable if compilation.ok else compilation.diagnostics
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         return f"the file has errors: {errors[0].message}"
-    return None if reading.ok else "the file has nothing to verify"
+    return None if compilation.ok else "the file has nothing to verify"
 
 
 def _matches_name(one: BoundQuestion, name: str | None) -> bool:
@@ -73,28 +65,22 @@ def _matches_name(one: BoundQuestion, name: str | None) -> bool:
     return name is None or question_name == name or question_name.startswith(f"{name}[")
 
 
-def _agents(compilation: Compilation, name: str | None) -> list[str]:
-    """Return the agents with thresholds that the request names."""
-    agents = dict.fromkeys(threshold.participant for threshold in compilation.model.thresholds)
-    return [agent for agent in agents if name in (None, f"{_ANALYZE}{agent}")]
-
-
 def _verify_questions(
-    reading: Compilation | IsplCompilation, questions: list[BoundQuestion], has_panel: bool
+    compilation: Compilation, questions: list[BoundQuestion], has_panel: bool
 ) -> Iterator[WorkerMessage]:
     from cplc.report.html import fragment
     from cplc.report.json_data import result_data
     from cplc.report.outcome import standing
     from cplc.report.text import result_text
 
-    for number, result in enumerate(reading.verify(questions), 1):
+    for number, result in enumerate(compilation.verify(questions), 1):
         shown = {"panel": fragment(number, result, standing(result))} if has_panel else {}
         name = result.question.name.split("[")[0]
         text = result_text(result, detail="everything")
         yield {"result": {**result_data(result), "asked": name, "text": text}, **shown}
 
 
-def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
+def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
     """Yield a result for each threshold; the first one carries the full analysis."""
     from cplc.cli.analyze_run import plain_text, results_of, section
     from cplc.report.decision_page import fragment
@@ -110,10 +96,10 @@ def _analyze_agent(compilation: Compilation, agent: str, number: int | None) -> 
         text, drawn = "", ""
 
 
-def _finding(compilation: Compilation, agent: str) -> Finding:
+def _finding(compilation: CplCompilation, agent: str) -> Finding:
     """Analyze a participant; repeat with exact arithmetic if bounds leave a threshold undecided."""
     from cplc.cli.analyze_run import Finding
-    from cplc.participant_analysis import AnalysisOptions, analyse_participant, limit, participants
+    from cplc.compilation.participants import AnalysisOptions, analyse_participant, limit, participants
 
     began = perf_counter()
     (bound_participant,) = participants(compilation, [agent])

@@ -27,7 +27,7 @@ from cplc.diagnostics.render import in_order
 from cplc.runtime.file_access import read_bytes
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.logs.mapping import LogMapping
     from cplc.monitoring.monitor import Monitor
 
@@ -187,7 +187,7 @@ def _check(wish: MonitorRequest) -> None:
 
 
 def _prepare_monitor(
-    wish: MonitorRequest, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
+    wish: MonitorRequest, compilation: CplCompilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
     """Return the monitor and the mapping; None if the protocol or the mapping has errors."""
     from cplc.logs.mapping import LogMapping

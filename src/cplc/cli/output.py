@@ -20,7 +20,7 @@ from cplc.cli.output_formats import Whole
 from cplc.control_characters import json_text, printable_lines
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
-from cplc.runtime import progress
+from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
     from cplc.report.text import Part as ResultPart
@@ -204,9 +204,9 @@ def difference(name: str, before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else line + unended for line in lines)
 
 
-def with_progress(doing: str) -> str:
+def with_progress(doing: str, context: Context) -> str:
     """Return the description of the work with the progress of the search."""
-    progress_text = progress.text()
+    progress_text = context.progress_text()
     return f"{doing}: {progress_text}" if progress_text else doing
 
 

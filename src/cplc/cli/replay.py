@@ -23,7 +23,7 @@ from cplc.records import dataclass
 from cplc.runtime.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation, IsplCompilation
+    from cplc.compilation import Compilation
     from cplc.simulation.recorded_runs import Recorded, Recording
     from cplc.simulation.run_replay import Replayed
     from cplc.system.model import System
@@ -42,7 +42,7 @@ class RecordedInput:
     channels: Channels
     protocol: str | None
 
-    def reading(self) -> tuple[Compilation | IsplCompilation | None, tuple[Diagnostic, ...]]:
+    def reading(self) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
         return compile_file(self.file, self.definitions, self.channels, self.protocol)
 
 
@@ -92,14 +92,11 @@ def command(
     runs = selected_runs(taken.recording, name)
 
     def work() -> tuple[list[tuple[System, Replayed]], Compilation | None, tuple[Diagnostic, ...]]:
-        from cplc.compilation import Compilation
-        from cplc.run_replay import replay_recorded
-
         reading, diagnostics = taken.reading()
         if reading is None:
             return [], None, diagnostics
-        replayed_runs = [replay_recorded(reading, one) for one in runs]
-        return replayed_runs, reading if isinstance(reading, Compilation) else None, diagnostics
+        replayed_runs = [reading.replay(one) for one in runs]
+        return replayed_runs, reading, diagnostics
 
     outcome = run_to_completion(work, Limits(timeout, memory), "replaying")
     if isinstance(outcome, str):
@@ -118,8 +115,7 @@ def command(
 
         if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
-        if compilation is None:
-            raise click.UsageError("--interactive does not apply to models in ISPL")
+        assert compilation is not None
         explore_recorded_run(compilation, *replayed_runs[0], colour=colour)
         return code
     for system, one in replayed_runs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -18,11 +17,10 @@ from cplc.cli.options import colour_option, counting_options, format_option, mod
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from cplc.system.model import System
 
 
 @click.command(
@@ -55,14 +53,12 @@ def command(
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
-        from cplc.compilation import Compilation, count_reachable
+        from cplc.compilation import count_reachable
 
         compilation, problems = compile_file(file, definitions, channels, protocol)
         yield problems
         if compilation:
-            yield _sizes(compilation.system)
-            if isinstance(compilation, Compilation):
-                yield {"instances_left_out": compilation.model.left_out}
+            yield dict(compilation.sizes)
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
     def take(event: tuple[Diagnostic, ...] | dict[str, object]) -> None:
@@ -72,10 +68,12 @@ def command(
         else:
             figures |= event
 
-    def doing() -> str:
-        return output.with_progress("counting states")
+    context = Context()
 
-    interrupted = consume_events(work(), Limits(timeout, memory), doing, take)
+    def doing() -> str:
+        return output.with_progress("counting states", context)
+
+    interrupted = consume_events(work(), Limits(timeout, memory), doing, take, context)
 
     code = exit_for(diagnostics, strict=False)
     if interrupted:
@@ -100,27 +98,6 @@ def command(
     if interrupted:
         output.write(f"{interrupted}\n", err=True)
     return code
-
-
-def _sizes(system: System) -> dict[str, object]:
-    if system.is_synchronous:
-        return {
-            "model": system.name,
-            "agents": len(system.agents),
-            "variables": len(system.variables),
-            "actions": sum(len(player.actions) for player in system.players),
-            "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
-        }
-    return {
-        "protocol": system.name,
-        "agents": len(system.agents),
-        "messages": len(system.messages),
-        "commitments": len(system.commitments),
-        "claims": len(system.claims),
-        "variables": len(system.variables),
-        "steps": len(system.steps),
-        "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
-    }
 
 
 def _table(figures: dict[str, object]) -> str:

@@ -26,7 +26,7 @@ from cplc.sweeps.jobs import SWEEP_COMMANDS, Assignments, Job, JobLimits, Source
 from cplc.sweeps.result_tables import TableError, form_of, rows_by_key
 
 if TYPE_CHECKING:
-    from cplc.questions import EngineName
+    from cplc.compilation import EngineName
 
 Ranges = dict[str, tuple[str, ...]]
 

@@ -13,7 +13,7 @@ from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.input_files import input_description
 from cplc.cli.limits import Interrupted, Limits, run_supervised
-from cplc.cli.load import Channels, compile_file, questions_of, selected_questions
+from cplc.cli.load import Channels, as_protocol, compile_file, formula_question_of, questions_of
 from cplc.cli.options import colour_option, limit_options, model_options, names, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.result_cache import ResultStore, cache_option, is_enabled, shared_store, verify_cached
@@ -22,14 +22,12 @@ from cplc.cli.verify_run import Questions, RunMessage, VerifyRun
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.runtime import checkpointing
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.checking.verify import AnswerListener
-    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
+    from cplc.compilation import BoundQuestion, Compilation, CplCompilation, EngineName, Strategies
     from cplc.parameterised import EverySize
-    from cplc.questions import EngineName
     from cplc.report.text import Detail
 
 
@@ -163,7 +161,11 @@ def command(
         if not isinstance(questions, Questions):
             yield questions
             return
-        every = _every_size(compilation, counting, limits, run, vacuity=vacuity) if for_all else None
+        every = (
+            _every_size(as_protocol(compilation, file, "--for-all-n"), counting, limits, run, vacuity=vacuity)
+            if for_all
+            else None
+        )
         if every is not None and not properties:
             questions = replace(questions, questions=every.of_any_size(questions.questions))
         yield tuple(warning for one in questions.questions for warning in one.warnings)
@@ -199,7 +201,7 @@ def command(
         more_doing=lambda: "" if saved is None else saved.doing(),
     )
     try:
-        for event in run_supervised(work(), limits, waiting=run.progress.show):
+        for event in run_supervised(work(), limits, waiting=run.progress.show, context=run.context):
             run.take(event)
     except (Interrupted, KeyboardInterrupt) as stop:
         message = None if saved is None else saved.stopped(stop, run.tell)
@@ -210,8 +212,6 @@ def command(
     except Exception as problem:
         run.fail(problem)
         raise
-    finally:
-        checkpointing.set_store(None)
     if itf is not None:
         run.write_traces(itf)
     run.finish()
@@ -221,34 +221,22 @@ def command(
 
 
 def _asked(
-    compilation: Compilation | IsplCompilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
+    compilation: Compilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
     """Return the questions, or the errors of the formula."""
-    from cplc.compilation import Compilation
-
-    if not isinstance(compilation, Compilation):
-        if assuming:
-            raise click.UsageError("--assuming does not apply to models in ISPL: use `Fairness` in the file")
-        if formula is None:
-            return Questions(questions_of(compilation, properties))
-        question = compilation.formula_question(formula)
-        return question if isinstance(question, tuple) else Questions((question,))
     if formula is not None:
-        question = compilation.formula_question(formula, assuming)
+        question = formula_question_of(compilation, formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
-    questions = selected_questions(compilation, properties)
-    return Questions(questions, () if properties else compilation.model.switched_off)
+    questions = questions_of(compilation.questions_with_thresholds, properties)
+    return Questions(questions, () if properties else compilation.switched_off)
 
 
 def _every_size(
-    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: VerifyRun, *, vacuity: bool
+    compilation: CplCompilation, counting: str, limits: Limits, run: VerifyRun, *, vacuity: bool
 ) -> EverySize:
     """Return the verification of every size of a family, with its share of the time limit for each question."""
-    from cplc.compilation import Compilation
     from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 
-    if not isinstance(compilation, Compilation):
-        raise click.UsageError("--for-all-n does not apply to models in ISPL: they have no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
     every = EverySize(compilation, counting, allowance, vacuity, on_answer=run.settle, so_far=run.take_note)
     try:
@@ -265,7 +253,7 @@ def _every_size(
 
 
 def _answered(
-    compilation: Compilation | IsplCompilation,
+    compilation: Compilation,
     questions: Sequence[BoundQuestion],
     engine: EngineName,
     *,
@@ -274,17 +262,12 @@ def _answered(
     on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last and are never cached."""
-    cacheable = [one for one in questions if one.question.kind != "analysis"]
 
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
         return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
     key_document = {**input_description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
+    cacheable = [one for one in questions if one.question.kind != "analysis"]
     yield from verify_cached(cacheable, key_document, verify, stores)
     if len(cacheable) < len(questions):
-        from cplc.compilation import Compilation
-        from cplc.participant_analysis import ThresholdChecker
-
-        assert isinstance(compilation, Compilation)
-
-        yield from ThresholdChecker(compilation).answers(questions[len(cacheable) :])
+        yield from verify(questions[len(cacheable) :])

@@ -20,7 +20,7 @@ from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 from cplc.records import dataclass
-from cplc.runtime import progress
+from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
     from cplc.checking.results import Answer, ExcludedStates, Question, Result
@@ -56,6 +56,8 @@ class VerifyRun:
     detail: Detail
     asks_formula: bool
     """If set, the exit code depends on the verdict alone, not on warnings."""
+    context: Context = field(default_factory=Context)
+    """The context of the computation."""
     more_doing: Callable[[], str] = lambda: ""
     """Returns a suffix for the progress line."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -87,7 +89,7 @@ class VerifyRun:
             sizes = self.so_far.sizes if self.so_far is not None else None
             if sizes is not None and sizes.text is not None and self.so_far is not None:
                 doing = f"{doing}, which {sizes.text}"
-            return output.with_progress(doing) + self.more_doing()
+            return output.with_progress(doing, self.context) + self.more_doing()
         return "compiling"
 
     def take(self, event: tuple[Diagnostic, ...] | Questions | RunMessage | Result) -> None:
@@ -102,7 +104,7 @@ class VerifyRun:
             self.tell(event.text)
         else:
             self.results.append(event)
-            progress.report(None)
+            self.context.report(None)
             self._show(event)
 
     def tell(self, text: str | None) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.compatibility.matching import Match
 from cplc.compatibility.trace_inclusion import Findings, Watch, search
 from cplc.compatibility.visible_behaviour import behaviours
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Run
 
@@ -38,12 +38,12 @@ class Comparison:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether the new version has traces that the old one does not allow, or loses one of its commitments."""
+        """True if the new version has traces that the old one does not allow, or loses one of its commitments."""
         return bool(self.newly.novelties or self.newly.breaches or self.orphaned)
 
     @property
     def has_lost(self) -> bool:
-        """Whether the new version has lost traces or roles."""
+        """True if the new version has lost traces or roles."""
         return bool(self.no_longer.novelties or self.lost_roles)
 
 

@@ -21,9 +21,9 @@ from math import prod
 
 from cplc.decision.mdp import ActionKind, EventProbability, Mdp
 from cplc.decision.results import Number
-from cplc.engines.explicit.graph import strongly_connected_components
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.graph_algorithms import strongly_connected_components
 
 MAX_EXACT_NODES = 2_000
 """Number of nodes up to which the equations are solved exactly, within the limit of operations."""
@@ -263,11 +263,11 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
         mask = bytearray(len(nodes))
         for index in inside:
             mask[index] = 1
-        sccs = list(strongly_connected_components(sub_mdp, bytes(mask)))
+        sccs = list(strongly_connected_components(sub_mdp.after, bytes(mask)))
         if len(sccs) == 1:
             yield inside
         else:
-            waiting.extend(sccs)
+            waiting.extend(map(set, sccs))
 
 
 def _stays(sub_mdp: _SubMdp, index: int, fair: bool) -> bool:

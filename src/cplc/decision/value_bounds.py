@@ -15,8 +15,8 @@ from functools import cached_property
 from cplc.decision.end_components import extremal_probabilities, solve_scc
 from cplc.decision.mdp import ActionKind, EventProbability, Mdp
 from cplc.decision.results import Bounds, Number
-from cplc.engines.explicit.graph import strongly_connected_components
 from cplc.records import dataclass
+from cplc.statespace.graph_algorithms import strongly_connected_components
 
 _UNIT_ROUNDOFF = 2.0**-53
 
@@ -30,10 +30,7 @@ class OrderedMdp:
     @cached_property
     def sccs(self) -> list[list[int]]:
         """The strongly connected components, each after its successors."""
-        order = postorder(self.model)
-        if order is not None:
-            return [[state] for state in order]
-        return [sorted(scc) for scc in strongly_connected_components(self.model, bytes([1]) * len(self.model))]
+        return [sorted(scc) for scc in strongly_connected_components(self.model.after, b"\1" * len(self.model))]
 
     @cached_property
     def is_acyclic(self) -> bool:
@@ -63,31 +60,6 @@ class OrderedMdp:
         return max(depth, default=0) * (most + 4)
 
 
-def postorder(model: Mdp) -> list[int] | None:
-    """Return the states in postorder, each after its successors; None if the model has a cycle."""
-    order: list[int] = []
-    colour = bytearray(len(model))
-    for root in range(len(model)):
-        if colour[root]:
-            continue
-        colour[root] = 1
-        path = [(root, iter(model.after(root)))]
-        while path:
-            state, rest = path[-1]
-            for target in rest:
-                if colour[target] == 1:
-                    return None
-                if not colour[target]:
-                    colour[target] = 1
-                    path.append((target, iter(model.after(target))))
-                    break
-            else:
-                colour[state] = 2
-                order.append(state)
-                path.pop()
-    return order
-
-
 def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number], worst: bool) -> Number:
     """Return the least (or greatest) mean of the values over the intervals of probabilities."""
     return sum(
@@ -100,7 +72,7 @@ def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number],
 class ReachabilityObjective:
     """A reachability objective: the goal states, whether to minimise, and the arithmetic."""
 
-    wanted: bytes
+    goal_states: bytes
     worst: bool
     """The adversary minimises against the participant; otherwise it cooperates and all choices maximise."""
     exact: bool
@@ -149,7 +121,7 @@ def _dynamic_programming(
     for scc in ordered.sccs:
         state = scc[0]
         if len(scc) == 1 and model.is_end(state):
-            values[state] = one if question.wanted[state] else nothing
+            values[state] = one if question.goal_states[state] else nothing
         elif not acyclic and ordered.is_cyclic(scc):
             tight &= solve_scc(model, scc, values, question.worst, question.exact, question.fairness, upper)
         else:

@@ -9,11 +9,12 @@ from typing import Final
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges, truncate
 from cplc.drawing.message_dependencies import message_dependencies
 from cplc.drawing.projected_states import ProjectedGraph, projected_graph
+from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
 from cplc.report.run_report import family
 from cplc.report.step_text import HIDDEN, status_text, value_text, variable_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
 from cplc.system.printer import condition_text, content_text, expr_text
-from cplc.system.standings import UNANSWERED, argument_of, standing_of, standing_text
+from cplc.system.standings import argument_of, standing_of, standing_text
 
 _MAX_TEXT_LENGTH: Final = 60
 _MAX_DRAWN_STATES: Final = 40
@@ -174,7 +175,7 @@ def obligations_graph(system: System, title: str, state: State | None = None) ->
     return fold_families(Graph(title, legend, nodes, tuple(edges)), family, 24)
 
 
-_OPEN: Final = ("conditional", "active", "pending", "open")
+_OPEN: Final = (*OPEN, *CLAIM_OPEN)
 
 
 # --- message dependencies

@@ -36,7 +36,7 @@ class Engine(ABC, Generic[S]):
     name: str
     system: System
     has_every_state: bool = True
-    """Whether every reachable state is represented; otherwise only the states that one question needs are."""
+    """True if every reachable state is represented; otherwise only the states that one question needs are."""
 
     @property
     def is_out_of_memory(self) -> bool:

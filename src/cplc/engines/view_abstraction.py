@@ -53,7 +53,7 @@ from cplc.logic.formulas import (
     Until,
 )
 from cplc.reductions.projection import Projection
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import current
 from cplc.runtime.limits import ResourceExhausted
 
 
@@ -95,8 +95,9 @@ class ViewAbstraction:
             for step in self._transitions:
                 states = _image_closure(step, states)
                 self._encoding.diagrams.collect_if_needed()
-            progress.report_iteration(self._encoding.diagrams.nodes())
-            checkpointing.safepoint()
+            context = current()
+            context.report_iteration(self._encoding.diagrams.nodes())
+            context.safepoint()
             if states == before:
                 return states
 

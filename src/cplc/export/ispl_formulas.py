@@ -182,13 +182,13 @@ class FormulaNames:
 class Ctl:
     """Writes CTL with knowledge."""
 
-    said: FormulaNames
+    formula_names: FormulaNames
 
     def text(self, formula: Formula) -> str:
         """Return the formula, in brackets unless it is atomic; raise `NotExpressible` if it is too long."""
         match formula:
             case f.Atom(condition, _):
-                return _atom(condition, self.said)
+                return _atom(condition, self.formula_names)
             case f.OnPaths(_, path) if f.is_state_formula(path):
                 return self.text(path)
             case f.OnPaths(quantifier):
@@ -196,9 +196,9 @@ class Ctl:
                 assert operator is not None
                 return checked_length(self._path(quantifier, operator))
             case f.Knows(mode, agents, operand):
-                return epistemic_text(mode, agents, self.text(operand), self.said)
+                return epistemic_text(mode, agents, self.text(operand), self.formula_names)
             case f.Enforces(group, goal):
-                return checked_length(self._enforces(self.said.coalitions[frozenset(group)], goal))
+                return checked_length(self._enforces(self.formula_names.coalitions[frozenset(group)], goal))
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
             case f.Derived():
@@ -265,7 +265,7 @@ class Ctl:
 class CtlStar:
     """Writes CTL*; additional fairness assumptions become premises of path formulas."""
 
-    said: FormulaNames
+    formula_names: FormulaNames
     system: System
     assumptions: tuple[Expr, ...] = ()
     """Conditions that hold infinitely often on the fair runs."""
@@ -274,11 +274,11 @@ class CtlStar:
         """Return the formula, in brackets unless it is atomic; raise `NotExpressible` if it is too long."""
         match formula:
             case f.Atom(condition, _):
-                return _atom(condition, self.said)
+                return _atom(condition, self.formula_names)
             case f.OnPaths(quantifier, path):
                 return checked_length(self._on_paths(quantifier, self.text(path), needs_fairness(self.system, formula)))
             case f.Knows(mode, agents, operand):
-                return epistemic_text(mode, agents, self.text(operand), self.said)
+                return epistemic_text(mode, agents, self.text(operand), self.formula_names)
             case f.Next(operand):
                 return f"(X {self.text(operand)})"
             case f.Finally(operand, None):
@@ -312,7 +312,9 @@ class CtlStar:
                 assert_never(formula)
 
     def _on_paths(self, quantifier: str, path: str, is_fair: bool) -> str:
-        assumptions = [f"(G (F {_atom(condition, self.said)}))" for condition in self.assumptions] if is_fair else []
+        assumptions = (
+            [f"(G (F {_atom(condition, self.formula_names)}))" for condition in self.assumptions] if is_fair else []
+        )
         if not assumptions:
             return f"({quantifier} {path})"
         link = "->" if quantifier == "A" else "and"

@@ -154,7 +154,7 @@ class _File:
 
     def fairness(self) -> Iterator[str]:
         """Yield the fairness conditions; conditions on variables are propositions."""
-        yield from (self.said.propositions[condition] for condition in self.system.fairness)
+        yield from (self.formula_names.propositions[condition] for condition in self.system.fairness)
         for condition in self.system.recurring:
             try:
                 yield self.formula(condition.operand)
@@ -181,7 +181,7 @@ class _File:
         return groups
 
     @cached_property
-    def said(self) -> FormulaNames:
+    def formula_names(self) -> FormulaNames:
         propositions = abbreviated_names(self._conditions, (ALWAYS, *self.names.taken))
         taken = (ALWAYS, *self.names.taken, *propositions.values())
         return FormulaNames(propositions, self.names.agents, abbreviated_names(self._coalitions, taken))
@@ -207,19 +207,19 @@ class _File:
                 case _:
                     assert_never(part)
         if is_ctl(formula):
-            return Ctl(self.said).text(formula)
-        return f"CTL* {CtlStar(self.said, self.system).text(formula)}"
+            return Ctl(self.formula_names).text(formula)
+        return f"CTL* {CtlStar(self.formula_names, self.system).text(formula)}"
 
     def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
         """Yield the propositions; MCMAS requires one."""
         writer = Writer(self.names, None)
-        if always or not self.said.propositions:
+        if always or not self.formula_names.propositions:
             yield ALWAYS, ALWAYS, writer.condition(e.TRUE)
-        for condition, name in self.said.propositions.items():
+        for condition, name in self.formula_names.propositions.items():
             yield self._conditions[condition], name, writer.condition(condition)
 
     def coalitions(self) -> Iterator[tuple[str, list[str]]]:
-        for group, name in self.said.coalitions.items():
+        for group, name in self.formula_names.coalitions.items():
             yield name, [text for agent, text in self.names.agents.items() if agent in group]
 
     # --- initial states

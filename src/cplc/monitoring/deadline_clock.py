@@ -19,7 +19,7 @@ from cplc.records import dataclass
 from cplc.system.model import System
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
 
 _STROKES: Final = 2
 
@@ -55,7 +55,7 @@ class Clock:
         return min(dues, default=None)
 
 
-def clock_for(protocol: Compilation, tick: timedelta | None) -> Clock:
+def clock_for(protocol: CplCompilation, tick: timedelta | None) -> Clock:
     """Return the clock for this length of a tick."""
     from cplc.lowering.lower import lower
 

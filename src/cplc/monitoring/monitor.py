@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from cplc.diagnostics.core import Diagnostic
 from cplc.logs.events import Event, Garbage
 from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
@@ -26,7 +27,7 @@ from cplc.simulation.run_statistics import ON_COURSE
 from cplc.system.model import System
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.semantics.model import CheckedModel
 
 Deliveries = Literal["auto", "logged", "inferred"]
@@ -57,7 +58,7 @@ class Monitor:
 
     def __init__(
         self,
-        protocol: Compilation,
+        protocol: CplCompilation,
         *,
         tick: timedelta | None = None,
         skew: timedelta = timedelta(0),
@@ -109,11 +110,16 @@ class Monitor:
         most: int = _MOST,
     ) -> Monitor:
         """Return a monitor of the protocol in a file. Raise `Invalid` if it has errors."""
-        from cplc.compilation import Compilation, load
+        from cplc.compilation import CplCompilation, NotApplicable, load
 
-        compilation = load(str(path), dict(parameters), channels)
-        if not isinstance(compilation, Compilation):
+        try:
+            compilation = load(str(path), dict(parameters), channels)
+        except NotApplicable as problem:
+            raise Invalid(str(problem)) from None
+        if isinstance(compilation, Diagnostic):
             raise Invalid(compilation.concise())
+        if not isinstance(compilation, CplCompilation):
+            raise Invalid(f"`{path}` is a model in ISPL; a monitor needs a protocol")
         return cls(compilation, tick=tick, skew=skew, deliveries=deliveries, most=most)
 
     # --- input
@@ -185,7 +191,7 @@ class Monitor:
 
     def _told(self, findings: list[Finding]) -> list[Finding]:
         for finding in findings:
-            self.totals.found[finding.kind] += 1
+            self.totals.finding_counts[finding.kind] += 1
         if self._listeners:
             for finding in findings:
                 for callback in list(self._listeners.values()):
@@ -439,7 +445,7 @@ class Monitor:
 
     @property
     def _identity(self) -> tuple[System, str]:
-        """What must be equal for a monitor to resume from a snapshot."""
+        """Fingerprint that must be equal for a monitor to resume from a snapshot."""
         return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
 
 

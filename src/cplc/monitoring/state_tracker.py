@@ -43,8 +43,8 @@ class Outcome:
     states: States
     effects: tuple[Effect, ...]
     """The effects on commitments and claims, in order, if they are the same for all possible states."""
-    known: tuple[tuple[int, str], ...]
-    """Where several states are possible: commitments and claims with the same lifecycle state in all of them."""
+    certain: tuple[tuple[int, str], ...]
+    """Commitments and claims with the same lifecycle state in all possible states, if there are several."""
     late: tuple[int, ...] = ()
     """Commitments that this would have fulfilled before their deadlines."""
 
@@ -334,7 +334,7 @@ class StateTracker:
     # --- the end of a case
 
     def ending(self, states: States, inferring: bool) -> Ending | None:
-        """Return "over" if no event is possible any more, "anew" if the case is back in its initial states.
+        """Return how a case has ended: no event is possible any more, or it is back in its initial states.
 
         In both cases its state need not be stored any longer.
         """

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
 from typing import Literal, TypeVar
 
+from cplc.language.lifecycle import JOINED
 from cplc.lowering.term_text import atom_text
 from cplc.records import dataclass
-from cplc.semantics.builtin_words import JOINED
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Message, Operation
 from cplc.semantics.terms import FALSE, TRUE, Apply, Const, Term, is_about_runs
 from cplc.source import Span

@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cplc.checking.results import Question
+from cplc.compilation import BoundQuestion
 from cplc.logic.formulas import Formula
 from cplc.parameterised.instances import Proof, Sizes
-from cplc.questions import BoundQuestion
 from cplc.reductions.components import IndependentComponents, conjuncts_of
 from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System

@@ -8,10 +8,9 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from cplc.checking.results import Question
-from cplc.compilation import Compilation
-from cplc.questions import BoundQuestion, UnknownQuestion
+from cplc.compilation import BoundQuestion, CplCompilation, UnknownQuestion
 from cplc.records import dataclass
-from cplc.runtime.work_budget import charge
+from cplc.runtime.context import current
 from cplc.semantics.data_independence import NotUniform, UniformityCheck
 from cplc.semantics.resolved import LiteralTree, ParameterValue
 from cplc.source import Span
@@ -43,9 +42,9 @@ _LEAST_STEPS = 20
 class Sizes:
     """A protocol for every value of a parameter that is the size of a family; by default the only such one."""
 
-    compilation: Compilation
+    compilation: CplCompilation
     given: str = ""
-    _made: dict[int, Compilation] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[int, CplCompilation] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def parameter(self) -> str:
@@ -100,7 +99,7 @@ class Sizes:
             if name != self.parameter and all(one[name] == value for one in values)
         )
 
-    def of_size(self, size: int) -> Compilation:
+    def of_size(self, size: int) -> CplCompilation:
         if size not in self._made:
             parameters = {**self.compilation.parameters, self.parameter: str(size)}
             self._made[size] = replace(self.compilation, parameters=parameters, _systems={})
@@ -123,10 +122,10 @@ class Sizes:
         compilation = self._charged(size)
         return compilation.questions() if compilation.ok else ()
 
-    def _charged(self, size: int) -> Compilation:
+    def _charged(self, size: int) -> CplCompilation:
         """Return the instance of one size; its work is charged for every question, also when it is cached."""
         compilation = self.of_size(size)
-        charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
+        current().charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
         return compilation
 
     def members_in(self, question: Question) -> int | NotUniform:

@@ -17,14 +17,13 @@ from functools import cached_property
 from cplc.checking.builtin_checks import IN_RANGE, range_question
 from cplc.checking.results import Answer, Question, Remark, Result, SizeCoverage
 from cplc.checking.verify import AnswerListener, Verifier
-from cplc.compilation import Compilation
+from cplc.compilation import BoundQuestion, CplCompilation, EngineName
 from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.parameterised.view_abstraction_proof import Induction
-from cplc.questions import BoundQuestion, EngineName
 from cplc.records import dataclass
+from cplc.runtime.context import Budget, use_budget
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import Budget, use_budget
 from cplc.semantics.data_independence import NotUniform
 
 DEFAULT_WORK = 1_000_000
@@ -60,11 +59,11 @@ def shares_of_time(began: float, seconds: float) -> Allowance:
 class EverySize:
     """The questions of a protocol for every size of a family, by its parameter; by default the only such one."""
 
-    compilation: Compilation
+    compilation: CplCompilation
     given: str = ""
     allowance: Allowance = default_allowance
     vacuity: bool = False
-    """Whether to check vacuity, at the size whose evidence is shown."""
+    """True if vacuity is checked, at the size whose evidence is shown."""
     on_answer: AnswerListener = lambda *_: None
     """Receives a failing verdict before its counterexample is computed."""
     so_far: Callable[[Result], None] = lambda _: None
@@ -219,7 +218,7 @@ class _Verification:
 
     @property
     def _may_be_proved(self) -> bool:
-        """Whether all sizes so far were verified, except the first ones if they do not have the question."""
+        """True if all sizes so far were verified, except the first ones if they do not have the question."""
         verified, undefined = self._coverage.verified, [size for size, _ in self._coverage.undefined]
         return bool(verified) and all(size < verified[0] for size in (*undefined, *self._coverage.not_asked))
 

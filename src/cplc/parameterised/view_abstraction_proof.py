@@ -55,7 +55,7 @@ _FEWEST, _MOST = 2, 4
 """Minimum and maximum number of members in a projection."""
 
 _Key = tuple[bool, Hashable]
-"""Whether a formula is an invariant, and its canonical form up to a permutation of members."""
+"""An invariance test, and the canonical form of the formula up to a permutation of members."""
 
 
 @dataclass(frozen=True)

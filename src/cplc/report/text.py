@@ -359,9 +359,9 @@ def _courses(system: System, lives: Sequence[Commitment | Claim], narration: Nar
 
 def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Iterator[str]:
     assert evidence.elsewhere is not None
-    assert evidence.there is not None
+    assert evidence.alternative is not None
     here, other = evidence.run.start, evidence.elsewhere.states[-1]
-    there_is = _there_is(evidence, evidence.there)
+    there_is = _there_is(evidence, evidence.alternative)
     if here == other:
         yield f"{_already(evidence)} in this very state {there_is}"
     elif not evidence.elsewhere.moves:
@@ -372,10 +372,10 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
             yield f"  {line}"
     if here != other:
         yield from _side_by_side(system, evidence, here, other)
-    if depth < MAX_DEPTH and has_trace(evidence.there):
+    if depth < MAX_DEPTH and has_trace(evidence.alternative):
         yield ""
         yield f"in that other state, {there_is}:"
-        for line in _evidence(system, evidence.there, style, depth + 1, named=evidence.there.formula):
+        for line in _evidence(system, evidence.alternative, style, depth + 1, named=evidence.alternative.formula):
             yield f"  {line}" if line else ""
 
 

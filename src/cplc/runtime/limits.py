@@ -1,10 +1,10 @@
-"""Memory limits of a computation: the limit in force, and the memory that is left."""
+"""Limits of a computation: what exceeding one raises, and the memory of this machine."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -16,31 +16,6 @@ class TooLarge(Exception):
 
 class ResourceExhausted(TooLarge):
     """A computation gave up before it had its result; the text names the limit."""
-
-
-_bytes_left: list[Callable[[], int] | None] = [None]
-_process_limit: list[int | None] = [None]
-
-
-def set_memory_limit(left: Callable[[], int] | None, most: int | None = None) -> None:
-    """Set a function that returns the bytes left; None for no limit.
-
-    ``most`` is the memory limit of the process, in bytes; None for the default.
-    """
-    _bytes_left[0] = left
-    _process_limit[0] = most
-
-
-def require_memory(size: int, what: str) -> None:
-    """Raise `TooLarge` unless so many bytes are left for the next allocation."""
-    bytes_left = _bytes_left[0]
-    if bytes_left is not None and bytes_left() < size:
-        raise TooLarge(f"{what} needs more memory than is left")
-
-
-def memory_limit() -> int | None:
-    """Return the memory limit of the process in bytes; None if the size of the machine is unknown."""
-    return default_memory() if _process_limit[0] is None else _process_limit[0]
 
 
 @cache

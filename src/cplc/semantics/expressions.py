@@ -8,8 +8,9 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
+from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import AGE, CLAIM_STATES, EVENTS, STANDINGS, STATES
+from cplc.semantics.builtin_words import AGE, EVENTS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
@@ -274,8 +275,8 @@ class ExpressionChecker:
 
     def _call(self, call: ast.Call, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         name = call.name.text
-        is_word = name in CLAIM_STATES or name in STANDINGS
-        if name in STATES or (is_word and self._macro(name, scope, None) is None):
+        is_word = name in CLAIM_PREDICATES or name in STANDINGS
+        if name in COMMITMENT_PREDICATES or (is_word and self._macro(name, scope, None) is None):
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)

@@ -11,8 +11,8 @@ from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import MEANING_CHANGED
+from cplc.language.lifecycle import CLAIM_VERBS, VERBS
 from cplc.records import dataclass
-from cplc.semantics.builtin_words import CLAIM_VERBS, VERBS
 from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast

@@ -21,7 +21,7 @@ class Argument:
     expr: ast.Expr
     scope: Scope
     span: Span
-    """Where the parameter is declared."""
+    """The declaration of the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class References:
         self._macro_known = macro_known
         self.used: set[object] = set()
         self.places: dict[Span, Span] = {}
-        """Where names stand, and where what they mean is declared."""
+        """Occurrences of names, and the declarations that they refer to."""
 
     def refer(self, name: Span, declared: Span) -> None:
         """Record the declaration of a name. For a name in a macro, the last use counts."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
+from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import CLAIM_STATES, STANDINGS, STATES
 from cplc.semantics.references import Deferred, Entity, References, Scope, ValueOf, kind_of
 from cplc.semantics.types import Type, described
 from cplc.syntax import ast
@@ -114,7 +114,9 @@ class SymbolLookup:
         instance = self.obligation(ref, scope)
         if instance is None:
             return None
-        states = (CLAIM_STATES if isinstance(instance.symbol, resolved.ClaimSymbol) else STATES) | STANDINGS
+        states = (
+            CLAIM_PREDICATES if isinstance(instance.symbol, resolved.ClaimSymbol) else COMMITMENT_PREDICATES
+        ) | STANDINGS
         if word.text in states:
             return instance, states[word.text]
         message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"

@@ -13,7 +13,7 @@ from typing import Final
 from lsprotocol.types import Location, Range
 from pygls import uris
 
-from cplc.compilation import Compilation, IsplCompilation, is_ispl
+from cplc.compilation import CplCompilation, IsplCompilation, is_ispl
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
 from cplc.semantics.parameters import COMMAND_LINE
@@ -75,7 +75,7 @@ class Compiled:
     """A document and its compilation; ``reads`` are the files on which it depends, including missing ones."""
 
     document: Document
-    compilation: Compilation
+    compilation: CplCompilation
     reads: Mapping[str, Stamp]
     given: Given
     """Values of parameters set in the editor instead of their defaults."""
@@ -144,7 +144,7 @@ def compiled(document: Document, buffers: Buffers, given: Given | None = None) -
     path = Path(document.path) if document.path else None
     reads = _settings(path)
     load = recording(document.path, buffers, reads)
-    compilation = Compilation(document.source, path, _values(document.source, given or {}), load=load)
+    compilation = CplCompilation(document.source, path, _values(document.source, given or {}), load=load)
     _ = compilation.diagnostics, compilation.index.declared
     return Compiled(document, compilation, reads, given or {})
 

@@ -16,21 +16,11 @@ from lsprotocol.types import (
     TextEdit,
 )
 
+from cplc.language.lifecycle import CLAIM_PREDICATES, CLAIM_VERBS, COMMITMENT_PREDICATES, JOINED, STANDINGS, VERBS
 from cplc.resources import shipped
 from cplc.runtime.file_access import is_below, project_root
 from cplc.semantics.agent_declarations import ASPECTS
-from cplc.semantics.builtin_words import (
-    CHECKS,
-    CLAIM_STATES,
-    CLAIM_VERBS,
-    EVENTS,
-    JOINED,
-    NO_USUAL_CHECKS,
-    OWN_STEPS,
-    STANDINGS,
-    STATES,
-    VERBS,
-)
+from cplc.semantics.builtin_words import CHECKS, EVENTS, NO_USUAL_CHECKS, OWN_STEPS
 from cplc.semantics.symbol_index import Declared, Kind
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
@@ -251,8 +241,8 @@ class _Place:
             return self._values() if at.last in ("=", "..") else iter(())
         if callee in _PARTIES and self._is_party(callee):
             return chain(self.roles(), self._promises(callee))
-        is_word = callee in CLAIM_STATES or callee in STANDINGS
-        if callee in STATES or (is_word and not any(m.label == callee for m in self.macros())):
+        is_word = callee in CLAIM_PREDICATES or callee in STANDINGS
+        if callee in COMMITMENT_PREDICATES or (is_word and not any(m.label == callee for m in self.macros())):
             return self.of("commitment", "claim", "part")
         if callee in EVENTS:
             return self.of("message", "part")
@@ -330,7 +320,7 @@ class _Place:
         if at.keyword in ("after", "if", "unless", "set", "on"):
             yield from (_declared(one) for one in self.compiled.index.declared.values() if self._is_own(one))
         yield from self.of("part", "role", "parameter")
-        states = dict.fromkeys((*STATES, *(CLAIM_STATES if self._has("claim") else ()), *STANDINGS))
+        states = dict.fromkeys((*COMMITMENT_PREDICATES, *(CLAIM_PREDICATES if self._has("claim") else ()), *STANDINGS))
         if self._has("commitment", "claim", "part") or not is_formula:
             yield from _words(states, _Kinds.Function)
         if is_formula:

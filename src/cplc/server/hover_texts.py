@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from cplc.language.lifecycle import CLAIM_VERBS, PARTIES, VERBS
+from cplc.language.lifecycle_texts import STATE_MEANINGS, operation_rows
 from cplc.semantics.builtin_words import NO_USUAL_CHECKS, USUAL_CHECKS
 
 CLAUSES: Final[dict[str, str]] = {
@@ -96,64 +98,6 @@ SIGNS: Final[dict[str, str]] = {
     "@": "`goods@Mer`: the state of the commitment as that role sees it",
 }
 
-STATES: Final[dict[str, str]] = {
-    "null": "not there yet, or taken back by a restart",
-    "conditional": "made, and its antecedent is not yet true",
-    "active": "owed",
-    "pending": "suspended, or handed on but retained",
-    "fulfilled": "closed: what was owed has come about",
-    "violated": "closed: what was owed has not come about in time, or was given up; of a claim, its content is false",
-    "withdrawn": "closed: taken back",
-    "released": "closed: the creditor gave it up",
-    "expired": "closed: its antecedent did not come in time",
-    "delegated": "closed: another debtor took over",
-    "assigned": "closed: another creditor took over",
-    "compensated": "closed: violated, then compensated",
-    "open": "made and not yet closed",
-    "closed": "over, whatever its end",
-    "unanswered": "open, and nobody has moved on it",
-    "accepted": "open, and the last move on it was that the creditor or addressee agreed",
-    "refused": "open, and the last move on it was that the creditor or addressee disagreed; it is no end",
-    "challenged": "open, and the creditor or addressee asks why",
-    "justified": "open, and its debtor or maker has answered with a claim",
-    "defended": "open, and its debtor or maker has answered an attack with a claim",
-    "attacked": "open, and the other side has answered with a claim against it",
-    "satisfied": "closed: its content is true",
-}
-
-OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
-    "create": ("debtor", "`null`, closed", "`fulfilled`, `active` or `conditional`"),
-    "fulfill": ("debtor", "open", "`fulfilled`"),
-    "violate": ("debtor", "`active`", "`violated`"),
-    "withdraw": ("debtor", "`conditional`, `active`", "`withdrawn`, or `violated` if active and not revocable"),
-    "release": ("creditor", "open", "`released`"),
-    "expire": ("either", "`conditional`", "`expired`"),
-    "delegate": ("debtor", "`conditional`, `active`", "`delegated`; retaining: `pending`"),
-    "assign": ("creditor", "`conditional`, `active`", "`assigned`"),
-    "suspend": ("creditor", "`conditional`, `active`", "`pending`"),
-    "reactivate": ("creditor", "`pending` by `suspend`", "the state it had"),
-    "compensate": ("debtor", "`violated`", "`compensated`"),
-    "accept": ("creditor", "open, any standing", "standing `accepted`"),
-    "refuse": ("creditor", "open, any standing", "standing `refused`"),
-    "challenge": ("creditor", "open, any standing", "standing `challenged`"),
-    "justify": ("debtor", "open, any standing", "standing `justified`"),
-    "defend": ("debtor", "open, any standing", "standing `defended`"),
-    "attack": ("creditor", "open, any standing", "standing `attacked`"),
-}
-"""For each operation on a commitment: the performer, the source states, the target state."""
-
-CLAIM_OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
-    "create": ("maker", "`null`, closed", "`open`"),
-    "withdraw": ("maker", "`open`", "`withdrawn`"),
-    "accept": ("addressee", "`open`, any standing", "standing `accepted`"),
-    "refuse": ("addressee", "`open`, any standing", "standing `refused`"),
-    "challenge": ("addressee", "`open`, any standing", "standing `challenged`"),
-    "justify": ("maker", "`open`, any standing", "standing `justified`"),
-    "defend": ("maker", "`open`, any standing", "standing `defended`"),
-    "attack": ("addressee", "`open`, any standing", "standing `attacked`"),
-}
-"""The same for claims."""
-
 CONTEXTUAL: Final[dict[str, str]] = {
     "all": "every role",
     "as": "the name by which it is known here",
@@ -180,9 +124,9 @@ def meaning(word: str) -> str | None:
             return group[word]
     if (explanation := OPERATORS.get(word) or SIGNS.get(word)) is not None:
         return explanation if explanation.startswith("`") else f"`{word}`: {explanation}"
-    if word in STATES:
-        return f"`{word}(c)`: {STATES[word]}"
-    if word in OPERATIONS or word in CLAIM_OPERATIONS:
+    if word in STATE_MEANINGS:
+        return f"`{word}(c)`: {STATE_MEANINGS[word]}"
+    if word in VERBS or word in CLAIM_VERBS:
         return operation_meaning(word)
     return check_meaning(word)
 
@@ -199,6 +143,9 @@ def check_meaning(name: str) -> str | None:
 
 def operation_meaning(verb: str) -> str:
     """Return the performer, source states and target state of an operation, as a table."""
-    tables = (("commitment", OPERATIONS), ("claim", CLAIM_OPERATIONS))
-    rows = [f"| `{verb}` a {on} | {' | '.join(table[verb])} |" for on, table in tables if verb in table]
+    rows = [
+        f"| `{row.operation}` of a {of} | {row.by} | {row.source} | {row.target} |"
+        for of in PARTIES
+        for row in operation_rows(verb, of)
+    ]
     return "\n".join(("| Operation | By | From | To |", "| --- | --- | --- | --- |", *rows))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsprotocol.types import CodeLens, Command
 
-from cplc.compilation import Compilation
+from cplc.compilation import CplCompilation
 from cplc.semantics.parameters import COMMAND_LINE
 from cplc.server.compiled_document import Compiled, Given
 from cplc.server.open_imports import Buffers, recording
@@ -66,7 +66,7 @@ def check(compiled: Compiled, protocol: str, values: Mapping[str, str], buffers:
     """Refuse values that the protocol cannot have."""
     path = compiled.compilation.path
     load = recording(compiled.document.path, buffers, {})
-    tried = Compilation(compiled.source, path, values, protocol=protocol, load=load)
+    tried = CplCompilation(compiled.source, path, values, protocol=protocol, load=load)
     for problem in tried.diagnostics:
         if problem.span.source.name == COMMAND_LINE:
             raise NotFit(". ".join((problem.message, *(note.message for note in problem.notes if note.span is None))))

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from lsprotocol.types import MarkupContent, MarkupKind, ParameterInformation, SignatureHelp, SignatureInformation
 
-from cplc.semantics.builtin_words import CLAIM_STATES, EVENTS, STANDINGS, STATES
+from cplc.language.lifecycle import PREDICATES
+from cplc.semantics.builtin_words import EVENTS
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled
 from cplc.server.hover_texts import OPERATORS, meaning
@@ -53,7 +54,7 @@ def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
         parts = tuple(parameter.text for parameter in macro.node.parameters)
         shown = f"define {name}({', '.join(parts)}) = {macro.node.body.span.text}"
         return _help(shown, parts, commas, macro.doc, within=len(f"define {name}"))
-    if name in STATES or name in CLAIM_STATES or name in STANDINGS:
+    if name in PREDICATES:
         return _help(f"{name}(commitment)", ("commitment",), commas, meaning(name))
     if name in EVENTS:
         return _help(f"{name}(message)", ("message",), commas, meaning(name))

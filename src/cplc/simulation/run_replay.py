@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-from cplc.checking.interpreter import Interpreter, holds
 from cplc.logic.expressions import And, Expr, Value
 from cplc.records import dataclass
 from cplc.simulation.recorded_runs import Recorded, RecordedStep
+from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
 from cplc.system.printer import expr_text
 from cplc.system.trace import Move, Run

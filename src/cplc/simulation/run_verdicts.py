@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from math import prod
 from typing import Final, Literal, assert_never
 
-from cplc.checking.interpreter import Interpreter
 from cplc.checking.ltl_progression import (
     UNSATISFIABLE,
     VALID,
@@ -56,6 +55,7 @@ from cplc.logic.formulas import (
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
 from cplc.runtime.limits import ResourceExhausted
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 

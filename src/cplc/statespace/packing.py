@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
-from cplc.runtime.limits import TooLarge, require_memory
+from cplc.runtime.context import current
+from cplc.runtime.limits import TooLarge
 from cplc.system.model import State, System
 
 T = TypeVar("T")
@@ -69,7 +70,9 @@ class StateIndex:
         if count > self._full:
             table = self._tables[-1]
             try:
-                require_memory(2 * sys.getsizeof(table), f"a table of more than {self._before + len(table):,} states")
+                current().require_memory(
+                    2 * sys.getsizeof(table), f"a table of more than {self._before + len(table):,} states"
+                )
             except TooLarge:
                 if _PART * len(table) < self._before:
                     raise

@@ -7,13 +7,12 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from cplc.compilation import Compilation, is_ispl, load, load_ispl
+from cplc.compilation import UnknownQuestion, load
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.questions import UnknownQuestion
 from cplc.records import dataclass
 from cplc.sweeps.belief_variants import BeliefError, believing
 from cplc.sweeps.grids import points, size
-from cplc.sweeps.job_runner import JobError, bound_questions_of, checked_job, compile_job, with_imports
+from cplc.sweeps.job_runner import JobError, checked_job, compile_job, protocol_of, with_imports
 from cplc.sweeps.jobs import Job, SourceText, SweepOptions, chunk_seed, chunks
 
 MUTANTS_PER_JOB: Final = 8
@@ -48,37 +47,33 @@ def source_texts(files: Sequence[str], first: Job) -> Iterator[tuple[SourceText 
     The files are checked at one point of the grid, that of the job ``first``.
     """
     for name in files:
-        loaded = load_ispl(name) if is_ispl(name) else load(name)
+        loaded = load(name)
         if isinstance(loaded, Diagnostic):
             yield None, (loaded,)
             continue
-        file = SourceText(name, loaded.source.text)
-        if isinstance(loaded, Compilation):
-            file = with_imports(file, loaded)
-        reading = compile_job(replace(first, file=file))
-        if isinstance(reading, Compilation):
-            reading = replace(reading, load=None)  # from disk, so that errors of imports are reported
-        more = () if isinstance(reading, Compilation) else reading.unverifiable if reading.ok else ()
+        file = with_imports(SourceText(name, loaded.source.text), loaded)
+        reading = compile_job(replace(first, file=file), from_disk=True)  # reports errors of imports
+        more = reading.unverifiable if reading.ok else ()
         yield (file if reading.ok and not more else None), (*reading.diagnostics, *more)
 
 
 def check_names(job: Job) -> None:
     """Raise `JobError` for an unknown name, before many jobs fail for the same reason."""
-    from cplc.participant_analysis import participants
+    from cplc.compilation.participants import participants
 
     if job.options.ask not in ("verify", "coverage", "analyze"):
         return
     reading = checked_job(job)
     try:
-        if job.options.ask == "analyze" and isinstance(reading, Compilation):
-            queries = participants(reading, job.names)
+        if job.options.ask == "analyze":
+            queries = participants(protocol_of(reading), job.names)
             for one in queries:
                 believing(one.participant, job.beliefs)
         elif job.names:
-            bound_questions_of(reading, job.names)
+            reading.questions_with_thresholds(job.names)
     except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        there_are = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
+        there_are = f"there are {', '.join(problem.candidates)}" if problem.candidates else "there is none"
         raise JobError(f"`{job.file.name}` has no `{problem.name}`; {(hints or [there_are])[0]}") from None
     except BeliefError as problem:
         raise JobError(str(problem)) from None
@@ -109,31 +104,27 @@ def _changes(job: Job) -> Iterator[Job]:
     from cplc.mutation.mutants import mutants
 
     try:
-        reading = checked_job(job)
+        count = sum(1 for _ in mutants(protocol_of(checked_job(job)).model))
     except JobError:
         yield job  # the worker reports the error
         return
-    if isinstance(reading, Compilation):
-        count = sum(1 for _ in mutants(reading.model))
-        for first, some in chunks(count, MUTANTS_PER_JOB):
-            yield replace(job, first=first, count=some)
-    else:
-        yield job
+    for first, some in chunks(count, MUTANTS_PER_JOB):
+        yield replace(job, first=first, count=some)
 
 
 def _names(job: Job) -> Iterator[Job]:
     """Yield a job for each name, for all names of the file if none is given."""
-    from cplc.participant_analysis import participants
+    from cplc.compilation.participants import participants
 
     names: Sequence[str] = job.names
     if not names:
         try:
             reading = checked_job(job)
+            if job.options.ask == "verify":
+                names = tuple(dict.fromkeys(one.question.name for one in reading.questions_with_thresholds()))
+            else:
+                names = tuple(one.participant.name for one in participants(protocol_of(reading)))
         except JobError:
             yield job
             return
-        if job.options.ask == "verify":
-            names = tuple(dict.fromkeys(one.question.name for one in bound_questions_of(reading)))
-        elif isinstance(reading, Compilation):
-            names = tuple(one.participant.name for one in participants(reading))
     yield from (replace(job, names=(name,)) for name in names) if names else (job,)

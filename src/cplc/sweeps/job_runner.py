@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cplc.compilation import Compilation, IsplCompilation, count_reachable, is_ispl
-from cplc.questions import UnknownQuestion
+from cplc.compilation import Compilation, CplCompilation, NotApplicable, UnknownQuestion, compile_text, count_reachable
 from cplc.records import dataclass
 from cplc.source import Source
 from cplc.sweeps.belief_variants import BeliefError, believing
@@ -19,9 +18,8 @@ from cplc.sweeps.jobs import Cell, Job, ResultRow, SourceText
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
+    from cplc.compilation.participants import ParticipantQuery
     from cplc.decision.results import Bounds, Figure, Verdict
-    from cplc.participant_analysis import ParticipantQuery
-    from cplc.questions import BoundQuestion
 
 
 class JobError(ValueError):
@@ -43,34 +41,29 @@ def run_job(job: Job) -> Iterator[JobOutput]:
     """Yield the subjects of the job, and then the rows of each; raise `JobError` if it cannot be run."""
     reading = checked_job(job)
     try:
-        if isinstance(reading, IsplCompilation):
-            if job.options.ask not in ("verify", "stats"):
-                raise JobError("this command needs a protocol, not a model in ISPL")
-            yield from _verify(job, reading) if job.options.ask == "verify" else _stats(job, reading)
-            return
         match job.options.ask:
             case "verify":
                 yield from _verify(job, reading)
             case "analyze":
-                yield from _analyze(job, reading)
+                yield from _analyze(job, protocol_of(reading))
             case "coverage":
-                yield from _coverage(job, reading)
+                yield from _coverage(job, protocol_of(reading))
             case "simulate":
                 yield from _simulate(job, reading)
             case "stats":
                 yield from _stats(job, reading)
     except UnknownQuestion as problem:
-        alternatives = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        alternatives = f"there are {', '.join(problem.candidates)}" if problem.candidates else "there is none"
         raise JobError(f"there is no `{problem.name}`; {alternatives}") from None
     except BeliefError as problem:
         raise JobError(str(problem)) from None
 
 
-def checked_job(job: Job) -> Compilation | IsplCompilation:
+def checked_job(job: Job) -> Compilation:
     """Return the compiled file of the job; raise `JobError` if it has errors."""
     reading = compile_job(job)
     wrong = [one for one in reading.diagnostics if one.is_error]
-    if isinstance(reading, IsplCompilation) and not wrong:
+    if not wrong and reading.ok:
         wrong = list(reading.unverifiable)
     if wrong or not reading.ok:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -78,60 +71,43 @@ def checked_job(job: Job) -> Compilation | IsplCompilation:
     return reading
 
 
-def compile_job(job: Job) -> Compilation | IsplCompilation:
-    """Return the compilation of the job's file, with or without errors."""
+def compile_job(job: Job, *, from_disk: bool = False) -> Compilation:
+    """Return the compilation of the job's file, with or without errors; its imports come with the job, or from disk."""
     from cplc.semantics.imports import loader
     from cplc.syntax.parser import parse
 
     file, options = job.file, job.options
     source, path = Source(file.name, file.text), Path(file.name)
-    if is_ispl(file.name):
-        if job.point or options.channels or options.protocol:
-            raise JobError("a model in ISPL has no parameters, no channels and no protocols to choose")
-        return IsplCompilation(source, options.strategies, path)
     buffers = {os.path.abspath(name): text for name, text in file.imports}
-    return Compilation(
-        source, path, dict(job.parameters), options.channels, options.protocol, options.strategies,
-        load=loader(path, parse, buffers, only_buffers=True),
-    )  # fmt: skip
+    try:
+        return compile_text(
+            source, path, dict(job.parameters), options.channels, options.protocol, options.strategies,
+            load=None if from_disk else loader(path, parse, buffers, only_buffers=True),
+        )  # fmt: skip
+    except NotApplicable as problem:
+        raise JobError(str(problem)) from None
 
 
-def with_imports(file: SourceText, reading: Compilation | IsplCompilation) -> SourceText:
+def protocol_of(reading: Compilation) -> CplCompilation:
+    """Return the compilation of a protocol; raise `JobError` for a model in ISPL."""
+    if not isinstance(reading, CplCompilation):
+        raise JobError("this command needs a protocol, not a model in ISPL")
+    return reading
+
+
+def with_imports(file: SourceText, reading: Compilation) -> SourceText:
     """Return the file with its imports."""
-    if isinstance(reading, IsplCompilation):
-        return file
-    sources = (one.span.source for one in reading.index.files)
-    return replace(file, imports=tuple((one.name, one.text) for one in sources if one is not reading.source))
+    return replace(file, imports=tuple((one.name, one.text) for one in reading.sources if one is not reading.source))
 
 
 # --- properties and checks
 
 
-def bound_questions_of(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
-    """Return the questions of `cplc verify`; thresholds of participants come last."""
-    if isinstance(reading, IsplCompilation) or not reading.model.thresholds:
-        return reading.questions(names)
-    from cplc.participant_analysis import threshold_questions
-
-    every = threshold_questions(reading)
-    threshold_names = {one.question.name for one in every}
-    other_names = [name for name in names if name not in threshold_names]
-    selected = reading.questions(other_names) if other_names or not names else ()
-    return (*selected, *(one for one in every if not names or one.question.name in names))
-
-
-def _verify(job: Job, reading: Compilation | IsplCompilation) -> Iterator[JobOutput]:
-    bound_questions = bound_questions_of(reading, job.names)
+def _verify(job: Job, reading: Compilation) -> Iterator[JobOutput]:
+    bound_questions = reading.questions_with_thresholds(job.names)
     yield JobSubjects(tuple(one.question.name for one in bound_questions))
-    properties = [one for one in bound_questions if one.question.kind != "analysis"]
-    thresholds = [one for one in bound_questions if one.question.kind == "analysis"]
-    for result in reading.verify(properties, job.options.engine):
+    for result in reading.verify(bound_questions, job.options.engine):
         yield result.question.name, (_verdict_row(result),)
-    if thresholds and isinstance(reading, Compilation):
-        from cplc.participant_analysis import ThresholdChecker
-
-        for result in ThresholdChecker(reading).answers(thresholds):
-            yield result.question.name, (_verdict_row(result),)
 
 
 def _verdict_row(result: Result) -> ResultRow:
@@ -149,8 +125,8 @@ def _verdict_row(result: Result) -> ResultRow:
 # --- participants
 
 
-def _analyze(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
-    from cplc.participant_analysis import AnalysisOptions, analyse_participant, participants
+def _analyze(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
+    from cplc.compilation.participants import AnalysisOptions, analyse_participant, participants
 
     queries = participants(compilation, job.names)
     if not queries:
@@ -171,8 +147,8 @@ def _analyze(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
 
 
 def _figure_rows(query: ParticipantQuery, figure: Figure) -> ResultRow:
+    from cplc.compilation.participants import limit
     from cplc.decision.results import judged
-    from cplc.participant_analysis import limit
 
     thresholds = [one for one in query.thresholds if one.aspect == figure.aspect]
     name = f"{query.participant.name}.{figure.aspect}"
@@ -207,7 +183,7 @@ def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:
 # --- mutants, runs, sizes
 
 
-def _coverage(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
+def _coverage(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
     from cplc.mutation.mutants import mutants
 
     part = islice(mutants(compilation.model), job.first, job.first + job.count)
@@ -237,7 +213,7 @@ def _simulate(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
     yield subject, tuple(rows)
 
 
-def _stats(job: Job, reading: Compilation | IsplCompilation) -> Iterator[JobOutput]:
+def _stats(job: Job, reading: Compilation) -> Iterator[JobOutput]:
     yield JobSubjects(("reachable states",))
     system = reading.system
     engine = "auto" if job.options.engine in {"onthefly", "reduced"} else job.options.engine

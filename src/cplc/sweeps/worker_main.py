@@ -78,14 +78,14 @@ def _item(requests: IO[bytes]) -> Job:
 
 def _prepare() -> None:
     """Import the modules that every job needs, before the first fork."""
+    import cplc.compilation.participants
     import cplc.engines.symbolic.engine
     import cplc.mutation.coverage
-    import cplc.participant_analysis
     import cplc.simulation.random_walk  # noqa: F401
-    from cplc.compilation import Compilation
+    from cplc.compilation import CplCompilation
     from cplc.source import Source
 
-    assert Compilation(Source("nothing", "protocol Nothing { role A }")).diagnostics is not None
+    assert CplCompilation(Source("nothing", "protocol Nothing { role A }")).diagnostics is not None
     gc.freeze()
 
 

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import OTHER_NOTATION
+from cplc.language.lifecycle import CLAIM_CHANGES, VERBS
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.reserved_words import PREFIXES
@@ -57,14 +58,8 @@ _SAME: Final = {"GK": "EK", "GCK": "CK"}
 _SUBSCRIPTED: Final = {"K": "K", "E": "EK", "EK": "EK", "D": "DK", "DK": "DK", "C": "CK", "CK": "CK"}
 _SUBSCRIPT: Final = re.compile(r"(EK|DK|CK|[KEDC])_(\w*)", re.ASCII)
 _VERBS: Final = {
-    **{
-        verb: verb
-        for verb in (
-            "create", "fulfill", "violate", "withdraw", "release", "expire", "delegate", "assign", "suspend",
-            "reactivate", "compensate", "accept", "refuse", "challenge", "justify", "attack", "defend",
-        )
-    },
-    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "satisfy",
+    **{verb: verb for verb in (*VERBS, *CLAIM_CHANGES)},
+    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw",
 }  # fmt: skip
 _MAX_FORMS: Final = 40
 """Nesting of forms that are translated."""

@@ -6,12 +6,13 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from cplc.engines.explicit.graph import Graph, state_indices
+from cplc.engines.explicit.graph import Graph
 from cplc.engines.explicit.synchronous_graph import RoundSuccessors
 from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
 from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.interface import Engine
 from cplc.logic.expressions import Expr, disj
+from cplc.statespace.graph_algorithms import members
 from cplc.system.model import State
 
 States = bytes
@@ -56,7 +57,7 @@ class ExplicitSets(StateSets[States]):
 
     def agreement_closure(self, variables: Sequence[str], states: States) -> States:
         mask = self._graph.packing.mask(variables)
-        observations = {self._graph.states[state] & mask for state in state_indices(states)}
+        observations = {self._graph.states[state] & mask for state in members(states)}
         return bytes([state & mask in observations for state in self._graph.states])
 
 
@@ -108,7 +109,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
             )
 
         stay = bytearray(keep)
-        dropped = [state for state in state_indices(keep) if leaves(state)]
+        dropped = [state for state in members(keep) if leaves(state)]
         while dropped:
             state = dropped.pop()
             if not stay[state]:
@@ -166,7 +167,7 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             states = self.intersection(
                 states, self.where(disj(one.allowed for one in player.actions if one.name == name))
             )
-        for state in state_indices(states):
+        for state in members(states):
             for acts, targets in self._options(doing)[state]:
                 if all(doing[choice] in alike for choice, alike in acts.items()):
                     for target in targets:
@@ -186,7 +187,7 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
 
         def chosen(within: States) -> tuple[tuple[JointAction, States], ...]:
             states_by_joint: dict[JointAction, bytearray] = {}
-            for state in state_indices(within):
+            for state in members(within):
                 if state in how:
                     states_by_joint.setdefault(how[state], bytearray(len(within)))[state] = 1
             return tuple((joint, bytes(where)) for joint, where in states_by_joint.items())

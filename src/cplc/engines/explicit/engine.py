@@ -18,7 +18,7 @@ from cplc.automata.path_automaton import automaton
 from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
 from cplc.engines.explicit.common_knowledge import common_knowledge_classes
 from cplc.engines.explicit.fairness import FairnessConstraints
-from cplc.engines.explicit.graph import Graph, backward_reachable, explore, state_indices, strongly_connected_components
+from cplc.engines.explicit.graph import Graph, explore
 from cplc.engines.explicit.path_formulas import Product, links
 from cplc.engines.explicit.synchronous_graph import adjacent, explore_rounds
 from cplc.engines.games.fixpoints import Solution
@@ -50,6 +50,7 @@ from cplc.logic.formulas import (
     dual,
 )
 from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
 from cplc.system.model import State, System
 
@@ -76,7 +77,7 @@ class ExplicitEngine(Engine[States]):
 
     @property
     def is_explored(self) -> bool:
-        """Whether the reachable states have been computed."""
+        """True if the reachable states have been computed."""
         return "_graph" in vars(self)
 
     def use(self, graph: Graph) -> None:
@@ -194,21 +195,19 @@ class ExplicitEngine(Engine[States]):
     def successors(self, states: States, steps: Iterable[int] | None = None) -> States:
         graph = self._graph
         if steps is None:
-            return self._set(target for state in state_indices(states) for target in graph.after(state))
+            return self._set(target for state in members(states) for target in graph.after(state))
         taken = frozenset(steps)
-        return self._set(
-            target for state in state_indices(states) for step, target in graph.edges(state) if step in taken
-        )
+        return self._set(target for state in members(states) for step, target in graph.edges(state) if step in taken)
 
     def predecessors(self, states: States, steps: Iterable[int] | None = None) -> States:
         graph = self._graph
-        before = self._set(source for state in state_indices(states) for source in graph.before(state))
+        before = self._set(source for state in members(states) for source in graph.before(state))
         if steps is None:
             return before
         taken = frozenset(steps)
         return self._set(
             source
-            for source in state_indices(before)
+            for source in members(before)
             if any(step in taken and states[target] for step, target in graph.edges(source))
         )
 
@@ -316,7 +315,7 @@ class ExplicitEngine(Engine[States]):
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
-            return backward_reachable(self._graph, through, goal)
+            return backward_reachable(self._graph.before, through, goal)
         reaching = goal
         for _ in range(bound):
             more = self.union(reaching, self.intersection(through, self._next(reaching)))
@@ -347,16 +346,16 @@ class ExplicitEngine(Engine[States]):
         if self.system.is_synchronous:
             parts = (
                 part
-                for part in strongly_connected_components(graph, keep)
-                if len(part) > 1 or next(iter(part)) in graph.after(*part)
+                for part in strongly_connected_components(graph.after, keep)
+                if len(part) > 1 or part[0] in graph.after(*part)
             )
-            cycling = self._set(member for part in parts if constraints.met_within(part) for member in part)
-            return backward_reachable(graph, keep, cycling)
-        resting = self._set(state for state in state_indices(keep) if constraints.met_within((state,)))
-        resting_reachable = backward_reachable(graph, keep, resting)
-        rest = strongly_connected_components(graph, self.difference(keep, resting_reachable))
-        cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
-        return self.union(resting_reachable, backward_reachable(graph, keep, cycling))
+            cycling = self._set(member for part in parts if constraints.met_within(set(part)) for member in part)
+            return backward_reachable(graph.before, keep, cycling)
+        resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
+        resting_reachable = backward_reachable(graph.before, keep, resting)
+        rest = strongly_connected_components(graph.after, self.difference(keep, resting_reachable))
+        cycling = self._set(member for part in rest if constraints.met_within(set(part)) for member in part)
+        return self.union(resting_reachable, backward_reachable(graph.before, keep, cycling))
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> FairnessConstraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]

@@ -40,7 +40,7 @@ class FairnessConstraints:
         return met
 
     def met_within(self, part: Collection[int]) -> bool:
-        """Whether a run that visits all of these states, and takes all steps between them, is fair."""
+        """True if a run that visits all of these states, and takes all steps between them, is fair."""
         met = 0
         for state in part:
             enabled = 0

@@ -1,4 +1,4 @@
-"""The state graph: breadth-first reachability, predecessors, strongly connected components.
+"""The state graph: breadth-first reachability and predecessors.
 
 The effect of a step depends on few bits of a state, those of the variables in its footprint. It is computed once for
 each pattern of these bits and cached. Steps with similar footprints share a table.
@@ -9,16 +9,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, compress, product
+from itertools import accumulate, product
 from math import prod
-from typing import Protocol
 
 from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MemoTable, Packing, StateIndex
 from cplc.system.model import Step, System
 
@@ -74,67 +72,6 @@ class Graph:
         """Return the step and the target of each edge that leaves the state."""
         begin, end = self.first[state], self.first[state + 1]
         return zip(self.label[begin:end], self.target[begin:end], strict=True)
-
-
-def state_indices(states: bytes) -> Iterator[int]:
-    """Yield the indices of the states in a set."""
-    return compress(range(len(states)), states)
-
-
-def backward_reachable(graph: Graph, through: bytes, goal: bytes) -> bytes:
-    """Return the goal and the states from which a path through ``through`` reaches it."""
-    reached = bytearray(goal)
-    waiting = list(state_indices(goal))
-    while waiting:
-        for source in graph.before(waiting.pop()):
-            if through[source] and not reached[source]:
-                reached[source] = 1
-                waiting.append(source)
-    return bytes(reached)
-
-
-class Successors(Protocol):
-    def after(self, state: int, /) -> Sequence[int]: ...
-
-
-def strongly_connected_components(graph: Successors, within: bytes) -> Iterator[set[int]]:
-    """Yield the strongly connected components of the subgraph ``within`` (Tarjan 1972, iterative)."""
-    visited = array("I", bytes(4 * len(within)))
-    lowest = visited[:]
-    count = 0
-    opened: list[int] = []
-    for root in state_indices(within):
-        if visited[root]:
-            continue
-        count += 1
-        visited[root] = lowest[root] = count
-        opened.append(root)
-        path = [(root, iter(graph.after(root)))]
-        while path:
-            state, rest = path[-1]
-            for target in rest:
-                if not within[target]:
-                    continue
-                if not visited[target]:
-                    count += 1
-                    visited[target] = lowest[target] = count
-                    opened.append(target)
-                    path.append((target, iter(graph.after(target))))
-                    break
-                if visited[target] < lowest[state]:
-                    lowest[state] = visited[target]
-            else:
-                path.pop()
-                if path:
-                    parent = path[-1][0]
-                    lowest[parent] = min(lowest[parent], lowest[state])
-                if lowest[state] == visited[state]:
-                    component = set[int]()
-                    while state not in component:
-                        member = opened.pop()
-                        visited[member] = _COMPLETED
-                        component.add(member)
-                    yield component
 
 
 # --- exploration
@@ -260,6 +197,7 @@ def _group_by_sample(moves: Sequence[_CompiledStep], states: Sequence[int]) -> l
 
 def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limit: int) -> None:
     """Expand states in order until all are expanded or there are enough of them."""
+    context = current()
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
     add_state, edges, closed = states.append, graph.target.__len__, first.append
     tables = [(group.mask, group.table) for group in groups]
@@ -281,10 +219,10 @@ def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limi
                         count += 1
                     target_number(number)
             closed(edges())
-        charge(len(first) - 1 - position)
+        context.charge(len(first) - 1 - position)
         position = len(first) - 1
-        progress.report(progress.ExplorationProgress(count, count - position))
-        checkpointing.safepoint()
+        context.report(ExplorationProgress(count, count - position))
+        context.safepoint()
         index_of, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from cplc.records import dataclass
-from cplc.runtime import checkpointing
-from cplc.runtime.limits import ResourceExhausted, require_memory
+from cplc.runtime.context import Buffer, Search, current
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
 
@@ -55,7 +55,7 @@ def resume_search(
     ``edges`` returns the edges of a state, to recompute a sample of them. Raise `ResourceExhausted` if the earlier run
     exceeded the limit already.
     """
-    store = checkpointing.active_store()
+    store = current().store
     if store is None:
         return PartialGraph("", list(initial))
     name, size = f"states {sys.byteorder} {fingerprint(system)}", max(1, (width + 7) // 8)
@@ -71,7 +71,7 @@ def resume_search(
         else:
             store.discard(name)
     store.register(
-        checkpointing.Search(
+        Search(
             name,
             lambda: len(partial.first),
             lambda: _encode(partial, size),
@@ -85,12 +85,12 @@ def finish_search(partial: PartialGraph) -> None:
     """Mark the search as complete. A small one is not saved."""
     if len(partial.first) - 1 != len(partial.states):
         raise AssertionError("a search is marked as complete before all states were expanded")
-    store = checkpointing.active_store()
+    store = current().store
     if store is not None and len(partial.states) < _MIN_STATES_TO_SAVE:
         store.unregister(partial.name)
 
 
-def _encode(partial: PartialGraph, size: int) -> Iterator[checkpointing.Buffer]:
+def _encode(partial: PartialGraph, size: int) -> Iterator[Buffer]:
     states, arrays = partial.states, (partial.first, partial.target, partial.label, array("I", partial.regrouped))
     yield _HEADER.pack(size, len(states), len(partial.first) - 1, len(partial.target)) + struct.pack(
         "<II", len(partial.label), len(partial.regrouped)
@@ -118,7 +118,7 @@ def _decode(name: str, content: bytes, size: int) -> PartialGraph | None:
     lengths = (closed + 1, edges, labels, groups)
     if wide != size or len(content) != begin + count * size + 4 * sum(lengths):
         return None
-    require_memory(_BYTES_PER_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
+    current().require_memory(_BYTES_PER_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
     view = memoryview(content)
     states = [int.from_bytes(view[at : at + size], "little") for at in range(begin, begin + count * size, size)]
     arrays = []

@@ -7,15 +7,14 @@ therefore those that reach such a component.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge
 from cplc.engines.explicit.fairness import FairnessConstraints
 from cplc.engines.explicit.graph import Graph
 from cplc.records import dataclass
-
-_DONE = (1 << 32) - 1
+from cplc.statespace.graph_algorithms import ComponentSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +102,18 @@ class Product:
             )
         return open_links
 
-    def after(self, node: int) -> Iterator[int]:
+    def after(self, node: int) -> list[int]:
         at, state = divmod(node, self._size)
+        targets: list[int] = []
         for link in self._open_to(at, state):
             base = link.target * self._size
             if link.idling:
-                yield base + state
+                targets.append(base + state)
             if link.steps is None:
-                for target in self._graph.after(state):
-                    yield base + target
+                targets += [base + target for target in self._graph.after(state)]
             else:
-                for step, target in self._graph.edges(state):
-                    if link.steps[step]:
-                        yield base + target
+                targets += [base + target for step, target in self._graph.edges(state) if link.steps[step]]
+        return targets
 
     def accepts(self, part: Collection[int]) -> bool:
         """Tell whether a run that visits all of these nodes and takes every edge between them is fair and accepted."""
@@ -142,76 +140,38 @@ class Product:
                 yield self._constraints.met_by[step], base + target
 
 
-class _Search:
-    """Tarjan's search for strongly connected components (1972), ended at the first accepting one.
+class _ReachesAcceptance(Exception):
+    """An open node has a successor from which a run is accepted."""
 
-    Invariant: every open node reaches the current one. Hence all of them reach an accepting component as soon as the
-    current node does.
-    """
+
+class _Search:
+    """Search for accepting components, ended at the first one: every open node reaches it."""
 
     def __init__(self, product: Product, nodes: int) -> None:
         self._product = product
-        self._visited = array("I", bytes(4 * nodes))
-        self._lowest = self._visited[:]
-        self._count = 0
         self._accepted = bytearray(nodes)
-        self._opened: list[int] = []
+        self._components = ComponentSearch(self._after, b"\1" * nodes)
 
-    def settle(self, nodes: Iterable[int], accepted: Iterable[int]) -> None:
+    def _after(self, node: int) -> list[int]:
+        targets = self._product.after(node)
+        if any(map(self._accepted.__getitem__, targets)):
+            raise _ReachesAcceptance
+        return targets
+
+    def settle(self, nodes: Sequence[int], accepted: bytes) -> None:
         """Record the values of nodes that are known beforehand."""
-        for node, is_accepting in zip(nodes, accepted, strict=True):
-            self._visited[node] = _DONE
-            self._accepted[node] = is_accepting
+        self._components.complete(nodes)
+        self._accepted[nodes[0] : nodes[-1] + 1] = accepted
 
     def leads_to_acceptance(self, root: int) -> int:
         """Return 1 if the node reaches an accepting component, otherwise 0."""
-        if not self._visited[root]:
-            self._explore(root)
-        return self._accepted[root]
-
-    def _explore(self, root: int) -> None:
-        visited, lowest, opened, product = self._visited, self._lowest, self._opened, self._product
-        path = [self._open(root)]
-        while path:
-            node, rest = path[-1]
-            for target in rest:
-                if not visited[target]:
-                    path.append(self._open(target))
-                    break
-                if self._accepted[target]:
-                    self._accept_open()
-                    return
-                if visited[target] < lowest[node]:
-                    lowest[node] = visited[target]
-            else:
-                path.pop()
-                if path:
-                    parent = path[-1][0]
-                    lowest[parent] = min(lowest[parent], lowest[node])
-                if lowest[node] == visited[node]:
-                    part = self._component(node)
-                    if product.accepts(part):
-                        opened.extend(part)
-                        self._accept_open()
-                        return
-                    for member in part:
-                        visited[member] = _DONE
-
-    def _open(self, node: int) -> tuple[int, Iterator[int]]:
-        self._count += 1
-        self._visited[node] = self._lowest[node] = self._count
-        self._opened.append(node)
-        return node, self._product.after(node)
-
-    def _component(self, root: int) -> set[int]:
-        """Pop the component of this root: the nodes that were opened after it."""
-        component = set[int]()
-        while root not in component:
-            component.add(self._opened.pop())
-        return component
-
-    def _accept_open(self) -> None:
-        for node in self._opened:
-            self._visited[node] = _DONE
+        opened = self._components.open
+        with suppress(_ReachesAcceptance):
+            for component in self._components.components_from(root):
+                if self._product.accepts(set(component)):
+                    opened.extend(component)
+                    raise _ReachesAcceptance
+        for node in opened:
             self._accepted[node] = 1
-        self._opened.clear()
+        self._components.complete_open()
+        return self._accepted[root]

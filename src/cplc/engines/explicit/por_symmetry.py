@@ -16,11 +16,11 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from cplc.engines.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
+from cplc.reductions.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup
@@ -32,9 +32,8 @@ from cplc.reductions.symmetry_quotient import (
     interchangeable_instances,
     with_adjacent_instances,
 )
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import Packing, StateIndex
 from cplc.system.model import State, System
 
@@ -44,7 +43,7 @@ LIMIT = 1_000_000
 """States that a reduced search may store before it is given up."""
 _SAMPLE_STATES = 1024
 _MAX_FOLLOWED_FRACTION = 0.7
-"""Where a larger fraction of the enabled steps is followed, computing stubborn sets costs more than it saves."""
+"""Above this fraction of followed enabled steps, computing stubborn sets costs more than it saves."""
 
 
 class ReducedSearch:
@@ -78,7 +77,7 @@ class ReducedSearch:
         """Search until all is explored or there are enough states; return whether the search is over."""
         states, first, image, follow = self.states, self._first, self._image, self._follow
         before = len(states)
-        charged = len(first)
+        context, charged = current(), len(first)
         index_of = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
@@ -96,16 +95,16 @@ class ReducedSearch:
                 self._label.append(step)
             first.append(len(self._target))
             if len(first) % _SAMPLE_STATES == 0:
-                progress.report(progress.ExplorationProgress(len(states), len(states) - len(first) + 1))
-                checkpointing.safepoint()
-                charge(len(first) - charged)
+                context.report(ExplorationProgress(len(states), len(states) - len(first) + 1))
+                context.safepoint()
+                context.charge(len(first) - charged)
                 charged = len(first)
                 index_of, before = self._number.adder(2 * len(states) - before), len(states)
                 if len(first) in (_SAMPLE_STATES, 16 * _SAMPLE_STATES):
                     self._stepper.regroup(states)
             if len(states) > self._limit:
                 raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
-        charge(len(first) - charged)
+        context.charge(len(first) - charged)
         return self.is_over
 
     @property
@@ -148,7 +147,7 @@ class StubbornFilter:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether enough steps are left out to make up for the cost."""
+        """True if enough steps are left out to make up for the cost."""
         return self.followed <= _MAX_FOLLOWED_FRACTION * self.possible
 
     def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:

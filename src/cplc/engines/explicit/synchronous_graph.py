@@ -18,9 +18,8 @@ from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Read, reads
 from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
-from cplc.runtime import checkpointing, progress
+from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing, StateIndex
 from cplc.system.model import System
 from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
@@ -48,7 +47,7 @@ Restriction = tuple[str, str]
 
 def explore_rounds(system: System, limit: int) -> Graph:
     """Return the state graph of a synchronous system. Raise `ResourceExhausted` beyond the limit of states."""
-    rounds = RoundSuccessors(system)
+    context, rounds = current(), RoundSuccessors(system)
     start = initial_states(rounds.packing, system, limit)
     room = _EDGES * limit
     partial = resume_search(
@@ -67,13 +66,13 @@ def explore_rounds(system: System, limit: int) -> Graph:
             reached(position)
         first.append(len(target))
         if len(first) % _OFTEN == 0:
-            progress.report(progress.ExplorationProgress(count, count - len(first) + 1))
-            checkpointing.safepoint()
-            charge(_OFTEN)
+            context.report(ExplorationProgress(count, count - len(first) + 1))
+            context.safepoint()
+            context.charge(_OFTEN)
             index_of, before = number.adder(2 * count - before), count
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-    charge(len(first) % _OFTEN)
+    context.charge(len(first) % _OFTEN)
     finish_search(partial)
     return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 
@@ -190,7 +189,7 @@ class _Rule:
         for index in free_players:
             by_other_players = outcomes.without(index)
             if all(len(set(made)) == 1 for made in by_other_players.values()):
-                remaining = [one for one in outcomes.asked if one != index]
+                remaining = [one for one in outcomes.players if one != index]
                 outcomes = _RuleOutcomes(remaining, {chosen: made[0] for chosen, made in by_other_players.items()})
         return outcomes
 
@@ -217,12 +216,12 @@ class _Rule:
 class _RuleOutcomes:
     """The changes of a rule by the actions of the players that it reads and who have a choice."""
 
-    asked: list[int]
+    players: list[int]
     made: dict[Bits, Changes]
 
     def without(self, player: int) -> dict[Bits, list[Changes]]:
         """Return the changes by the actions of all other players, one entry for each action of this one."""
-        at = self.asked.index(player)
+        at = self.players.index(player)
         by_other_players: dict[Bits, list[Changes]] = {}
         for chosen, made in self.made.items():
             by_other_players.setdefault(chosen[:at] + chosen[at + 1 :], []).append(made)
@@ -230,7 +229,7 @@ class _RuleOutcomes:
 
     def after(self, player: int, action: int) -> tuple[Changes, ...]:
         """Return the changes for this action, one entry for each joint action of the other players."""
-        at = self.asked.index(player)
+        at = self.players.index(player)
         return tuple(made for chosen, made in self.made.items() if chosen[at] == action)
 
 
@@ -291,7 +290,7 @@ class _RuleGroup:
         if cached is None:
             if len(self._known) >= MAX_TABLE_ENTRIES:
                 self._known.clear()
-            asking = ((pair, pair[1].asked) for pair in zip(self._rules, outcomes, strict=True))
+            asking = ((pair, pair[1].players) for pair in zip(self._rules, outcomes, strict=True))
             cached = self._known[key] = outcomes, [_joint(members, free, self._steered) for members in _apart(asking)]
         return cached[1]
 
@@ -304,11 +303,11 @@ def _joint(
     Of actions that are equivalent for each of these rules one is tried. Steered players come first.
     """
     players = sorted(
-        {index for _, outcomes in rules for index in outcomes.asked}, key=lambda one: (one not in steered, one)
+        {index for _, outcomes in rules for index in outcomes.players}, key=lambda one: (one not in steered, one)
     )
     kinds: list[list[Bits]] = []
     for index in players:
-        asking = [outcomes for _, outcomes in rules if index in outcomes.asked]
+        asking = [outcomes for _, outcomes in rules if index in outcomes.players]
         alike: dict[tuple[tuple[Changes, ...], ...], list[int]] = {}
         for action in free[index]:
             alike.setdefault(tuple(outcomes.after(index, action) for outcomes in asking), []).append(action)
@@ -318,7 +317,7 @@ def _joint(
     by_steering: dict[Steering, dict[tuple[Changes, ...], None]] = {}
     for actions in product(*kinds):
         chosen = dict(zip(players, actions, strict=True))
-        made = tuple(outcomes.made[tuple(chosen[index][0] for index in outcomes.asked)] for _, outcomes in rules)
+        made = tuple(outcomes.made[tuple(chosen[index][0] for index in outcomes.players)] for _, outcomes in rules)
         by_steering.setdefault(tuple(chosen.items())[:apart], {})[made] = None
     return [rule for rule, _ in rules], {steering: list(made) for steering, made in by_steering.items()}
 

@@ -40,6 +40,7 @@ from cplc.logic.formulas import (
 )
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.graph_algorithms import SearchTree
 
 Test = Callable[[int], bool]
 RunFromInitial = list[tuple[int | None, int]]
@@ -317,7 +318,7 @@ class Checker:
     def common_knowledge_chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
         """Return a chain of indistinguishable states, each with its agent, to one where the operand fails, or None."""
         views, reached, test = self.context.views, self.context.reached, self.test(formula.operand)
-        parents: dict[int, tuple[int, str] | None] = {state: None}
+        tree: SearchTree[int, str] = SearchTree((state,))
         if not test(state):
             return [(formula.agents[0], state)]
         origin_of_class = {(agent, views.of_agents((agent,), state)): state for agent in formula.agents}
@@ -340,11 +341,11 @@ class Checker:
             ]
             position = len(reached.states)
             for member, agent, origin in (*old, *new):
-                if member in parents or not self.is_considered(member):
+                if member in tree or not self.is_considered(member):
                     continue
-                parents[member] = (origin, agent)
+                tree.parents[member] = (origin, agent)
                 if not test(member):
-                    return _links(parents, member)
+                    return tree.path_to(member)[1]
                 for other in formula.agents:
                     key = (other, views.of_agents((other,), member))
                     if key not in origin_of_class:
@@ -352,12 +353,3 @@ class Checker:
                         fresh.append(key)
             if not fresh and position == len(reached.states) and not reached.expand():
                 return None
-
-
-def _links(parents: dict[int, tuple[int, str] | None], member: int) -> list[tuple[str, int]]:
-    links = []
-    while (step := parents[member]) is not None:
-        origin, agent = step
-        links.append((agent, member))
-        member = origin
-    return links[::-1]

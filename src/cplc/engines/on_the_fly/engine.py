@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.engines.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.engines.on_the_fly.checker import Checker, SharedSearchData
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic
 from cplc.engines.on_the_fly.evidence import EvidenceBuilder
@@ -18,6 +17,7 @@ from cplc.engines.on_the_fly.reachable_states import ReachableStates
 from cplc.engines.on_the_fly.stubborn_successors import StubbornSuccessors
 from cplc.engines.on_the_fly.synchronous_states import LazySynchronousStateSpace
 from cplc.logic.formulas import Enforces, Formula, OnPaths, subformulas
+from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run

@@ -189,7 +189,7 @@ class EvidenceBuilder:
             holds,
             self._here(state),
             elsewhere=elsewhere,
-            there=operand_evidence,
+            alternative=operand_evidence,
             agents=agents,
             lasting=lasting,
         )
@@ -209,7 +209,7 @@ class EvidenceBuilder:
                 False,
                 self._here(before),
                 elsewhere=elsewhere,
-                there=evidence,
+                alternative=evidence,
                 agents=(agent,),
                 lasting=lasting,
             )

@@ -7,9 +7,8 @@ from itertools import product
 from math import prod
 
 from cplc.logic.expressions import Expr, reads
-from cplc.runtime import progress
+from cplc.runtime.context import StoredStates, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.runtime.work_budget import charge
 from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import State, System
 
@@ -40,14 +39,14 @@ class LazyStateSpace:
     def store(self, number: int = 1) -> None:
         """Count stored states. Raise `ResourceExhausted` beyond the limit."""
         self.stored += number
-        progress.report(progress.StoredStates(self.stored))
+        current().report(StoredStates(self.stored))
         self.spend(number)
         if self.stored > self._limit:
             raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")
 
     def spend(self, effort: int) -> None:
         """Count work in units of one visited state. Raise `ResourceExhausted` when the effort is used up."""
-        charge(effort)
+        current().charge(effort)
         if self._effort is not None:
             self._effort -= effort
             if self._effort < 0:
@@ -55,7 +54,7 @@ class LazyStateSpace:
 
     @property
     def has_idle_step(self) -> bool:
-        """Whether every state has an idle step."""
+        """True if every state has an idle step."""
         return not self.system.is_synchronous
 
     def initial(self) -> Iterator[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cplc.engines.on_the_fly.indistinguishability import Observation, ObservationClass
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
+from cplc.statespace.graph_algorithms import SearchTree
 
 _CHUNK = 64
 
@@ -16,7 +17,7 @@ class ReachableStates:
     def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
         self.states: list[int] = []
-        self._parents: dict[int, tuple[int, int] | None] = {}
+        self._tree: SearchTree[int, int] = SearchTree()
         self._next = 0
         self._views: dict[Observation, tuple[dict[int, list[int]], list[int]]] = {}
         self._begun = False
@@ -53,9 +54,9 @@ class ReachableStates:
         return True
 
     def _add(self, state: int, parent: tuple[int, int] | None) -> None:
-        if state not in self._parents:
+        if state not in self._tree.parents:
             self.world.store()
-            self._parents[state] = parent
+            self._tree.parents[state] = parent
             self.states.append(state)
 
     def states_in(self, view: ObservationClass) -> Iterator[int]:
@@ -78,13 +79,8 @@ class ReachableStates:
 
     def run_to(self, state: int) -> list[tuple[int | None, int]]:
         """Return a run to a stored state: the initial state, then each step with its successor."""
-        run: list[tuple[int | None, int]] = []
-        while (parent := self._parents[state]) is not None:
-            before, step = parent
-            run.append((step, state))
-            state = before
-        run.append((None, state))
-        return run[::-1]
+        start, path = self._tree.path_to(state)
+        return [(None, start), *path]
 
     def contains(self, state: int) -> bool:
-        return state in self._parents
+        return state in self._tree

@@ -16,6 +16,7 @@ from itertools import count
 
 from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, Node, Product, ProductEdge
 from cplc.records import dataclass
+from cplc.statespace.graph_algorithms import shortest_path
 
 _FIRST_EFFORT = 512
 """Nodes that are stored or expanded in the first turn."""
@@ -89,7 +90,7 @@ class _BestFirstSearch:
 
     @property
     def is_refuted(self) -> bool:
-        """Whether no run is accepted: there is no good prefix, and every accepted run would have one."""
+        """True if no run is accepted: there is no good prefix, and every accepted run would have one."""
         return self.is_exhausted and self.product.finite
 
     def advance(self, effort: int) -> Node | None:
@@ -274,20 +275,10 @@ def _shortest_segment(
     product: Product, start: Node, part: set[Node], marks: int, end: Node | None
 ) -> list[ProductEdge]:
     """Return a shortest path within the component whose last edge meets one of the marks or leads to the end."""
-    parents: dict[Node, tuple[Node, ProductEdge] | None] = {start: None}
-    waiting = deque((start,))
-    while waiting:
-        node = waiting.popleft()
-        for hop in product.hops(node):
-            if hop.target not in part:
-                continue
-            if hop.marks & marks or hop.target == end:
-                way = [hop]
-                while (step := parents[node]) is not None:
-                    node, before = step
-                    way.append(before)
-                return way[::-1]
-            if hop.target not in parents:
-                parents[hop.target] = (node, hop)
-                waiting.append(hop.target)
-    raise AssertionError("a strongly connected component has no such path")
+    path = shortest_path(
+        start,
+        lambda node: ((hop, hop.target) for hop in product.hops(node) if hop.target in part),
+        lambda hop, target: bool(hop.marks & marks) or target == end,
+    )
+    assert path is not None, "a strongly connected component has such a path"
+    return [hop for hop, _ in path]

@@ -6,8 +6,8 @@ takes longer, and stops computing them if they leave out few steps.
 
 from __future__ import annotations
 
-from cplc.engines.ctl_fragment import ReachabilityGoals
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
+from cplc.reductions.ctl_fragment import ReachabilityGoals
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 

@@ -150,7 +150,7 @@ class Tableau:
         self.marks = len(self._mark_of)
         self.all_marks = (1 << self.marks) - 1
         self.ends = not any(isinstance(goal, _Release) and goal.bound is None for goal in self._goals)
-        """Whether every path that satisfies the formula has a good prefix."""
+        """True if every path that satisfies the formula has a good prefix."""
         self._places: list[_Obligations] = []
         self._state_of: dict[_Obligations, int] = {}
         self._edges: list[tuple[Edge, ...] | None] = []
@@ -227,7 +227,7 @@ class Tableau:
         return self._number(_StateLiteral(Atom(TRUE, "true"), True)) if goal == self._true else goal
 
     def _was(self, formula: Formula, value: bool, side: Callable[[bool], int]) -> int:
-        """Return whether what is asked of the past was so; before the first state nothing was."""
+        """Return the number of a past formula's value in the previous state; it is false before the first state."""
         number = self._asked.get(formula)
         if number is None:
             number = self._asked[formula] = len(self._sides)

@@ -15,8 +15,8 @@ from importlib import import_module
 from time import sleep
 from typing import TYPE_CHECKING, Generic, NewType, Protocol, Self, TypeVar, cast
 
-from cplc.runtime.limits import ResourceExhausted, memory_limit
-from cplc.runtime.work_budget import charge
+from cplc.runtime.context import current
+from cplc.runtime.limits import ResourceExhausted
 
 if TYPE_CHECKING:
     from oxidd.bcdd import BCDDFunction, BCDDSubstitution
@@ -133,7 +133,7 @@ class Diagrams(ABC, Generic[N, U]):
     def collect_if_needed(self) -> None:
         """Free dead nodes if there are many; raise ResourceExhausted if too many nodes are alive or work is used up."""
         held = self.nodes()
-        charge(1 + max(0, held - self._charged) // NODES_PER_UNIT)
+        current().charge(1 + max(0, held - self._charged) // NODES_PER_UNIT)
         self._charged = held
         self.peak = max(self.peak, held)
         if held <= self._next_collection:
@@ -224,7 +224,7 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
 
         super().__init__(levels, node_limit)
         cache = 1 << (14 if levels <= 32 else 16 if levels <= 96 else 18)
-        memory = memory_limit()
+        memory = current().memory_limit
         while memory is not None and cache * _BYTES_PER_CACHE_ENTRY * _MIN_MEMORY_PER_CACHE_BYTE > memory:
             cache //= 2
         self._capacity = max(_MIN_CAPACITY, 2 * node_limit)
@@ -428,7 +428,7 @@ def diagrams(levels: int, *, backend: str | None = None, node_limit: int | None 
 
 def _manager(name: str, levels: int, node_limit: int | None) -> Diagrams[Node, Substitution]:
     kinds = {"oxidd": _Oxidd, "dd.cudd": _Cudd, "dd.autoref": _Autoref}
-    memory = memory_limit() if node_limit is None else None
+    memory = current().memory_limit if node_limit is None else None
     if node_limit is None:
         node_limit = NODE_LIMIT if memory is None else nodes_within(memory, name)
     manager = cast("Diagrams[Node, Substitution]", kinds[name](levels, node_limit))

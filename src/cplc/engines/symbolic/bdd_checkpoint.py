@@ -15,8 +15,7 @@ from hashlib import sha256
 
 from cplc.engines.symbolic.bdd import Diagrams, Node, Substitution
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.runtime import checkpointing
-from cplc.runtime.limits import require_memory
+from cplc.runtime.context import Buffer, Search, current
 from cplc.system.fingerprint import fingerprint
 
 _HEAD = struct.Struct("<II")
@@ -34,7 +33,7 @@ class ReachabilityCheckpoint:
         self._diagrams = encoding.diagrams
         self._states: list[Node | None] = [None] * components
         self._changes = 0
-        self._store = checkpointing.active_store()
+        self._store = current().store
         if self._store is None:
             return
         self._name = _name(encoding)
@@ -45,7 +44,7 @@ class ReachabilityCheckpoint:
                 self._store.discard(self._name)
             else:
                 self._states = roots
-        self._store.register(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
+        self._store.register(Search(self._name, lambda: self._changes, self._written, self._said))
 
     def start(self, number: int, initial: Node) -> Node:
         """Return the set from which to continue in a component."""
@@ -57,7 +56,7 @@ class ReachabilityCheckpoint:
         if self._store is not None and states != self._states[number]:
             self._states[number] = states
             self._changes += 1
-        checkpointing.safepoint()
+        current().safepoint()
 
     def finish(self) -> None:
         """Record that the fixpoint is complete: small results are not saved."""
@@ -72,9 +71,9 @@ class ReachabilityCheckpoint:
     def _known_states(self) -> list[Node]:
         return [states for states in self._states if states is not None]
 
-    def _written(self) -> Iterator[checkpointing.Buffer]:
+    def _written(self) -> Iterator[Buffer]:
         size = sum(map(self._diagrams.size, self._known_states()))
-        require_memory(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
+        current().require_memory(_BYTES_PER_NODE * size, f"writing {size:,} nodes of decision diagrams")
         yield _written(self._diagrams, self._states)
 
     def _said(self) -> str:
@@ -117,7 +116,7 @@ def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Contai
     roots, count = _HEAD.unpack_from(content)
     if len(content) != _HEAD.size + 4 * roots + 12 * count:
         return None
-    require_memory(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
+    current().require_memory(_BYTES_PER_NODE * count, f"reading {count:,} nodes of decision diagrams")
     numbers = array("I")
     numbers.frombytes(content[_HEAD.size :])
     root_positions, parts = numbers[:roots], iter(numbers[roots:])

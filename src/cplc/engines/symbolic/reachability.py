@@ -21,8 +21,7 @@ from cplc.engines.symbolic.bdd_checkpoint import ReachabilityCheckpoint
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.transitions import Transition
 from cplc.records import dataclass
-from cplc.runtime import checkpointing, progress
-from cplc.runtime.work_budget import charge
+from cplc.runtime.context import current
 
 Image = Callable[[int, Node], Node]
 """Image or preimage of a set under the step of this position."""
@@ -57,7 +56,7 @@ class _Search:
     is_free: Callable[[int], bool] = lambda number: True
     """Returns whether the step writes no variable of the limits of the search."""
     is_done: Callable[[Node], bool] | None = None
-    note: Callable[[Node], None] = lambda _: checkpointing.safepoint()
+    note: Callable[[Node], None] = lambda _: current().safepoint()
     """Called with the current set after each pass."""
     is_backward: bool = False
     """True if the steps of a group are applied in reverse order."""
@@ -331,8 +330,9 @@ class ChainedFixpoints:
                 if limit.is_passed(states):
                     raise _SetTooLarge(states)
             self._diagrams.collect_if_needed()
-            charge(size(states) // NODES_PER_UNIT)
-            progress.report_iteration(self._diagrams.nodes())
+            context = current()
+            context.charge(size(states) // NODES_PER_UNIT)
+            context.report_iteration(self._diagrams.nodes())
             search.note(states)
             front = states & ~before
             if size(front) * 2 > size(states):

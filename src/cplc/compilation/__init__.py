@@ -1,0 +1,36 @@
+"""Compilation of one text, from its diagnostics to verdicts: one interface, implemented for CPL and for ISPL.
+
+Each stage is a lazily computed, cached property. Heavy imports are deferred to their use, so that `cplc --version` and
+`cplc check` start fast.
+"""
+
+from cplc.compilation.cpl import CplCompilation
+from cplc.compilation.interface import (
+    BoundQuestion,
+    Channels,
+    Compilation,
+    EngineName,
+    NotApplicable,
+    Strategies,
+    UnknownQuestion,
+    count_reachable,
+)
+from cplc.compilation.ispl import IsplCompilation
+from cplc.compilation.loader import ENDINGS, compile_text, is_ispl, load
+
+__all__ = [
+    "ENDINGS",
+    "BoundQuestion",
+    "Channels",
+    "Compilation",
+    "CplCompilation",
+    "EngineName",
+    "IsplCompilation",
+    "NotApplicable",
+    "Strategies",
+    "UnknownQuestion",
+    "compile_text",
+    "count_reachable",
+    "is_ispl",
+    "load",
+]

@@ -1,0 +1,495 @@
+"""Compilation of a protocol in CPL: one cached property for each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cache, cached_property, partial
+from itertools import islice
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, UnknownQuestion
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
+from cplc.settings import apply_ignores
+from cplc.source import Source, Span
+from cplc.syntax.input_limits import unread_words
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Question, Result
+    from cplc.checking.verify import AnswerListener
+    from cplc.export import Export, Request
+    from cplc.lowering.lower import View
+    from cplc.mutation.coverage import Outcome
+    from cplc.semantics.analysis import Analysis
+    from cplc.semantics.data_independence import UniformityCheck
+    from cplc.semantics.imports import Load
+    from cplc.semantics.model import CheckedModel
+    from cplc.semantics.symbol_index import Index
+    from cplc.semantics.terms import Does, Term
+    from cplc.syntax import ast
+    from cplc.system.model import System
+
+    Kept = tuple[frozenset[View], frozenset[View]]
+    """The observer views in a system besides those of guards, and the remembered last moves."""
+
+ADVISORY_UNLESS_NAMED = frozenset({"sound"})
+"""The usual checks whose failure is a warning where the file does not name them."""
+
+
+@dataclass(frozen=True)
+class CplCompilation(Compilation):
+    """One text under one choice of parameters and channels."""
+
+    language = "CPL"
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    channels: Channels | None = None
+    protocol: str | None = None
+    """Protocol of the file; None for the last one."""
+    load: Load | None = field(default=None, compare=False, repr=False)
+    """Loader of imports; None to read from disk."""
+    _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
+    _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
+    _changed: CheckedModel | None = field(default=None, repr=False)
+    """Model that replaces that of the text: a mutant."""
+
+    # --- reading and checking
+
+    @cached_property
+    def _parsed(self) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+        from cplc.syntax.parser import parse
+
+        return parse(self.source)
+
+    @cached_property
+    def _analysis(self) -> Analysis:
+        from cplc.semantics.analysis import analyse
+        from cplc.semantics.imports import loader
+        from cplc.syntax.parser import parse
+
+        return analyse(
+            self._parsed[0],
+            load=self.load or loader(self.path, cache(parse)),  # caches files that are imported several times
+            parameters=self.parameters,
+            channels=self.channels,
+            protocol=self.protocol,
+            unread=unread_words(self._parsed[1]),
+        )
+
+    @property
+    def file(self) -> ast.File:
+        """The syntax tree, partial if the text has errors."""
+        return self._parsed[0]
+
+    @property
+    def index(self) -> Index:
+        """Declarations and uses in the text and its imports, even if they have errors."""
+        return self._analysis.index
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every problem of the text and of what it imports, in the order of the text."""
+        reported = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
+        is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
+        if rules.MEANING_CHANGED.code in self.source.text:  # a comment may suppress it
+            reported |= dict.fromkeys(self._changes)
+        every = apply_ignores(reported, self.source, self.settings, is_whole=is_whole)
+        current = (one for one in every if one.code != rules.MEANING_CHANGED.code)
+        return tuple(sorted(current, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+
+    @cached_property
+    def _changes(self) -> tuple[Diagnostic, ...]:
+        from cplc.semantics.language_versions import remarks
+
+        return () if any(problem.is_error for problem in self._parsed[1]) else remarks(self._parsed[0])
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """The constructs of a text without version whose meaning another version changed."""
+        return tuple(
+            one
+            for one in apply_ignores(self._changes, self.source, self.settings, is_whole=False)
+            if one.code == rules.MEANING_CHANGED.code
+        )
+
+    @property
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """Yield contradictory fairness conditions, unless the text has errors."""
+        model = self._analysis.model
+        problems = (*self._parsed[1], *self._analysis.diagnostics)
+        if model is not None and model.fairness and not any(one.is_error for one in problems):
+            from cplc.lowering.unsatisfiable_fairness import contradictory_fairness
+
+            yield from contradictory_fairness(model)
+
+    @property
+    def ok(self) -> bool:
+        """True if the text has no errors."""
+        return self._analysis.model is not None and not any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+    @property
+    def model(self) -> CheckedModel:
+        model = self._changed or self._analysis.model
+        assert model is not None
+        return model
+
+    # --- inputs
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.source, *(file.span.source for file in self.index.files if file.span.source is not self.source))
+
+    @property
+    def import_candidates(self) -> tuple[Path, ...]:
+        def folder(source: Source) -> Path:
+            return ((self.path if source is self.source else Path(source.name)) or Path()).parent
+
+        return tuple(
+            folder(file.span.source) / imported.target
+            for file in self.index.files
+            for imported in file.imports
+            if imported.is_path
+        )
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"parameters": dict(self.parameters), "channels": self.channels, "protocol": self.protocol}
+
+    def uniformity(self, parameter: str) -> UniformityCheck:
+        """Return the uniformity check of the families whose size is this parameter."""
+        check = self._analysis.uniformity(parameter)
+        assert check is not None
+        return check
+
+    # --- the system
+
+    @property
+    def system(self) -> System:
+        return self.system_with(frozenset())
+
+    @property
+    def sizes(self) -> Mapping[str, object]:
+        system = self.system
+        return {
+            "protocol": system.name,
+            "agents": len(system.agents),
+            "messages": len(system.messages),
+            "commitments": len(system.commitments),
+            "claims": len(system.claims),
+            "variables": len(system.variables),
+            "steps": len(system.steps),
+            "upper_bound_of_states": prod(len(variable.domain) for variable in system.variables),
+            "instances_left_out": self.model.left_out,
+        }
+
+    def system_with_variables(self, names: frozenset[str]) -> System:
+        missing = names - self.system.variable.keys()
+        if not missing:
+            return self.system
+        from cplc.lowering.lower import all_views
+        from cplc.system.standings import last_move_of
+
+        views = all_views(self.model)
+        retained = ((role, name) for role, name in views if f"{name}@{role}" in missing)
+        recalled = ((role, name) for role, name in views if last_move_of(name, role) in missing)
+        return self.system_keeping(retained, recalled)
+
+    def system_with(self, views: frozenset[View], recalled: frozenset[View] = frozenset()) -> System:
+        """Return the system with these observer views, besides those of guards, and these last moves."""
+        from cplc.lowering.lower import lower
+
+        key = views, recalled
+        if key not in self._systems:
+            system = lower(self.model, views, recalled)
+            for problem in system.problems():
+                raise AssertionError(f"lowering made an ill-formed system: {problem}")
+            self._systems[key] = system
+        return self._systems[key]
+
+    def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
+        """Return the system with at least these observer views and last moves."""
+        return self.system_with(self._observed(views), frozenset(recalled))
+
+    def _system_of(self, formula: Term) -> tuple[System, bool]:
+        """Return the system for a formula, and whether it is specific to the formula.
+
+        It is specific if `E{...}` or `A{...}` restricts changes that steps make in some states only: steps are split.
+        """
+        from cplc.lowering.formulas import restricting_changes
+        from cplc.lowering.lower import views_in
+
+        recalled = self._recalled(formula)
+        if recalled and any(formula is one.formula for one in self.model.properties):
+            recalled = self._recalled_together
+        key = self._observed(views_in(formula, self.model)), recalled
+        whole = self.system_with(*key)
+        changes = frozenset(restricting_changes(formula))
+        if not changes:
+            return whole, False
+        from cplc.lowering.lifecycle_changes import Changes, divided
+
+        if (key, changes) not in self._divisions:
+            self._divisions[key, changes] = divided(whole, Changes(self.model), changes)
+        parts = self._divisions[key, changes]
+        return parts, parts is not whole
+
+    def _recalled(self, formula: Term) -> frozenset[View]:
+        """Return the views whose last moves occur in the formula."""
+        if not self.model.subjects_of_moves:
+            return frozenset()
+        from cplc.lowering.lifecycle_analysis import last_moves_in
+
+        return frozenset(last_moves_in(formula, self.model))
+
+    @cached_property
+    def _recalled_together(self) -> frozenset[View]:
+        """Return the last moves in all properties, so that they share one system, which is as symmetric."""
+        return frozenset(view for one in self.model.properties for view in self._recalled(one.formula))
+
+    # --- questions
+
+    @property
+    def _outline(self) -> Iterator[tuple[str, Callable[[], BoundQuestion]]]:
+        """Yield the name of each question with a function that builds it: building all of them is slow.
+
+        The order is: hazards of the model, properties, named checks, usual checks.
+        """
+        model = self.model
+        for question in self._hazards:
+            yield question.question.name, partial(_itself, question)
+        for index, declared in enumerate(model.properties):
+            yield declared.name, partial(self._property, index)
+        for check in model.checks:
+            yield check.name, partial(self._check, check.name, check.expect_holds, check.span)
+        for name in self._usual:
+            yield name, partial(self._usual_check, name)
+
+    def declared_questions(self) -> tuple[BoundQuestion, ...]:
+        """Return the questions declared in the file: hazards, properties and named checks."""
+        number = len(self._hazards) + len(self.model.properties) + len(self.model.checks)
+        return tuple(make() for _, make in islice(self._outline, number))
+
+    @property
+    def _usual(self) -> tuple[str, ...]:
+        """The usual checks that the file neither names nor switches off."""
+        from cplc.semantics.builtin_words import USUAL_CHECKS
+
+        named = {check.name for check in self.model.checks}
+        return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
+
+    @cached_property
+    def _asked(self) -> tuple[BoundQuestion, ...]:
+        return tuple(make() for _, make in self._outline)
+
+    def _usual_check(self, name: str) -> BoundQuestion:
+        """Return a usual check; its places are the declarations that it is about."""
+        bound = self._check(name, True, None)
+        places = [place if place and place.source == self.source else None for place in bound.question.places]
+        question = replace(bound.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
+        return replace(bound, question=question)
+
+    @property
+    def _hazards(self) -> tuple[BoundQuestion, ...]:
+        if not self.system.hazards:
+            return ()
+        from cplc.checking.builtin_checks import in_range
+
+        return tuple(BoundQuestion(question, self.system) for question in in_range(self.system))
+
+    def _property(self, index: int) -> BoundQuestion:
+        from cplc.checking.results import Question
+        from cplc.lowering.formulas import lower_formula
+        from cplc.system.printer import formula_text
+
+        declared = self.model.properties[index]
+        system, is_own = self._system_of(declared.formula)
+        formula = lower_formula(declared.formula, self.model, system, self._uniform)
+        question = Question(
+            name=declared.name,
+            kind="property",
+            formula=formula,
+            text=formula_text(formula),
+            expected="holds" if declared.expect_holds else "fails",
+            assuming=frozenset(declared.assuming),
+            title=declared.title,
+            span=declared.span,
+            vacuous_quantifiers=declared.vacuous_quantifiers,
+            constant_implications=declared.constant_implications,
+            system=system if is_own else None,
+        )
+        return BoundQuestion(question, system)
+
+    def _observed(self, views: Iterator[View]) -> frozenset[View]:
+        """Return the views that the default system does not have."""
+        observed = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
+        observed |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
+        return frozenset(views) - observed
+
+    def _check(self, name: str, expect_holds: bool, span: Span | None) -> BoundQuestion:
+        from cplc.checking.builtin_checks import build_check
+        from cplc.lowering.lower import all_views
+        from cplc.lowering.promises import debts_of
+
+        views = all_views(self.model) if name == "aligned" else ()
+        system = self.system_with(self._observed(iter(views)))
+        expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
+        question = build_check(name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform)
+        return BoundQuestion(question, system)
+
+    @property
+    def _uniform(self) -> bool:
+        return self.strategies == "uniform"
+
+    def questions(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
+        """Return all questions of the file, or the properties and checks of these names.
+
+        A usual check can be named even if the file switches it off; a named check is never advisory.
+        """
+        from cplc.semantics.builtin_words import USUAL_CHECKS
+
+        if not names:
+            return self._asked
+        outline = list(self._outline)
+        candidates = [*dict.fromkeys((*(name for name, _ in outline), *USUAL_CHECKS))]
+        for name in names:
+            if name not in candidates:
+                raise UnknownQuestion(name, candidates)
+        declared = {one.name for one in self.model.properties} | {one.name for one in self.model.checks}
+        declared |= {hazard.question.name for hazard in self._hazards}
+        usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
+        return (
+            *(make() for name, make in outline if name in names and name in declared),
+            *(self._check(name, True, None) for name in usual),
+        )
+
+    def questions_with_thresholds(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
+        if not self.model.thresholds:
+            return self.questions(names)
+        from cplc.compilation.participants import threshold_questions
+
+        every = threshold_questions(self)
+        thresholds = list(dict.fromkeys(one.question.name for one in every))
+        selected = [one for one in every if not names or one.question.name in names]
+        question_names = [name for name in names if name not in thresholds]
+        try:
+            questions = self.questions(question_names) if question_names or not names else ()
+        except UnknownQuestion as problem:
+            raise UnknownQuestion(problem.name, [*problem.candidates, *thresholds]) from None
+        return (*questions, *selected)
+
+    @property
+    def analysed_participants(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(threshold.participant for threshold in self.model.thresholds))
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        return self.model.switched_off
+
+    def verify(
+        self,
+        questions: Sequence[BoundQuestion],
+        engine: EngineName = "auto",
+        *,
+        vacuity: bool = False,
+        on_answer: AnswerListener = lambda *_: None,
+    ) -> Iterator[Result]:
+        """Yield the verdict of each question; those of thresholds come last."""
+        thresholds = [one for one in questions if one.question.kind == "analysis"]
+        if thresholds:
+            questions = [one for one in questions if one.question.kind != "analysis"]
+        yield from super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer)
+        if thresholds:
+            from cplc.compilation.participants import ThresholdChecker
+
+            yield from ThresholdChecker(self).answers(thresholds)
+
+    def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
+        """Return the question for a formula of the command line, or its errors."""
+        from cplc.checking.results import Question
+        from cplc.lowering.formulas import lower_formula
+        from cplc.syntax.parser import parse_formula
+
+        source = Source("--formula", text)
+        expr, problems = parse_formula(source)
+        resolved = None if expr is None else self._analysis.resolve_formula(expr)
+        problems = (*problems, *(resolved.diagnostics if resolved else ()))
+        roles, wrong = self._analysis.resolve_roles(assuming)
+        problems = (*problems, *wrong)
+        if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
+            return problems
+        system, is_own = self._system_of(resolved.term)
+        formula = lower_formula(resolved.term, self.model, system, self._uniform)
+        span = Span(source, 0, len(text))
+        question = Question(
+            "formula",
+            "formula",
+            formula,
+            text,
+            assuming=frozenset(roles),
+            span=span,
+            vacuous_quantifiers=resolved.vacuous_quantifiers,
+            constant_implications=resolved.constant_implications,
+            system=system if is_own else None,
+        )
+        return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
+        """Return the system and these questions in the format of another tool."""
+        from cplc.export import export
+
+        return export(target, self.to_be_exported(questions, states=states))
+
+    def to_be_exported(self, bound_questions: Sequence[BoundQuestion], *, states: bool = False) -> Request:
+        """Return the export request: these questions, and one system with the views of all of them.
+
+        A question with a specific system is exported alone.
+        """
+        from cplc import __version__
+        from cplc.export import ExportedFormula, Origin, Request
+
+        alone = bound_questions[0].question.system if len(bound_questions) == 1 else None
+        together = [one for one in bound_questions if one.question.system in (None, alone)]
+        keys = [key for key, system in self._systems.items() if any(one.system is system for one in together)]
+        views = frozenset(view for views, _ in keys for view in views)
+        recalled = frozenset(move for _, recalled in keys for move in recalled)
+        questions = [one.question for one in together]
+        return Request(
+            alone or self.system_with(views, recalled),
+            [
+                ExportedFormula(q.name, q.formula, q.text, q.assuming, None if q.kind == "formula" else q.expected)
+                for q in questions
+            ],
+            Origin(self.source.name, __version__),
+            states,
+            tuple(
+                f"`{one.question.name}`, which needs a specific system; --property {one.question.name} exports it alone"
+                for one in bound_questions
+                if one not in together
+            ),
+        )
+
+    def coverage(
+        self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
+    ) -> Iterator[Outcome]:
+        """Yield for each mutant whether the questions of the file, or these of them, detect it.
+
+        ``among`` restricts the mutants to these positions.
+        """
+        from cplc.mutation.coverage import coverage
+
+        def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
+            changed = replace(self, _changed=model, _systems={}, _divisions={})
+            questions = changed.questions(names)
+            # An advisory check detects no mutant: its failure does not fail the file.
+            errors = [one for one in questions if not (one.question.is_usual and one.question.advisory)]
+            return changed.system, [(one.question, one.system) for one in errors]
+
+        return coverage(self.model, asking, engine, among)
+
+
+def _itself(question: BoundQuestion) -> BoundQuestion:
+    return question

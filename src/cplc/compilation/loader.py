@@ -1,0 +1,85 @@
+"""Loader of files: reads a text, and decides by the name of its file in which language it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cplc.compilation.cpl import CplCompilation
+from cplc.compilation.interface import Channels, Compilation, NotApplicable, Strategies
+from cplc.compilation.ispl import IsplCompilation
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
+from cplc.source import Source, Span
+
+if TYPE_CHECKING:
+    from cplc.semantics.imports import Load
+
+ENDINGS: Final = (".cpl", ".ispl")
+"""The endings of the names of files that can be compiled."""
+
+
+def is_ispl(name: str) -> bool:
+    """Tell by its name whether a file is a model in ISPL."""
+    return name.lower().endswith(".ispl")
+
+
+def load(
+    name: str,
+    parameters: Mapping[str, str] | None = None,
+    channels: Channels | None = None,
+    protocol: str | None = None,
+    strategies: Strategies = "full",
+) -> Compilation | Diagnostic:
+    """Return the compilation of a file, or the diagnostic of an unreadable file."""
+    if is_ispl(name):
+        from cplc.ispl.syntax.parser import MAX_SIZE as MAX_ISPL_SIZE
+
+        text = _text(name, MAX_ISPL_SIZE)
+    else:
+        text = _text(name, MAX_SIZE)
+    if isinstance(text, Diagnostic):
+        return text
+    return compile_text(Source(name, text), Path(name), parameters, channels, protocol, strategies)
+
+
+def compile_text(
+    source: Source,
+    path: Path | None = None,
+    parameters: Mapping[str, str] | None = None,
+    channels: Channels | None = None,
+    protocol: str | None = None,
+    strategies: Strategies = "full",
+    load: Load | None = None,
+) -> Compilation:
+    """Return the compilation of a text, in the language that its name tells; ``load`` replaces reading from disk."""
+    if not is_ispl(source.name):
+        return CplCompilation(
+            source, path, parameters or {}, channels, protocol, load, strategies=strategies
+        )  # fmt: skip
+    if parameters or channels or protocol:
+        raise NotApplicable("a model in ISPL has no parameters, no channels and no protocols to choose")
+    return IsplCompilation(source, path, strategies=strategies)
+
+
+def _text(name: str, most: int) -> str | Diagnostic:
+    """Return the text of a file named by the user, which may be a pipe."""
+    try:
+        return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
+    except IsADirectoryError:
+        return _unreadable(name, f"`{name}` is a directory, not a file")
+    except NotRegular:
+        return _unreadable(name, f"`{name}` is not a regular file")
+    except TooManyBytes:
+        message = f"The file has more than the {most:,} characters that can be read"
+        return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
+    except UnicodeDecodeError as problem:
+        return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
+    except (OSError, ValueError) as problem:
+        return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
+
+
+def _unreadable(name: str, message: str) -> Diagnostic:
+    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)

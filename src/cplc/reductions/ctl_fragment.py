@@ -1,0 +1,178 @@
+"""Fragments of CTL that a reduced state space decides, with their state conditions and reachability goals.
+
+Fairness does not matter to a formula of state conditions, Boolean operators, `EX`, `EF`, `AG`, `EU` and their duals:
+every finite run extends to one that serves each justice constraint in turn. Its value depends on the state graph and on
+the conditions alone. A formula of `EF` and `AG` alone is a question of reachability.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from cplc.logic.expressions import TRUE, Expr, conj, disj, negate
+from cplc.logic.formulas import (
+    Adjacent,
+    And,
+    Atom,
+    Derived,
+    Enforces,
+    Formula,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Previous,
+    Regardless,
+    Release,
+    Since,
+    Taken,
+    Until,
+    children,
+    ctl_core,
+    ctl_path,
+    has_finite_evidence,
+    invariant,
+    possibility,
+)
+from cplc.records import dataclass
+from cplc.reductions.stubborn_sets import Goal
+
+
+def ctl_conditions(formula: Formula) -> tuple[Expr, ...] | None:
+    """Return the state conditions of a formula that they and the state graph decide.
+
+    Return None if the formula depends on fairness, on indistinguishable states, or on the steps taken.
+    """
+    state_conditions: dict[Expr, None] = {}
+    return tuple(state_conditions) if _is_decided_by(formula, state_conditions) else None
+
+
+def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool:
+    condition = condition_of(formula)
+    if condition is not None:
+        state_conditions[condition] = None
+        return True
+    match formula:
+        case Not() | And() | Or() | Implies() | Iff():
+            operands: tuple[Formula, ...] = children(formula)
+        case Derived():
+            return _is_decided_by(formula.definition, state_conditions)
+        case OnPaths():
+            path = ctl_path(formula)
+            if path is None or not has_finite_evidence(formula.quantifier, ctl_core(path)):
+                return False
+            operands = children(path)
+        case (
+            Atom() | Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(formula)
+    return all(_is_decided_by(operand, state_conditions) for operand in operands)
+
+
+# --- reachability
+
+
+@dataclass(frozen=True, slots=True)
+class ReachabilityGoals:
+    """The goals of a search for reachable states."""
+
+    goals: tuple[Goal, ...]
+    may_stop: bool
+    """True if the search may drop a goal once it is reached; sound where there is one initial state."""
+
+
+def condition_of(formula: Formula) -> Expr | None:
+    """Return a propositional formula as a condition on the variables; None if the formula is not propositional."""
+    match formula:
+        case Atom(condition):
+            return condition
+        case Not(operand):
+            inner = condition_of(operand)
+            return None if inner is None else negate(inner)
+        case And(operands) | Or(operands):
+            inners = [inner for inner in map(condition_of, operands) if inner is not None]
+            joined = conj if isinstance(formula, And) else disj
+            return joined(inners) if len(inners) == len(operands) else None
+        case Implies(left, right):
+            return condition_of(Or((Not(left), right)))
+        case Derived():
+            return condition_of(formula.definition)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return None
+        case _:
+            assert_never(formula)
+
+
+def reachability_goals(formula: Formula) -> ReachabilityGoals | None:
+    """Return goals that give the formula its value in every state explored; None outside the `EF`/`AG` fragment."""
+    goals: dict[Goal, None] = {}
+    if not _collect(formula, goals):
+        return None
+    return ReachabilityGoals(tuple(goals), may_stop=not any(goal.is_hint for goal in goals))
+
+
+def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
+    match formula:
+        case OnPaths():
+            reached, lasting = possibility(formula), invariant(formula)
+            operand = lasting if reached is None else reached
+            return operand is not None and _add(operand, reached is not None, goals)
+        case Atom():
+            return True
+        case Not() | And():
+            return all(_collect(child, goals) for child in children(formula))
+        case Derived():
+            return _collect(formula.definition, goals)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(formula)
+
+
+def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
+    condition = condition_of(operand)
+    if condition is not None:
+        goals[Goal(condition if value else negate(condition))] = None
+        return True
+    if not _collect(operand, goals):
+        return False
+    goals[Goal(_hint(operand, value), is_hint=True)] = None
+    return True
+
+
+def _hint(formula: Formula, value: bool) -> Expr:
+    """Return a necessary condition for the formula to have the value; `EF p` is false only where `p` is."""
+    match formula:
+        case Atom(condition):
+            return condition if value else negate(condition)
+        case Not(operand):
+            return _hint(operand, not value)
+        case And(operands):
+            return (conj if value else disj)(_hint(operand, value) for operand in operands)
+        case OnPaths():
+            below = invariant(formula) if value else possibility(formula)
+            return TRUE if below is None else _hint(below, value)
+        case Iff():
+            return TRUE
+        case Derived():
+            return _hint(formula.definition, value)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return TRUE
+        case _:
+            assert_never(formula)
