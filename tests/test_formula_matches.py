@@ -14,27 +14,29 @@ from typing import get_args
 
 import pytest
 
-from cplc.logic import formulas
+from cplc.logic import commitments, formulas
 
 SOURCES = Path(formulas.__file__).parents[1]
-DERIVED = frozenset(
-    name
-    for name, value in vars(formulas).items()
-    if isinstance(value, type) and issubclass(value, formulas.Derived) and value.__module__ == formulas.__name__
-)
-CORE = frozenset(kind.__name__ for kind in get_args(formulas.Core))
-MODULE = "cplc.logic.formulas"
+MODULES = {module.__name__: module for module in (formulas, commitments)}
+DERIVED = {
+    name: value
+    for module in MODULES.values()
+    for name, value in vars(module).items()
+    if isinstance(value, type) and issubclass(value, formulas.Derived)
+}
+CORE = {kind.__name__: kind for kind in get_args(formulas.Core)}
+KINDS = frozenset(CORE | DERIVED)
 
 
 def names_of_formulas(tree: ast.Module) -> frozenset[str]:
     """Return the names by which class patterns of the module can mean formulas, with those of the module itself."""
     names: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == MODULE:
-            names |= {alias.asname or alias.name for alias in node.names if alias.name in CORE | DERIVED}
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            names |= {alias.asname or alias.name for alias in node.names if alias.name in KINDS}
         elif isinstance(node, ast.ImportFrom) and node.module == "cplc.logic":
-            aliases = [alias.asname or alias.name for alias in node.names if alias.name == "formulas"]
-            names |= {f"{alias}.{name}" for alias in aliases for name in CORE | DERIVED}
+            aliases = [alias.asname or alias.name for alias in node.names if f"cplc.logic.{alias.name}" in MODULES]
+            names |= {f"{alias}.{name}" for alias in aliases for name in KINDS}
     return frozenset(names)
 
 
@@ -89,7 +91,7 @@ def problems(match: ast.Match) -> Iterator[str]:
 def test_no_match_over_formulas_has_a_wildcard() -> None:
     broken, count = {}, 0
     for path in sorted(SOURCES.rglob("*.py")):
-        own = CORE | DERIVED if path == Path(formulas.__file__) else frozenset()
+        own = KINDS if path.parent == SOURCES / "logic" and path.stem != "expressions" else frozenset[str]()
         matches = matches_over_formulas(path.read_text(encoding="utf-8"), own)
         count += len(matches)
         if messages := [message for match in matches for message in problems(match)]:
@@ -148,5 +150,5 @@ def test_core_has_few_operators() -> None:
 
 
 def test_every_derived_operator_is_defined_by_the_core() -> None:
-    for name in DERIVED - {"Derived"}:
-        assert "_define" in vars(getattr(formulas, name)), name
+    for name, kind in DERIVED.items():
+        assert "_define" in vars(kind), name

@@ -9,21 +9,9 @@ from collections.abc import Callable, Iterator
 from cplc.checking.results import Remark
 from cplc.checking.vacuity import Reachable
 from cplc.logic import expressions as expr
+from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils
 from cplc.logic.expressions import TRUE, Const, Expr, Read, conj, equal, negate, reads
-from cplc.logic.formulas import (
-    Atom,
-    Channel,
-    Commits,
-    Conditional,
-    Finally,
-    Formula,
-    Fulfils,
-    Not,
-    OnPaths,
-    invariant,
-    possibility,
-    subformulas,
-)
+from cplc.logic.formulas import Atom, Finally, Formula, Not, OnPaths, invariant, possibility, subformulas
 from cplc.records import dataclass
 from cplc.system.interpreter import holds
 from cplc.system.memoize import memoize_per_system

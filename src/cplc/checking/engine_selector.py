@@ -11,14 +11,12 @@ from cplc.checking.results import QUICK_SEARCH
 from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import (
     And,
-    Commits,
-    Conditional,
     Enforces,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     KnownFrom,
     Knows,

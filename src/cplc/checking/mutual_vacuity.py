@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import assert_never
 
+from cplc.logic.commitments import Conditional, SociallyCommits
 from cplc.logic.expressions import FALSE, TRUE, Const
 from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Conditional,
     Derived,
     Enforces,
     Formula,
@@ -29,7 +29,6 @@ from cplc.logic.formulas import (
     Release,
     Shorthand,
     Since,
-    SociallyCommits,
     Taken,
     Until,
     children,

@@ -13,17 +13,15 @@ from __future__ import annotations
 from typing import assert_never
 
 from cplc.logic import expressions as e
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
     Derived,
     Enforces,
     Formula,
-    Fulfils,
     Iff,
     Implies,
     KnownFrom,
@@ -37,7 +35,6 @@ from cplc.logic.formulas import (
     Release,
     Shorthand,
     Since,
-    SociallyCommits,
     Taken,
     Until,
 )

@@ -10,18 +10,16 @@ from dataclasses import replace
 from typing import Literal, Protocol, assert_never
 
 from cplc.checking.results import Remark
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import FALSE
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
     Derived,
     Enforces,
     Formula,
-    Fulfils,
     Implies,
     KnownFrom,
     Knows,
@@ -32,7 +30,6 @@ from cplc.logic.formulas import (
     Regardless,
     Release,
     Since,
-    SociallyCommits,
     Taken,
     Until,
     children,

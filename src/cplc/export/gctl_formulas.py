@@ -19,6 +19,7 @@ from cplc.export.prism_formulas import without_nested_quantifiers
 from cplc.export.request import NotExpressible
 from cplc.export.smv_formulas import construct_name
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.system.model import Justice
@@ -55,7 +56,7 @@ class Gctl:
             case f.Iff(left, right):
                 one, other = self.text(left), self.text(right)
                 return _checked_length(f"(({one} /\\ {other}) \\/ ((not {one}) /\\ (not {other})))")
-            case f.Commits() | f.Fulfils() | f.Conditional():
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)

@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from cplc.export.request import NotExpressible
 from cplc.export.smv_formulas import construct_name
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.expressions import TRUE, Expr
 from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
@@ -45,7 +46,7 @@ class Pctl:
                 raise NotExpressible("path quantifiers that are restricted to some steps")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return _boolean(formula, map(self.text, f.children(formula)))
-            case f.Commits() | f.Fulfils() | f.Conditional():
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)

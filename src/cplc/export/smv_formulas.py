@@ -8,6 +8,7 @@ from typing import Final, assert_never
 from cplc.export.request import NotExpressible
 from cplc.export.smv_expressions import STEP, Vocabulary
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 
@@ -30,7 +31,7 @@ class Ctl:
                 return checked_length(f"({self._on_paths(formula)})")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, map(self.text, f.children(formula)), self.vocabulary)
-            case f.Commits() | f.Fulfils() | f.Conditional():
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)
@@ -140,7 +141,7 @@ class Ltl:
             case f.WeakUntil(left, right):
                 one, other = self.text(left), self.text(right)
                 return checked_length(f"({other} V ({one} | {other}))")
-            case f.Commits() | f.Fulfils() | f.Conditional():
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(path))
             case f.Derived():
                 return self.text(path.definition)
@@ -203,7 +204,7 @@ def construct_name(formula: Formula) -> str:
             return "strategies"
         case f.Knows():
             return "knowledge"
-        case f.KnownFrom() | f.Commits() | f.Fulfils() | f.Conditional():
+        case f.KnownFrom() | Commits() | Fulfils() | Conditional():
             return "social commitments"
         case f.Adjacent():
             return "operations on commitments, which compare adjacent states,"

@@ -14,6 +14,7 @@ from cplc.control_characters import json_text
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding, Channel, Commits, Conditional, Fulfils, Offering, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.system.model import Step, System
@@ -212,12 +213,12 @@ def formula_data(formula: Formula) -> list[object]:
             return ["shorthand", formula_data(operand), text]
         case f.Finally(operand, bound) | f.Globally(operand, bound):
             return [_word(formula), formula_data(operand), bound]
-        case f.Commits(channel, operand) | f.Fulfils(channel, operand):
+        case Commits(channel, operand) | Fulfils(channel, operand):
             return [_word(formula), _channel(channel), formula_data(operand)]
-        case f.Conditional(channel, operation, antecedent, consequent, other, party):
+        case Conditional(channel, operation, antecedent, consequent, other, party):
             third = [] if other is None else [_offering(other), party]
             return [operation, _offering(channel), *third, formula_data(antecedent), formula_data(consequent)]
-        case f.SociallyCommits(pair, bindings, operand, trigger):
+        case SociallyCommits(pair, bindings, operand, trigger):
             then = None if trigger is None else formula_data(trigger)
             return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]
         case f.Release(_, _, int()):
@@ -228,11 +229,11 @@ def formula_data(formula: Formula) -> list[object]:
             assert_never(formula)
 
 
-def _binding(binding: f.Binding) -> dict[str, object]:
+def _binding(binding: Binding) -> dict[str, object]:
     return {"name": binding.name, "where": formula_data(binding.where), "keeping": formula_data(binding.keeping)}
 
 
-def _channel(channel: f.Channel) -> dict[str, object]:
+def _channel(channel: Channel) -> dict[str, object]:
     return {
         "name": channel.name,
         "promised": [*map(expr_data, channel.promised)],
@@ -241,7 +242,7 @@ def _channel(channel: f.Channel) -> dict[str, object]:
     }
 
 
-def _offering(offering: f.Offering) -> dict[str, object]:
+def _offering(offering: Offering) -> dict[str, object]:
     offers = (
         {
             "name": offer.name,

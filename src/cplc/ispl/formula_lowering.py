@@ -14,6 +14,7 @@ from cplc.ispl.lowering import Propositions, action_variable, shared_variables
 from cplc.ispl.semantics import model as m
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Channel, Commits, Fulfils
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.system import commitment_channels
@@ -87,9 +88,9 @@ class _Lowering:
             case m.Enforces(agents, m.Temporal() | m.Until() as goal):
                 return f.Enforces(agents, self._temporal(goal), self._uniform)
             case m.Commits("C", (debtor, creditor), (operand,)):
-                return f.Commits(self._channel(debtor, creditor), self.formula(operand))
+                return Commits(self._channel(debtor, creditor), self.formula(operand))
             case m.Commits("Fu", (debtor, creditor), (operand,)):
-                return f.Fulfils(self._channel(debtor, creditor), self.formula(operand))
+                return Fulfils(self._channel(debtor, creditor), self.formula(operand))
             case m.Commits("Tr", (first, second, *_), (p, q)):
                 return self._trust(first, second, self.formula(p), self.formula(q))
             case m.Commits(op, agents, (p, q)):
@@ -126,7 +127,7 @@ class _Lowering:
 
     # --- commitments of MCMAS+
 
-    def _channel(self, debtor: str, creditor: str) -> f.Channel:
+    def _channel(self, debtor: str, creditor: str) -> Channel:
         """Return the channel between two agents: their shared variables."""
         first, second = self._agent[debtor], self._agent[creditor]
         pairs = [(str(one), str(other)) for one, other in shared_variables(first, second)]

@@ -21,33 +21,26 @@ from dataclasses import replace
 from functools import cached_property
 from typing import assert_never
 
+from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils, Offer, Offering, SociallyCommits, expressions
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, is_true
 from cplc.logic.formulas import (
     Adjacent,
     Atom,
-    Channel,
-    Commits,
-    Conditional,
     Derived,
     Enforces,
     Formula,
-    Fulfils,
     KnownFrom,
     Knows,
     Next,
-    Offer,
-    Offering,
     OnPaths,
     Previous,
     Regardless,
     Release,
     Shorthand,
     Since,
-    SociallyCommits,
     Taken,
     Until,
     core,
-    expressions,
     subformulas,
     with_children,
 )

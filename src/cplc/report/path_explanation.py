@@ -7,8 +7,8 @@ from itertools import islice
 from typing import assert_never
 
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import (
-    OFFERED,
     Adjacent,
     And,
     Atom,

@@ -7,7 +7,8 @@ from typing import Literal
 
 from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
-from cplc.logic.formulas import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
+from cplc.logic.commitments import OFFERED
+from cplc.logic.formulas import Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences, wrapped
 from cplc.report.step_text import (

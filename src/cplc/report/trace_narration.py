@@ -7,6 +7,7 @@ from typing import assert_never
 
 from cplc.checking.replay import is_continuation
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic.commitments import SociallyCommits, all_keeping_paths_satisfy, some_path_keeps
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
@@ -17,13 +18,10 @@ from cplc.logic.formulas import (
     Next,
     OnPaths,
     Release,
-    SociallyCommits,
     Until,
     WeakUntil,
-    all_keeping_paths_satisfy,
     ctl_core,
     ctl_path,
-    some_path_keeps,
     subformulas,
 )
 from cplc.records import dataclass

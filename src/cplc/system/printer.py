@@ -12,6 +12,7 @@ from typing import Final, assert_never
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import Formula
 from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
@@ -151,16 +152,16 @@ def _formula(formula: Formula) -> _Text:
             return _prefixed(f"{formula.SYMBOL}{_bound(bound)}", operand)
         case f.Taken(_, text) | f.Shorthand(_, text):
             return text, _loosest(text)
-        case f.Commits(channel, operand):
+        case Commits(channel, operand):
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
-        case f.Fulfils(channel, operand):
+        case Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
-        case f.Conditional(channel, operation, antecedent, consequent, _, other_party):
+        case Conditional(channel, operation, antecedent, consequent, _, other_party):
             between = channel.name if other_party is None else f"{channel.name}, {other_party}"
             return f"{operation}({between}, {formula_text(antecedent)}, {formula_text(consequent)})", _CLOSED
-        case f.SociallyCommits(pair, _, operand, None):
+        case SociallyCommits(pair, _, operand, None):
             return f"SC({pair}, {formula_text(operand)})", _CLOSED
-        case f.SociallyCommits(pair, _, operand, trigger):
+        case SociallyCommits(pair, _, operand, trigger):
             assert trigger is not None
             return f"SCc({pair}, {formula_text(trigger)}, {formula_text(operand)})", _CLOSED
         case f.KnownFrom(_, operand, observer):
