@@ -192,7 +192,7 @@ class Derived:
 
     @property
     def has_only_operands(self) -> bool:
-        """Whether it names nothing besides its operands: no agents, variables or steps."""
+        """True if it names nothing besides its operands: no agents, variables or steps."""
         return {field.name for field in fields(cast(Any, self))} <= {*self.OPERANDS, "operands", "bound"}
 
     @property
@@ -321,7 +321,7 @@ CtlPath = CtlOperator | Derived
 Connective = Not | And | Or | Implies | Iff
 """The operators of propositional logic."""
 Goal = Next | Finally | Globally | Until
-"""What a group enforces: one temporal operator over state formulas, without a bound."""
+"""Goals of groups: one temporal operator over state formulas, without a bound."""
 
 VALID = Atom(TRUE, "true")
 UNSATISFIABLE = Atom(FALSE, "false")
