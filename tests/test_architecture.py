@@ -49,7 +49,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "compatibility",
         "decision",
     },
-    "drawing": {"logic", "system", "reductions", "engines", "simulation", "report"},
+    "drawing": {"runtime", "logic", "system", "reductions", "engines", "simulation", "report"},
     "compilation": {
         "source",
         "runtime",
