@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from cplc.logic.formulas import Formula
 from cplc.lowering.formulas import lower_formula
 from cplc.lowering.lower import lower
-from cplc.semantics.model import Assignment, CheckedModel, Commitment, Message, Operation, Role, Scope, Variable, Verb
+from cplc.semantics.model import Assignment, CheckedModel, Commitment, Message, Operation, Role, Scope, Variable
 from cplc.semantics.terms import TRUE, Apply, Const, Happened, InState, Knowledge, OverPaths, Sent, Social, Term, Var
 from cplc.source import Source, Span
 from cplc.system.model import System
@@ -55,7 +55,7 @@ class _Sketch:
         scope: str = "",
         after: Iterable[Term] = (),
         rivals: Sequence[str] = (),
-        means: Sequence[tuple[Verb, str]] = (),
+        means: Sequence[tuple[str, str]] = (),
         restarts: bool = False,
         sets: Sequence[tuple[str, Term]] = (),
     ) -> None:
@@ -145,7 +145,7 @@ def netbill(customers: int) -> Case:
             receiver: str,
             guard: list[Term],
             rival: str | None = None,
-            means: Sequence[tuple[Verb, str]] = (),
+            means: Sequence[tuple[str, str]] = (),
             restarts: bool = False,
             i: str = i,
             scope: str = scope,

@@ -8,18 +8,18 @@ from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.random_examples import DEFAULT_EXAMPLES, PROFILE, scaled
 
 # Deterministic everywhere: a test that fails, fails again.
 settings.register_profile(
-    "default",
+    PROFILE,
     derandomize=True,
     deadline=None,
-    max_examples=30,
+    max_examples=scaled(DEFAULT_EXAMPLES),
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=1000)
-settings.load_profile(os.environ.get("CPLC_TEST_PROFILE", "default"))
+settings.load_profile(PROFILE)
 
 
 # What the parent ignores (`nohup`, a shell without job control, some build systems) is inherited through every program

@@ -4,11 +4,12 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, indentUnit, StreamLanguage, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { Compartment, EditorState } from '@codemirror/state';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view';
 import { tags as t } from '@lezer/highlight';
-import { grammars } from 'built';
-import type { Place, Problem } from './checker';
+import { ispl } from 'built';
+import type { Fix, Place, Problem } from './checker';
+import { cpl } from './cpl';
 import { parserOf } from './textmate';
 
 const COLOURS = HighlightStyle.define([
@@ -22,6 +23,8 @@ const COLOURS = HighlightStyle.define([
   { tag: t.definition(t.variableName), color: 'var(--code-name)' },
   { tag: t.standard(t.variableName), color: 'var(--code-modal)' },
 ]);
+
+const LANGUAGES: Record<string, Extension> = { cpl, ispl: StreamLanguage.define(parserOf(ispl)) };
 
 const LOOK = EditorView.theme({
   '&': { height: '100%', fontSize: '14px', backgroundColor: 'var(--paper)', color: 'var(--ink)' },
@@ -77,8 +80,7 @@ export class Editor {
 
   /** Show another text; what was there can be brought back. */
   show(name: string, text: string): void {
-    const grammar = grammars[name.split('.').at(-1) ?? ''];
-    const language = grammar ? StreamLanguage.define(parserOf(grammar)) : [];
+    const language = LANGUAGES[name.split('.').at(-1) ?? ''] ?? [];
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
@@ -113,16 +115,15 @@ export class Editor {
   private squiggle(problem: Problem, place: Place): Diagnostic {
     const length = this.view.state.doc.length;
     const from = Math.min(place.from, length);
-    const replacements = problem.notes.flatMap((note) => (note.replacement === null ? [] : [note.replacement]));
     return {
       from,
       to: Math.min(Math.max(place.to, from + 1), length),
       severity: problem.severity,
       message: problem.message,
       renderMessage: () => this.told(problem),
-      actions: replacements.map((insert) => ({
-        name: `write ${insert}`,
-        apply: (view, from, to) => view.dispatch({ changes: { from, to, insert } }),
+      actions: problem.fixes.map((fix) => ({
+        name: fix.title.replaceAll('`', ''),
+        apply: (view, from) => view.dispatch({ changes: changesOf(fix, from - place.from) }),
       })),
     };
   }
@@ -134,6 +135,13 @@ export class Editor {
     told.append(code(problem, this.explain));
     return told;
   }
+}
+
+/** Return the edits of a fix, moved with the text since it was checked. */
+function changesOf(fix: Fix, moved: number): { from: number; to: number; insert: string }[] {
+  return fix.edits.flatMap(({ place, text }) =>
+    place === null ? [] : [{ from: place.from + moved, to: place.to + moved, insert: text }],
+  );
 }
 
 export function said(text: string, style = ''): HTMLElement {

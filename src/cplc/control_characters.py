@@ -25,8 +25,8 @@ def printable_lines(text: str) -> str:
     return _IN_LINES.sub(_visible, text)
 
 
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 32:
         return chr(0x2400 + code)
     return "\u2421" if code == 127 else "\N{REPLACEMENT CHARACTER}"
@@ -34,4 +34,4 @@ def _visible(found: re.Match[str]) -> str:
 
 def json_text(value: object, indent: int | None = None) -> str:
     """Return a value as JSON in which every control character is escaped, and every other character is readable."""
-    return _IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, indent=indent))
+    return _IN_LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False, indent=indent))

@@ -1,4 +1,4 @@
-"""Where the grammars, the standard library and the pages about rules are."""
+"""Locations of the grammars, the standard library and the pages about rules."""
 
 from __future__ import annotations
 

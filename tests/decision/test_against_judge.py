@@ -6,13 +6,14 @@ from dataclasses import replace
 from fractions import Fraction
 from math import isinf
 
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.support.generators.participants import little_games, participants
 from tests.support.generators.systems import systems
 from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.participant_mdp import Judge, Undecided
+from tests.support.random_examples import examples
 
 from cplc.decision import Bounds, analyse
 from cplc.logic.expressions import conj
@@ -35,7 +36,7 @@ def _within(bounds: Bounds, value: Fraction) -> None:
     assert bounds.low <= value <= bounds.high, (bounds, float(value))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) -> None:
     system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))
@@ -50,7 +51,7 @@ def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) ->
     if participant.goals:
         conditions["achievement"] = conj(goal.condition for goal in participant.goals)
     for aspect, condition in conditions.items():
-        goal_states = judge.wanted(condition)  # type: ignore[arg-type]
+        goal_states = judge.goal_states(condition)  # type: ignore[arg-type]
         least, most = judge.guaranteed(goal_states, fairness), judge.best(goal_states)
         event(f"between: {0 < least < 1}")
         _within(analysis.figure(aspect).guaranteed, least)
@@ -61,7 +62,7 @@ def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) ->
             assert analysis.figure(aspect).guaranteed.high - analysis.figure(aspect).guaranteed.low < 1e-9
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
     system, participant = data.draw(st.one_of(little_games(circles=False), _random()))
@@ -82,7 +83,7 @@ def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
         assert abs(float(analysis.gain.distribution.expected()) - float(mean)) < 1e-12
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_what_is_expected_in_circles_is_what_all_strategies_make(data: st.DataObject) -> None:
     system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))

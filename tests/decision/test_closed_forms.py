@@ -183,7 +183,7 @@ def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
     given, who = _coins()
     explored = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
     summed = with_accumulated_reward(OrderedMdp(explored.model), step_rewards(rewards_by_step(who)).by_step, 100)
-    values = solve(OrderedMdp(summed.model), ReachabilityObjective(summed.wanted, True, True, True))
+    values = solve(OrderedMdp(summed.model), ReachabilityObjective(summed.goal_states, True, True, True))
     assert values.bounds([0], True) == _exactly("0.5")
 
 

@@ -10,12 +10,13 @@ from math import comb
 from unittest.mock import patch
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
 from tests.support.generators.participants import little_games, participants
 from tests.support.generators.systems import systems
+from tests.support.random_examples import examples
 
 from cplc.decision import Analysis, Bounds, OptimalStrategy, analyse
 from cplc.decision.symmetric_agents import symmetric_agents_of
@@ -52,7 +53,7 @@ def _agree(listed: Analysis, layered: Analysis) -> None:
             continue
         for mine, theirs in ((one.guaranteed, other.guaranteed), (one.best, other.best)):
             _near(mine, theirs)
-        assert {ending.wanted for ending in one.endings} == {ending.wanted for ending in other.endings}
+        assert {ending.is_goal for ending in one.endings} == {ending.is_goal for ending in other.endings}
     if listed.gain is not None and layered.gain is not None:
         _near(listed.gain.guaranteed, layered.gain.guaranteed)
         _near(listed.gain.best, layered.gain.best)
@@ -76,7 +77,7 @@ def _random(draw: DrawFn) -> tuple[System, Participant]:
     return given, draw(participants(given, intervals=draw(st.booleans())))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_layers_find_what_lists_find(data: st.DataObject) -> None:
     given, who = data.draw(st.one_of(little_games(circles=False), _random()))
@@ -153,7 +154,7 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
     return system(variables, steps, ("A", "B", "C")), participant(("A",), conforming, goals, amounts, beliefs)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.data())
 def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
     given, who = data.draw(_copies())
@@ -176,7 +177,7 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
         condition = {"conformance": who.conforming, "achievement": e.conj(goal.condition for goal in who.goals)}
         for ending in one.endings:
             if set(ending.state) == set(given.variable):
-                assert packing.condition(condition[one.aspect])(packing.pack(ending.state)) == ending.wanted
+                assert packing.condition(condition[one.aspect])(packing.pack(ending.state)) == ending.is_goal
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -7,11 +7,12 @@ from fractions import Fraction
 from math import inf, sqrt
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
 from tests.support.generators.participants import little_games
 from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.participant_mdp import Judge
+from tests.support.random_examples import examples
 
 from cplc.decision import Analysis, Bounds, TotalReward, analyse
 from cplc.decision.mdp import event_probabilities
@@ -90,7 +91,7 @@ def test_sums_that_go_up_and_down_without_end(stop: str) -> None:
     assert abs(_gain(analysis).guaranteed.middle) < 1e-9
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(little_games(circles=False))
 def test_at_least_so_much_is_benefit_with_that_much_less(game: tuple[System, Participant]) -> None:
     """For each value: as if so much (and nearly a unit more) had been paid before."""

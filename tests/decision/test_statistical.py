@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.support.decision_models import at, own, participant, step, system
@@ -14,6 +14,7 @@ from tests.support.generators.participants import little_games, participants
 from tests.support.generators.systems import systems
 from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.participant_mdp import Judge, Node
+from tests.support.random_examples import examples
 
 from cplc.decision import analyse
 from cplc.decision.binomial import interval
@@ -37,7 +38,7 @@ def _tail(successes: int, runs: int, probability: Fraction) -> Fraction:
 
 
 @given(st.integers(1, 60), st.data(), st.sampled_from((Fraction(1, 10), Fraction(1, 100), Fraction(1, 10**6))))
-@settings(max_examples=60)
+@examples(60)
 def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: st.DataObject, miss: Fraction) -> None:
     successes = data.draw(st.integers(0, runs))
     low, high = interval(successes, runs, float(1 - miss))
@@ -58,13 +59,13 @@ def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
     assert interval(runs, runs, 0.99)[1] == 1.0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.DataObject) -> None:
     game, player = data.draw(little_games(circles=False))
     estimated = estimate(game, player, Sampling(400, data.draw(st.integers(0, 99)), "uniform", _SURE))
     judge = Judge(Naive(game), player)
-    goal_states = judge.wanted(player.conforming)
+    goal_states = judge.goal_states(player.conforming)
     cached: dict[Node, Fraction] = {}
     (start,) = judge.naive.initial
     chance = _by_chance(judge, ("state", start), goal_states, cached)
@@ -90,7 +91,7 @@ def _random(draw: DrawFn) -> tuple[System, Participant]:
     return game, draw(participants(game, intervals=True))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, deadline=None)
 @given(st.data(), st.sampled_from(SCHEDULERS))
 def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: str) -> None:
     game, player = data.draw(_random())
@@ -115,7 +116,7 @@ def test_what_is_sought_is_found() -> None:
     steps = [step(f"{n}", "C", at("at", n // 2), {"at": to}) for n, to in enumerate((1, 4, 4, 2, 5, 4))]
     conforming = at("at", 5)
     game, player = system([here], steps, ("A", "C")), participant(conforming=conforming)
-    successes = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].wanted for each in SCHEDULERS}
+    successes = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].goal_count for each in SCHEDULERS}
     assert successes["worst-seen"] == 0
     assert 0 < successes["uniform"] < 25
     assert successes["best-seen"] == 50
@@ -128,5 +129,5 @@ def test_runs_that_have_no_end_count_as_either() -> None:
         system([here], steps, ("A", "C")), participant(conforming=at("at", 0)), Sampling(2, longest=70)
     )
     assert estimated.steps == 140
-    assert (estimated.figures[0].wanted, estimated.figures[0].unfinished) == (0, 2)
+    assert (estimated.figures[0].goal_count, estimated.figures[0].unfinished) == (0, 2)
     assert (estimated.figures[0].bounds.low, estimated.figures[0].bounds.high) == (0.0, 1.0)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.decision_models import ecommerce
 from tests.support.generators.participants import little_games
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation, load
 from cplc.compilation.participants import participants
@@ -130,7 +131,7 @@ def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
     assert abs(values["value_max"] - mine.gain.best.middle) < _NEAR
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games())
@@ -143,7 +144,7 @@ def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, 
         assert abs(values[f"{aspect}_max"] - figure.best.middle) < _NEAR
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_storm_agrees_on_what_is_expected(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games(circles=False))

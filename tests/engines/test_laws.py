@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.engines.test_validities import commitment_laws, knowledge_laws
 from tests.support.every_engine import ENGINES, is_everywhere
@@ -15,6 +15,7 @@ from tests.support.generators.systems import (
     some_channels,
     systems,
 )
+from tests.support.random_examples import examples
 
 from cplc.engines.on_the_fly.engine import OnTheFlyEngine
 from cplc.logic import formulas as f
@@ -93,7 +94,7 @@ def laws_of_runs(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Form
 
 
 @on_each
-@settings(max_examples=8)
+@examples(8)
 @given(data=st.data())
 def test_runs(name: str, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -140,7 +141,7 @@ def laws_of_branching(p: Formula, q: Formula, ends: Taken) -> Iterator[tuple[str
 
 
 @on_each
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_branching(name: str, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -176,7 +177,7 @@ def laws_of_some_steps(p: Formula, chosen: Taken, every_step: Taken) -> Iterator
 
 
 @on_each
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_some_steps(name: str, data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
@@ -214,7 +215,7 @@ def laws_of_games(group: Group, rest: Group, p: Formula, q: Formula) -> Iterator
 
 
 @on_those_with_games
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_games(name: str, data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False, lifelike=True))
@@ -229,7 +230,7 @@ def test_games(name: str, data: st.DataObject) -> None:
 
 
 @on_those_with_games
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_knowledge_and_commitments_about_runs(name: str, data: st.DataObject) -> None:
     system = data.draw(systems())

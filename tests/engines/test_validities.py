@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.every_engine import MakeEngine, is_everywhere, on_every_engine
 from tests.support.generators.systems import (
@@ -11,16 +11,15 @@ from tests.support.generators.systems import (
     some_channels,
     systems,
 )
+from tests.support.random_examples import examples
 
+from cplc.logic.commitments import Channel, Commits, Fulfils
 from cplc.logic.expressions import FALSE
 from cplc.logic.formulas import (
     And,
     Atom,
-    Channel,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     Iff,
     Implies,
@@ -89,7 +88,7 @@ def path_laws(p: Formula, q: Formula) -> dict[str, Formula]:
 
 
 @on_every_engine
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_commitments(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -101,7 +100,7 @@ def test_commitments(make: MakeEngine, data: st.DataObject) -> None:
 
 
 @on_every_engine
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_knowledge(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -112,7 +111,7 @@ def test_knowledge(make: MakeEngine, data: st.DataObject) -> None:
 
 
 @on_every_engine
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_paths(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())

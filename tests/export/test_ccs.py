@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import logic_formulas
 from tests.support.generators.systems import roles, systems
 from tests.support.oracles.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branching_bisimilar, size
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
@@ -70,13 +71,13 @@ def test_files_bisimilar_to_system(path: Path) -> None:
             assert (Ref("Main") in gctl.satisfying(name)) == (result.answer != "fails"), name
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(systems(states=16))
 def test_random_systems_bisimilar_to_export(system: System) -> None:
     assert _is_bisimilar(_exported(system), system)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data(), systems(states=12))
 def test_formulas_equivalent_after_export(data: st.DataObject, system: System) -> None:
     formulas = [data.draw(logic_formulas(system)) for _ in range(3)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import SIMPLE, logic_formulas, quantified
 from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export.ctl_star_to_ctl import to_ctl
@@ -35,7 +36,7 @@ def test_distribution_laws(path: Formula, expected: str) -> None:
     assert formula_text(to_ctl(f.OnPaths("E", path), all_states_fair=True)) == expected
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_translated_formula_has_same_states(data: st.DataObject) -> None:
     system = data.draw(systems())

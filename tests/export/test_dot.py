@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pydot
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tests.support.generators.systems import systems
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation, load
 from cplc.export import Origin, Request, export
@@ -68,7 +69,7 @@ def test_agents_messages_and_commitments_are_drawn(path: Path) -> None:
     assert touched <= edges
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(systems(states=24))
 def test_every_state_and_step_is_drawn(system: System) -> None:
     graph, notes = _drawn(system, states=True)

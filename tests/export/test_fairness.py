@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import SIMPLE, logic_formulas, quantified
 from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export.expression_simplify import is_unsatisfiable
@@ -61,7 +62,7 @@ def _is_unrestricted(formula: f.Formula) -> bool:
     return all(part.along is None for part in f.subformulas(formula) if isinstance(part, f.OnPaths))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_state_conditions_equivalent_to_justice(data: st.DataObject) -> None:
     """Runs that are restricted to some steps are just towards these alone: no exporter writes conditions for them."""
@@ -73,7 +74,7 @@ def test_state_conditions_equivalent_to_justice(data: st.DataObject) -> None:
     assert instead.is_valid(formula) == ExplicitEngine(system).is_valid(formula, assuming)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_fairness_independent_formula_has_same_verdict(data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -91,7 +92,7 @@ def test_fairness_independent_formula_has_same_verdict(data: st.DataObject) -> N
         assert len(set(verdicts)) == 1
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_ltl_translation_equivalent(data: st.DataObject) -> None:
     system = data.draw(systems())

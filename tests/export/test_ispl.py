@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.every_engine import members
 from tests.support.generators.logic_formulas import Logic, logic_formulas
 from tests.support.generators.systems import atoms, conditionals, roles, some_channels, some_offerings, systems
+from tests.support.random_examples import examples
 
 from cplc import compile
 from cplc.compilation import IsplCompilation
@@ -20,6 +21,7 @@ from cplc.export.ispl_formulas import to_mcmas_operators, with_observers
 from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.formulas import Formula
 from cplc.source import Source
 from cplc.system.model import System
@@ -52,13 +54,13 @@ def _social(draw: st.DrawFn, system: System) -> Formula:
         atoms(system) | logic_formulas(system, Logic(past=False, taken=False, games=False, depth=1, weight=3))
     )
     if draw(st.booleans()):
-        return f.Commits(channel, operand)
+        return Commits(channel, operand)
     if draw(st.booleans()):
         return draw(conditionals(some_offerings(system), st.just(operand) | atoms(system)))
-    return f.Fulfils(channel, operand)
+    return Fulfils(channel, operand)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_commitment_equivalent_to_knowledge_of_observer(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
@@ -77,7 +79,7 @@ def test_commitment_equivalent_to_knowledge_of_observer(data: st.DataObject) -> 
     ] == expected
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_expanded_conditions_equivalent(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
@@ -176,7 +178,7 @@ def test_file_without_formulas_has_dummy_formula() -> None:
 # --- the file as a whole
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_names_declared_once_and_not_reserved(data: st.DataObject) -> None:
     system = data.draw(systems())

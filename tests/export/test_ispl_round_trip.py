@@ -6,10 +6,11 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.case_files import Case, cases, compiled
 from tests.support.generators.ispl_models import model
+from tests.support.random_examples import examples
 
 from cplc.compilation import IsplCompilation, count_reachable
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -44,7 +45,7 @@ def test_protocols(case: Case) -> None:
     assert after == {name: before[name] for name in after}
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 2**32).map(Random))
 def test_models(chance: Random) -> None:
     reading = IsplCompilation(Source("model.ispl", model(chance)))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import logic_formulas
 from tests.support.generators.systems import roles, systems
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation, count_reachable, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
@@ -71,7 +72,7 @@ def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
 
 
 @_storm
-@settings(max_examples=25)
+@examples(25)
 @given(st.data(), systems(states=30))
 def test_storm_agrees_on_systems(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, system: System) -> None:
     formulas = [data.draw(logic_formulas(system)) for _ in range(4)]

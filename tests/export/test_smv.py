@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import SIMPLE, logic_formulas, quantified
 from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.export.smv_expressions import IDENTIFIERS
 
 
 @pytest.mark.parametrize("target", ["smv", "smv-arctl"])
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_text(target: str, data: st.DataObject) -> None:
     system = data.draw(systems())

@@ -6,8 +6,9 @@ import gzip
 import io
 from operator import itemgetter
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.random_examples import examples
 
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import LogMapping
@@ -53,7 +54,7 @@ def _damaged(draw: st.DrawFn) -> tuple[Format, bytes]:
 
 
 @given(st.one_of(_damaged().map(itemgetter(1)), st.binary(max_size=200)), st.none() | st.sampled_from(FORMATS))
-@settings(max_examples=300)
+@examples(300)
 @example(b"\xff\xfe{", None)
 @example(b"\x1f\x8b", None)
 @example(b'<?xml version="1.0" encoding="nonsense"?><log/>', None)
@@ -71,7 +72,7 @@ def test_anything_can_be_read(data: bytes, form: Format | None) -> None:
 
 
 @given(_damaged(), st.integers(1, 64))
-@settings(max_examples=100)
+@examples(100)
 def test_it_does_not_matter_in_which_pieces_a_log_comes(log: tuple[Format, bytes], size: int) -> None:
     form, data = log
 

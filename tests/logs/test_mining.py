@@ -9,10 +9,11 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.compilation.participants import participants
@@ -128,7 +129,7 @@ def test_known_probabilities_are_found_again(channels: str, pay: str, passed: st
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.sampled_from([0.5, 0.9, 0.99999]))
-@settings(max_examples=20)
+@examples(20)
 def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, confidence: float) -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed, runs))
@@ -142,7 +143,7 @@ def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, con
 
 
 @given(plans().map(text_of), st.integers(0, 2**32), st.booleans())
-@settings(max_examples=25)
+@examples(25)
 def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: int, points: bool) -> None:
     compilation = CplCompilation(Source("random.cpl", text))
     system = compilation.system

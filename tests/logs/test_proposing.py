@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.random_examples import examples
 
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
@@ -51,7 +52,7 @@ _VALUES = st.text(max_size=12) | st.sampled_from(["order", "Seller", "2026-01-01
 
 
 @given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=6), max_size=12), st.none() | st.text(max_size=5))
-@settings(max_examples=200)
+@examples(200)
 def test_what_is_proposed_is_a_mapping(fields: list[dict[str, object]], case_type: str | None) -> None:
     found = propose((Record(f"log:{at}", at, one) for at, one in enumerate(fields)), _WORDS, case_type or None)
     _, problems = parse_mapping(Source("proposed.toml", found.text), _WORDS)

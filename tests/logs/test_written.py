@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Value
@@ -61,13 +62,13 @@ def _back(events: list[Event], form: Format, vocabulary: Vocabulary) -> list[Eve
 
 
 @given(st.lists(_events(), min_size=1, max_size=8), st.sampled_from(FORMATS))
-@settings(max_examples=100)
+@examples(100)
 def test_events_are_read_back(events: list[Event], form: Format) -> None:
     assert _back(events, form, _VOCABULARY) == events
 
 
 @given(plans().map(text_of), st.integers(0, 2**32), st.sampled_from(FORMATS))
-@settings(max_examples=20)
+@examples(20)
 def test_runs_are_read_back(text: str, seed: int, form: Format) -> None:
     system = CplCompilation(Source("random.cpl", text)).system
     recorder = Recorder(system, 3600 * 10**9, 20)

@@ -9,11 +9,12 @@ from itertools import combinations
 from typing import Literal, TypeVar
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.support.generators.property_formulas import Sample, protocols
 from tests.support.oracles.games import Game
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.checking.builtin_checks import CHECKS, build_check
 from cplc.checking.engine_selector import EngineName
@@ -22,8 +23,8 @@ from cplc.checking.verify import Verifier
 from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Expr, Read, one_of
 from cplc.logic.formulas import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
-from cplc.lowering.debts import debts_of
 from cplc.lowering.lower import all_views, lower
+from cplc.lowering.promises import debts_of
 from cplc.source import Source
 from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import Commitment, State, System
@@ -68,7 +69,7 @@ class Walk:
         return any(holds(condition, state) for state in self.states.values())
 
     def nothing_unsettled(self, state: State) -> bool:
-        """Whether no commitment is open, but for those on course."""
+        """True if no commitment is open, but for those on course."""
         return not any(state[c.variable] in OPEN and not on_course(c, state) for c in self.system.commitments)
 
     def enabled(self, known: Key, *kinds: str) -> bool:
@@ -82,7 +83,7 @@ class Walk:
 
 
 def begins_fairly(system: System) -> bool:
-    """Whether a fair run begins in the initial state."""
+    """True if a fair run begins in the initial state."""
     oracle = Naive(system)
     return not oracle.initial.isdisjoint(oracle.satisfying(SOME_FAIR_RUN))
 
@@ -109,13 +110,13 @@ def walked(system: System, most: int = STATES) -> Walk:
 
 
 def in_force(walk: Walk, state: State, name: str) -> bool:
-    """Whether a commitment is active, or pending and was active before."""
+    """True if a commitment is active, or pending and was active before."""
     value = state[name]
     return value == "active" or (value == "pending" and state[f"{name}.former"] == "active")
 
 
 def owed(walk: Walk, state: State, one: Commitment) -> bool:
-    """Whether a commitment is in force, and its content would not hold if nothing more happened."""
+    """True if a commitment is in force, and its content would not hold if nothing more happened."""
     return in_force(walk, state, one.name) and not on_course(one, state)
 
 
@@ -124,12 +125,12 @@ def on_course(one: Commitment, state: State) -> bool:
 
 
 def kept(walk: Walk, state: State, one: Commitment) -> bool:
-    """Whether a commitment is fulfilled, or in force and on course."""
+    """True if a commitment is fulfilled, or in force and on course."""
     return state[one.variable] == "fulfilled" or (in_force(walk, state, one.name) and on_course(one, state))
 
 
 def stays_left_over(walk: Walk, known: Key, left_over: Callable[[State], bool]) -> bool:
-    """Whether nothing but ticks is possible from a state on, and leaves something over in every state."""
+    """True if nothing but ticks is possible from a state on, and leaves something over in every state."""
     seen: set[Key] = set()
     while known not in seen:
         if not walk.is_terminal(known) or not left_over(walk.states[known]):
@@ -141,7 +142,7 @@ def stays_left_over(walk: Walk, known: Key, left_over: Callable[[State], bool]) 
 
 
 def stood_for(state: State, name: str, counts: Callable[[str], bool]) -> bool:
-    """Whether a commitment waits for another one that counts."""
+    """True if a commitment waits for another one that counts."""
     other = state.get(f"{name}.follows", "none")
     return state[name] == "pending" and other != "none" and counts(str(other))
 
@@ -171,7 +172,7 @@ def no_dangling(walk: Walk) -> bool:
 
 
 def no_debt_forgotten(walk: Walk) -> bool:
-    """Whether no restart takes back what is owed; of a chain of delegates, the last one in force is asked for all."""
+    """True if no restart takes back what is owed; of a chain of delegates, the last one in force is asked for all."""
 
     def is_forgotten(step: int, state: State, one: Commitment) -> bool:
         taken_back = {c.name for c in walk.system.commitments if walk.system.steps[step].takes_back(c.variable)}
@@ -196,7 +197,7 @@ def sound(walk: Walk) -> bool:
 
 
 def possible(walk: Walk, goal: Callable[[State], bool]) -> bool:
-    """Whether some run from each initial state reaches the goal."""
+    """True if some run from each initial state reaches the goal."""
     reaching = walk.can_reach(goal)
     return all(key(state) in reaching for state in Interpreter(walk.system).initial_states())
 
@@ -300,7 +301,7 @@ def violable(walk: Walk) -> bool:
 
 
 def no_delegation_loop(walk: Walk) -> bool:
-    """Whether no cycle of a fair run hands on the debt that a commitment carries and carries it back.
+    """True if no cycle of a fair run hands on the debt that a commitment carries and carries it back.
 
     The cycles are those of a graph of states, each with one open commitment: its debt is followed along each step.
     """
@@ -438,7 +439,7 @@ def test_every_check_has_its_definition() -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-@settings(max_examples=25)
+@examples(25)
 @given(sample=protocols())
 def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
     note(sample.text)
@@ -490,7 +491,7 @@ def hand_overs(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly", "reduced"])
-@settings(max_examples=10)
+@examples(10)
 @given(text=hand_overs())
 def test_delegation_loops_are_those_of_one_debt(engine: EngineName, text: str) -> None:
     note(text)

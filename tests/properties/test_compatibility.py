@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
 from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
@@ -79,7 +80,7 @@ def label_of(system: System, hidden: str, step: Step) -> Label:
 
 
 def is_weaker(new: object, old: object) -> bool:
-    """Whether a commitment in the old state is not kept by one in the new state."""
+    """True if a commitment in the old state is not kept by one in the new state."""
     match old:
         case "conditional":
             return new not in ("conditional", "active", "on course", "violated")
@@ -180,7 +181,7 @@ def is_small(system: System) -> bool:
 
 
 @given(protocols())
-@settings(max_examples=15)
+@examples(15)
 def test_no_protocol_breaks_itself(sample: Sample) -> None:
     system = CplCompilation(Source("generated.cpl", sample.text)).system
     assume(is_small(system))
@@ -190,7 +191,7 @@ def test_no_protocol_breaks_itself(sample: Sample) -> None:
 
 
 @given(protocols(), st.integers(0, 12), st.integers(0, 8))
-@settings(max_examples=40)
+@examples(40)
 def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, hidden: int) -> None:
     note(sample.text)
     compilation = CplCompilation(Source("generated.cpl", sample.text))
@@ -206,7 +207,7 @@ def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, h
 
 
 @given(protocols())
-@settings(max_examples=25)
+@examples(25)
 def test_messages_that_arrive_at_once_do_nothing_that_others_could_not(sample: Sample) -> None:
     note(sample.text)
     source = Source("generated.cpl", sample.text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from tests.support.generators.logic_formulas import games, logic_formulas, quantified
@@ -14,11 +14,13 @@ from tests.support.generators.reducible_systems import two_parts
 from tests.support.generators.systems import formulas, roles, systems
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula, state_subformulas
 from cplc.reductions.components import (
@@ -43,7 +45,7 @@ def test_components_of_a_product_are_its_factors(parts: tuple[System, System]) -
     assert sum(map(len, components(whole))) == len(whole.variables)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_slice_preserves_verdict(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
@@ -58,7 +60,7 @@ def test_slice_preserves_verdict(data: st.DataObject) -> None:
     assert SymbolicEngine(whole).is_valid(formula, assuming) == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_slice_preserves_value_at_every_state(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
@@ -102,7 +104,7 @@ def test_slice_preserves_value_in_the_whole_logic(data: st.DataObject) -> None:
     assert disagreements(whole, formula, assuming) == []
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_slice_of_uniform_strategy_contains_observations(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts(states=12, most=48))
@@ -182,9 +184,9 @@ def test_slice_contains_both_ends_of_channel(data: st.DataObject) -> None:
     formula = data.draw(formulas(one))
     variables = relevant_variables(whole, formula)
     for part in state_subformulas(formula):
-        if isinstance(part, f.Commits | f.Fulfils):
+        if isinstance(part, Commits | Fulfils):
             assert variables >= part.channel.reads
-        if isinstance(part, f.Conditional):
+        if isinstance(part, Conditional):
             assert variables >= part.channel.reads | (frozenset() if part.other is None else part.other.reads)
 
 

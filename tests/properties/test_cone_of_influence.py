@@ -12,6 +12,7 @@ from tests.support.generators.logic_formulas import logic_formulas
 from tests.support.generators.reducible_systems import watched
 from tests.support.generators.systems import atoms, formulas, roles
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc import compile
 from cplc.checking.replay import replay
@@ -19,6 +20,7 @@ from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Fulfils
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Formula
 from cplc.reductions import cone_of_influence
@@ -29,7 +31,7 @@ _MOST = 200
 
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
-    """Whether some state of the whole has another value without those that only look on, both by the definitions."""
+    """True if some state of the whole has another value without those that only look on, both by the definitions."""
     cone = ConeOfInfluence(whole).cone(formula)
     part = project_to_cone(whole, cone)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in cone]
@@ -39,7 +41,7 @@ def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
     return any((state in in_whole) != (tuple(state[place] for place in places) in in_part) for state in large.reachable)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_cone_preserves_value_of_every_formula(data: st.DataObject) -> None:
     whole = data.draw(watched())
@@ -50,7 +52,7 @@ def test_cone_preserves_value_of_every_formula(data: st.DataObject) -> None:
     assert not disagree(whole, formula, assuming)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_evidence_is_lifted_from_cone(data: st.DataObject) -> None:
     whole = data.draw(watched())
@@ -129,5 +131,5 @@ def test_cone_of_nested_commitments_takes_linear_work() -> None:
     channel = promises("A -> B", [(e.Read("m@A"), e.Read("m@B"))])
     formula: Formula = f.Atom(e.Read("n@A"), "n")
     for _ in range(60):
-        formula = f.Fulfils(channel, formula)
+        formula = Fulfils(channel, formula)
     assert ConeOfInfluence(system).cone(formula) >= {"m@A", "m@B", "n@A"}

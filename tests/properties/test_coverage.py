@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
 from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.semantics.model import CheckedModel
@@ -27,7 +28,7 @@ def graph_of(model: CheckedModel) -> Graph:
 
 
 @given(protocols())
-@settings(max_examples=10)
+@examples(10)
 def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
     compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)

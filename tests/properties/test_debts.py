@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge, World
 from tests.support.generators.property_formulas import Sample, protocols
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.source import Source
@@ -32,7 +33,7 @@ class Judge:
         return is_in_force(world, name) and not is_on_course(self.reference, world, name)
 
     def is_left(self, number: int, over: Callable[[World], bool]) -> bool:
-        """Whether only ticks are possible from a state on, and something is left over in all states they lead to."""
+        """True if only ticks are possible from a state on, and something is left over in all states they lead to."""
         seen: set[int] = set()
         while number not in seen:
             seen.add(number)
@@ -89,7 +90,7 @@ class Judge:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "reduced", "onthefly"])
-@settings(max_examples=25)
+@examples(25)
 @given(sample=protocols())
 def test_debts_left_and_forgotten_match_reference(
     engine: Literal["explicit", "symbolic", "reduced", "onthefly"], sample: Sample

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.agreement import USUAL, Figures, compare_system
 from tests.support.every_engine import ENGINES, MakeEngine, members, on_symbolic_engines
@@ -22,6 +22,7 @@ from tests.support.generators.systems import (
     some_channels,
     systems,
 )
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
@@ -31,7 +32,7 @@ from cplc.system.printer import formula_text
 
 
 def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], found: Any, states: list[State]) -> bool:
-    """Whether two engines mean the same set, these being the reachable states."""
+    """True if two engines mean the same set, these being the reachable states."""
     return engine.count(found) == explicit.count(expected) and all(
         engine.is_empty(engine.intersection(found, engine.singleton(state)))
         == explicit.is_empty(explicit.intersection(expected, explicit.singleton(state)))
@@ -53,7 +54,7 @@ def test_paths(data: st.DataObject) -> None:
     compare_system(system, formula, assuming, USUAL, Figures())
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_games(data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -61,13 +62,13 @@ def test_games(data: st.DataObject) -> None:
     compare_system(system, formula, assuming, USUAL, Figures())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(guessing_games(), guessing_goals())
 def test_games_with_little_sight(system: System, formula: Formula) -> None:
     compare_system(system, formula, frozenset(), USUAL, Figures())
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data())
 def test_the_whole_logic_by_every_library(data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -76,7 +77,7 @@ def test_the_whole_logic_by_every_library(data: st.DataObject) -> None:
 
 
 @on_symbolic_engines
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_satisfying_states(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -94,7 +95,7 @@ def test_satisfying_states(make: MakeEngine, data: st.DataObject) -> None:
 
 
 @on_symbolic_engines
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_steps_and_looks(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())

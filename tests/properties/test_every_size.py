@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from tests.support.generators.parameterised_protocols import threshold_families
+from tests.support.random_examples import examples
 
 from cplc import compile
 from cplc.checking.replay import replay
@@ -81,7 +82,7 @@ def _families(draw: st.DrawFn) -> str:
 
 
 @given(_families())
-@settings(max_examples=20)
+@examples(20)
 def test_proof_for_every_size_is_confirmed_by_larger_sizes(text: str) -> None:
     compilation = compile(text)
     assume(compilation.ok)
@@ -96,7 +97,7 @@ def test_proof_for_every_size_is_confirmed_by_larger_sizes(text: str) -> None:
 
 
 @given(threshold_families(greatest=6, greatest_async=4))
-@settings(max_examples=15)
+@examples(15)
 def test_verdict_agrees_with_each_declared_size(text: str) -> None:
     """A question fails for the smallest size that fails by itself, and is not unknown if there is one."""
     compilation = compile(text)

@@ -129,8 +129,8 @@ def _claims(evidence: Evidence) -> Iterator[Evidence]:
     yield evidence
     for _, part in evidence.parts:
         yield from _claims(part)
-    if evidence.there is not None:
-        yield from _claims(evidence.there)
+    if evidence.alternative is not None:
+        yield from _claims(evidence.alternative)
 
 
 @st.composite
@@ -142,8 +142,8 @@ def _changed(draw: st.DrawFn, system: System, evidence: Evidence) -> Evidence:
         position, part = evidence.parts[chosen]
         changed = (position, draw(_changed(system, part)))
         return replace(evidence, parts=(*evidence.parts[:chosen], changed, *evidence.parts[chosen + 1 :]))
-    if evidence.there is not None and draw(st.booleans()):
-        return replace(evidence, there=draw(_changed(system, evidence.there)))
+    if evidence.alternative is not None and draw(st.booleans()):
+        return replace(evidence, alternative=draw(_changed(system, evidence.alternative)))
     match draw(st.sampled_from(("run", "loop", "value", "formula", "parts", "elsewhere", "agents", "kind"))):
         case "run":
             return replace(evidence, run=draw(_changed_run(system, evidence.run)))

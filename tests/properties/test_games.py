@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.support.every_engine import MakeEngine, members, on_every_engine
@@ -15,6 +15,7 @@ from tests.support.generators.systems import atoms, roles, systems
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.strategy_validation import strategy_mistakes
+from tests.support.random_examples import examples
 
 from cplc.checking.evidence import explain
 from cplc.checking.strategy_play import strategy_problems
@@ -55,7 +56,7 @@ def _found(engine: Engine[Any], formula: Formula, assuming: frozenset[str]) -> f
 
 @on_every_engine
 @pytest.mark.parametrize("uniform", [False, True], ids=["full", "uniform"])
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_winning_region_matches_definition(make: MakeEngine, uniform: bool, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -105,7 +106,7 @@ def blind_walks(draw: DrawFn) -> System:
 
 
 @pytest.mark.parametrize("make", [ExplicitEngine, SymbolicEngine])
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_uniform_strategies_that_need_search(make: MakeEngine, data: st.DataObject) -> None:
     """What looks best in each state is often wrong for those that look the same, and something else is right."""
@@ -120,7 +121,7 @@ def test_uniform_strategies_that_need_search(make: MakeEngine, data: st.DataObje
         assert not list(strategy_mistakes(Naive(system), evidence))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_laws_of_strategic_logic(data: st.DataObject) -> None:
     """What holds of every game: more members, more knowledge and weaker goals do no harm; and dualities."""
@@ -156,7 +157,7 @@ def test_laws_of_strategic_logic(data: st.DataObject) -> None:
             assert found(Enforces(group, Globally(operand))) <= won <= found(operand)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_strategies_win_when_played(data: st.DataObject) -> None:
     """In every state in which the group wins there is a strategy to show, and it wins; from all initial ones if any."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from tests.reference.lockstep import Difference, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
@@ -20,10 +20,12 @@ from tests.support.generators.property_formulas import (
     validities,
 )
 from tests.support.oracles.games import TooManyStrategies
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.logic.formulas import OnPaths, expanded, subformulas
+from cplc.logic.commitments import expanded
+from cplc.logic.formulas import OnPaths, subformulas
 from cplc.source import Source
 
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
@@ -96,7 +98,7 @@ def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> Non
         check_verdicts(compilation, *lockstep)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(strategic_protocols())
 def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) -> None:
     note(sample.text)
@@ -124,7 +126,7 @@ def test_theorems_of_every_protocol(sample: Sample) -> None:
     check_verdicts(compilation, reference, graph)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(social_validities())
 def test_theorems_of_social_commitments(sample: Sample) -> None:
     note(sample.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.generators.imperfect_information import guessing_games, guessing_goals
 from tests.support.generators.logic_formulas import groups, path_formulas, quantified
@@ -12,6 +12,7 @@ from tests.support.generators.systems import atoms, every_kind, roles, systems
 from tests.support.oracles import lasso_words
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive
+from tests.support.random_examples import examples
 
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -20,7 +21,7 @@ Move = int | None
 Run = list[tuple[Frozen, Move]]
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(st.data())
 def test_the_tableau_finds_what_the_fixpoints_find(data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -80,7 +81,7 @@ def _walk(
     return [*run, (state, None)]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_the_fixpoints_of_games_are_what_strategies_can_do(data: st.DataObject) -> None:
     system = data.draw(systems(lifelike=True, states=24))
@@ -99,7 +100,7 @@ def test_the_fixpoints_of_games_are_what_strategies_can_do(data: st.DataObject) 
         assert oracle.satisfying(f.Enforces(group, goal), assuming) == tried, goal
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_who_sees_less_can_do_no_more(data: st.DataObject) -> None:
     system, formula = data.draw(guessing_games()), data.draw(guessing_goals())
@@ -108,7 +109,7 @@ def test_who_sees_less_can_do_no_more(data: st.DataObject) -> None:
     assert uniform <= oracle.satisfying(f.Enforces(formula.group, formula.goal))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_dual_quantifiers(data: st.DataObject) -> None:
     system = data.draw(systems())

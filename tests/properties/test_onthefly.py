@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import Logic, logic_formulas, quantified
 from tests.support.generators.systems import atoms, every_kind, roles, systems
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.checking.replay import replay
 from cplc.engines.on_the_fly import OnTheFlyEngine
@@ -32,7 +33,7 @@ def agree(system: System, oracle: Naive, formula: Formula, assuming: frozenset[s
         assert engine.holds(formula, oracle.thaw(state), assuming) == (state in expected), formula_text(formula)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_every_operator(data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -42,7 +43,7 @@ def test_every_operator(data: st.DataObject) -> None:
         agree(system, oracle, formula, assuming)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_the_whole_logic(data: st.DataObject) -> None:
     system = data.draw(systems())

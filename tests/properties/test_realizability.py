@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.properties.test_explicit_engine import steps_taken
@@ -15,6 +15,7 @@ from tests.support.generators.synchronous_systems import synchronous_systems
 from tests.support.generators.systems import atoms, conditions_over, formulas, roles, systems
 from tests.support.oracles.model_checker import Frozen, Naive, States
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
+from tests.support.random_examples import examples
 
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.replay import run_problems
@@ -93,7 +94,7 @@ def two_fair_parts(draw: DrawFn) -> System:
     return beside(draw(systems(states=24, fairness=True)), draw(systems(states=24)))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 @pytest.mark.parametrize("engine", ENGINES)
 def test_states_without_fair_run_match_definition(engine: EngineName, data: st.DataObject) -> None:
@@ -105,7 +106,7 @@ def test_states_without_fair_run_match_definition(engine: EngineName, data: st.D
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, assuming), successors(oracle))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(data: st.DataObject) -> None:
     system = data.draw(two_fair_parts())
@@ -117,7 +118,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])
 def test_states_without_fair_run_along_steps_match_definition(engine: EngineName, data: st.DataObject) -> None:
@@ -131,7 +132,7 @@ def test_states_without_fair_run_along_steps_match_definition(engine: EngineName
     judge(result, system, oracle.initial, unfair, successors(oracle))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])
 def test_rounds_without_fair_run_match_definition(engine: EngineName, data: st.DataObject) -> None:

@@ -8,11 +8,12 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles
+from tests.support.random_examples import examples
 
 from cplc.checking.responsibility import lasso_evidence, neglected_sends
 from cplc.checking.results import Question, Result
@@ -41,7 +42,7 @@ def protocols() -> st.SearchStrategy[System]:
 
 
 class _Judge:
-    """Whether a formula holds if these roles keep going, by the explicit engine on the whole system."""
+    """True if a formula holds if these roles keep going, by the explicit engine on the whole system."""
 
     def __init__(self, system: System, formula: Formula, assuming: frozenset[str]) -> None:
         self.engine = ExplicitEngine(system, _LIMIT)
@@ -66,7 +67,7 @@ class _Judge:
 
 
 @given(st.data(), protocols())
-@settings(max_examples=40)
+@examples(40)
 def test_responsibility_is_what_brute_force_finds(data: st.DataObject, system: System) -> None:
     if not system.messages:
         return

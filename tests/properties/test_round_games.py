@@ -6,7 +6,7 @@ from contextlib import suppress
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.every_engine import ENGINES, members
 from tests.support.generators.ispl_models import Features, model
@@ -14,6 +14,7 @@ from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.strategy_validation import strategy_mistakes
 from tests.support.oracles.synchronous_games import NaiveRoundGame
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
+from tests.support.random_examples import examples
 
 from cplc.checking.evidence import explain
 from cplc.checking.strategy_play import strategy_problems
@@ -48,7 +49,7 @@ def _reading(seed: int, *, uniform: bool = False) -> IsplCompilation:
 
 
 @pytest.mark.parametrize("name", _ENGINES)
-@settings(max_examples=30)
+@examples(30)
 @given(_seeds)
 def test_winning_region_matches_enumeration_of_choices(name: str, seed: int) -> None:
     reading = _reading(seed)
@@ -63,7 +64,7 @@ def test_winning_region_matches_enumeration_of_choices(name: str, seed: int) -> 
 
 
 @pytest.mark.parametrize("name", _ENGINES)
-@settings(max_examples=20)
+@examples(20)
 @given(_seeds)
 def test_winning_region_matches_enumeration_of_uniform_strategies(name: str, seed: int) -> None:
     reading = _reading(seed, uniform=True)
@@ -78,7 +79,7 @@ def test_winning_region_matches_enumeration_of_uniform_strategies(name: str, see
 
 
 @pytest.mark.parametrize("uniform", [False, True], ids=["full", "uniform"])
-@settings(max_examples=20)
+@examples(20)
 @given(_seeds)
 def test_strategies_win_when_played(uniform: bool, seed: int) -> None:
     reading = _reading(seed, uniform=uniform)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.every_engine import ENGINES, members
 from tests.support.generators.ispl_models import Features, model
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
+from tests.support.random_examples import examples
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.on_the_fly import OnTheFlyEngine
@@ -29,7 +30,7 @@ def _reading(seed: int) -> IsplCompilation:
 @pytest.mark.parametrize(
     "name", [name for name in ENGINES if name in ("explicit", "symbolic-oxidd", "symbolic-dd.autoref")]
 )
-@settings(max_examples=40)
+@examples(40)
 @given(_seeds)
 def test_engines_agree_with_the_definitions(name: str, seed: int) -> None:
     reading = _reading(seed)
@@ -45,7 +46,7 @@ def test_engines_agree_with_the_definitions(name: str, seed: int) -> None:
         assert engine.is_valid(asked.question.formula) == wanted, asked.question.text
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(_seeds)
 def test_the_search_on_the_fly_agrees_with_the_definitions(seed: int) -> None:
     reading = _reading(seed)
@@ -61,7 +62,7 @@ def test_the_search_on_the_fly_agrees_with_the_definitions(seed: int) -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])
-@settings(max_examples=40)
+@examples(40)
 @given(_seeds)
 def test_every_verdict_has_evidence_that_replays(engine: str, seed: int) -> None:
     reading = _reading(seed)

@@ -7,18 +7,19 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
+from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import Logic, logic_formulas, path_formulas
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc.checking.ltl_progression import NotProgressible, progression
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Equal, Read, conj
 from cplc.logic.formulas import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
 from cplc.report.itf import run_trace
@@ -30,6 +31,7 @@ from cplc.simulation.run_replay import replayed
 from cplc.simulation.run_verdicts import RunVerdicts
 from cplc.simulation.scheduler_weights import Bias
 from cplc.source import Source
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
 from cplc.system.trace import Run
@@ -55,7 +57,7 @@ def is_run(interpreter: Interpreter, run: Run) -> bool:
 
 
 @given(st.one_of(protocols(), systems()), st.sampled_from(_BIASES), st.integers(0, 2**64))
-@settings(max_examples=25)
+@examples(25)
 def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
     drawn = [one for one, _ in draw(system, bias, None, seed=seed, runs=3, most=25, keep=3) if one is not None]
     interpreter = Interpreter(system)
@@ -83,26 +85,27 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
 
 
 @given(st.one_of(protocols(), systems()))
-@settings(max_examples=25)
+@examples(25)
 def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
     """All ways from the states of a run are the same, before steps are looked up together and after."""
-    interpreter, stepper = Interpreter(system), SuccessorGenerator(system)
+    interpreter = Interpreter(system)
+    with patch("cplc.statespace.interleaved._REGROUPING_STATES", (4, 9)):
+        relation = InterleavedRelation(system)
     drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=15, keep=1))
     assert drawn is not None
     states = drawn.run.states
     for _ in range(2):
         for state in states:
             expected = Counter(
-                (step, stepper.packing.pack(after))
+                (step, relation.packing.pack(after))
                 for step in range(len(system.steps))
                 for after in {tuple(one.items()): one for one in interpreter.after(state, step)}.values()
             )
-            assert Counter(stepper.ways(stepper.packing.pack(state))) == expected
-        stepper.regroup([stepper.packing.pack(state) for state in states])
+            assert Counter(relation.transitions(relation.packing.pack(state))) == expected
 
 
 @given(protocols(), st.integers(0, 2**32))
-@settings(max_examples=25)
+@examples(25)
 def test_instances_are_counted_as_the_states_show_them(system: System, seed: int) -> None:
     """What is counted through tables is what the interpreter's operations and states say, step by step."""
     *_, (_, statistics) = draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2)
@@ -116,7 +119,7 @@ def test_instances_are_counted_as_the_states_show_them(system: System, seed: int
 
 
 @given(protocols(), st.sampled_from(_BIASES), st.integers(0, 2**32))
-@settings(max_examples=25)
+@examples(25)
 def test_what_is_written_down_replays(system: System, bias: Bias, seed: int) -> None:
     """Whole, and up to a step that was changed."""
     drawn, _ = next(draw(system, bias, None, seed=seed, runs=1, most=12, keep=1))
@@ -141,7 +144,7 @@ _PATHS: Final = Logic(games=False, social=False, weight=3, depth=1)
 
 
 @given(st.data(), systems(fairness=False), st.integers(0, 2**32))
-@settings(max_examples=40)
+@examples(40)
 def test_progression_equals_the_formula_over_the_whole_path(data: st.DataObject, system: System, seed: int) -> None:
     """Judged by the engine: a path that begins with the run is one that a chain of next operators describes."""
     drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=4, keep=1))
@@ -172,7 +175,7 @@ def _in_state(system: System, state: State) -> Formula:
 
 
 @given(st.data(), st.one_of(protocols(), systems()), st.sampled_from(_BIASES), st.integers(0, 2**32))
-@settings(max_examples=60)
+@examples(60)
 def test_run_verdict_is_the_verdict_wherever_a_run_decides(
     data: st.DataObject, system: System, bias: Bias, seed: int
 ) -> None:
@@ -188,7 +191,7 @@ def test_run_verdict_is_the_verdict_wherever_a_run_decides(
 
 
 @given(protocols(), st.integers(0, 2**32))
-@settings(max_examples=25)
+@examples(25)
 def test_no_run_refutes_a_possibility_or_proves_a_necessity(system: System, seed: int) -> None:
     drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=10, keep=1))
     assert drawn is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from tests.properties.test_lowering_matches_reference import HOLDS, compiled
 from tests.reference.lifecycle import OPEN
@@ -19,6 +19,7 @@ from tests.support.generators.property_formulas import ends, instances
 from tests.support.generators.protocol_drafts import Plan, text_of
 from tests.support.generators.protocols import plans
 from tests.support.oracles import lasso_words
+from tests.support.random_examples import examples
 
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE
@@ -82,7 +83,7 @@ def is_acyclic(graph: Graph) -> bool:
 
 
 def keeps(reference: Reference, run: Sequence[World], name: str, *, offered: bool) -> bool:
-    """Whether the run keeps a commitment that binds where it begins."""
+    """True if the run keeps a commitment that binds where it begins."""
     for world in run:
         state = world.env[name].state
         if state == "fulfilled" or (offered and state == "expired"):
@@ -106,7 +107,7 @@ def questions(draw: st.DrawFn) -> Question:
     return plan, ends(declared, draw(st.sampled_from(instances(declared)))), content(draw, atoms), trigger
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(questions())
 def test_social_commitments_are_what_every_run_says(question: Question) -> None:
     plan, pair, operand, trigger = question
@@ -159,7 +160,7 @@ def judged(
 
 
 def is_so(reference: Reference, passed: Sequence[World], path: f.Formula) -> bool:
-    """Whether a run that stays where it ends satisfies a path formula."""
+    """True if a run that stays where it ends satisfies a path formula."""
 
     def seen(formula: f.Formula, position: int) -> bool:
         match formula:

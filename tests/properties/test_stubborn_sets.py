@@ -7,24 +7,23 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.reducible_systems import beside
 from tests.support.generators.systems import atoms, conditions_over, formulas, systems
+from tests.support.random_examples import examples
 
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Graph, SuccessorGenerator
 from cplc.engines.explicit.por_symmetry import (
     ReducedEngine,
     ReducedSearch,
     ReductionMethod,
     StubbornFilter,
-    initial_states,
 )
 from cplc.engines.on_the_fly import OnTheFlyEngine, stubborn_successors
 from cplc.logic import expressions as e
@@ -37,6 +36,8 @@ from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.statespace.interleaved import InterleavedRelation
+from cplc.statespace.state_graph import StateGraph
 from cplc.system.model import Agent, Step, System, Variable
 from cplc.system.printer import formula_text
 
@@ -45,14 +46,14 @@ LIMIT = 100_000
 
 def reduced(system: System, plan: ReachabilityGoals) -> ReducedEngine:
     """Return what is met by stubborn sets."""
-    stepper = SuccessorGenerator(system)
+    stepper = InterleavedRelation(system)
     follow = StubbornFilter(StubbornSets(DependencyRelation(system), plan.goals), plan)
-    search = ReducedSearch(stepper, initial_states(system, stepper.packing, LIMIT), follow, None, LIMIT)
+    search = ReducedSearch(stepper, stepper.initial_states(LIMIT), follow, None, LIMIT)
     assert search.advance(LIMIT)
     return ReducedEngine(system, search.graph, ReductionMethod((), plan))
 
 
-def distances(graph: Graph, goal: bytes) -> dict[int, int]:
+def distances(graph: StateGraph, goal: bytes) -> dict[int, int]:
     """Return by how many steps each state from which the goal can be reached is away from it."""
     found = {number: 0 for number, there in enumerate(goal) if there}
     waiting = deque(found)
@@ -70,7 +71,7 @@ def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:
 
 
 def is_kept(system: System, goals: list[Expr]) -> bool:
-    """Whether each goal is as far from each state that is met as it is in the whole system."""
+    """True if each goal is as far from each state that is met as it is in the whole system."""
     engine = reduced(system, ReachabilityGoals(tuple(map(Goal, goals)), may_stop=False))
     whole = ExplicitEngine(system)
     met = engine._graph.states
@@ -93,7 +94,7 @@ def asked(draw: st.DrawFn) -> tuple[System, list[Expr]]:
     return system, draw(st.lists(conditions_over(system.variables), min_size=1, max_size=2))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(asked())
 def test_stubborn_sets_preserve_distance_to_goal(example: tuple[System, list[Expr]]) -> None:
     assert is_kept(*example)
@@ -130,7 +131,7 @@ def agree(system: System, formula: Formula) -> None:
 
 
 def _has_at_most(system: System, states: int) -> bool:
-    """Whether so few states are reachable; the searches for shortest runs take long in larger systems."""
+    """True if so few states are reachable; the searches for shortest runs take long in larger systems."""
     try:
         _ = ExplicitEngine(system, limit=states).reachable
     except ResourceExhausted:
@@ -138,7 +139,7 @@ def _has_at_most(system: System, states: int) -> bool:
     return True
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_stubborn_sets_preserve_value_and_run(data: st.DataObject) -> None:
     system = data.draw(some_systems())
@@ -239,7 +240,7 @@ def test_wrong_dependency_is_detected(name: str, monkeypatch: pytest.MonkeyPatch
     assert not all(is_kept(*example) for example in _telling()), f"nobody notices that {name}"
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(asked())
 def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
@@ -250,7 +251,7 @@ def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]
 # --- on the fly
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_on_the_fly_explores_fewer_steps(data: st.DataObject) -> None:
     system = data.draw(some_systems())

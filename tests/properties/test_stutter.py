@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from tests.support.oracles.lasso_words import holds
 from tests.support.oracles.model_checker import evaluate
+from tests.support.random_examples import examples
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -15,7 +16,7 @@ from cplc.logic.formulas import Formula, Taken
 from cplc.reductions.stutter import is_stutter_invariant
 
 Letter = tuple[bool, bool, str | None]
-"""Whether p and q are so, and the step that is taken."""
+"""True if p and q are so, and the step that is taken."""
 
 P, Q = f.Atom(e.Read("p"), "p"), f.Atom(e.Read("q"), "q")
 TRUE, FALSE = f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")
@@ -84,7 +85,7 @@ def _with_pauses(word: list[Letter], copies: list[int]) -> list[Letter]:
     ]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(paths(), words, words, pauses)
 def test_stutter_steps_after_a_prefix_preserve_value(
     path: Formula, stem: list[Letter], loop: list[Letter], copies: list[int]
@@ -94,7 +95,7 @@ def test_stutter_steps_after_a_prefix_preserve_value(
     assert _says(path, stem, loop) == _says(path, begun, _with_pauses(loop, copies))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(paths(), words, words, pauses, pauses)
 def test_stutter_steps_from_the_start_preserve_value_without_next(
     path: Formula, stem: list[Letter], loop: list[Letter], copies: list[int], more: list[int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.systems import (
     conditions_over,
@@ -13,6 +13,7 @@ from tests.support.generators.systems import (
     systems,
 )
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.bdd import Node
@@ -51,7 +52,7 @@ class _Two:
 
 
 @pytest.mark.parametrize(("variants", "budget"), WAYS)
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_satisfying_states_match_explicit_engine(variants: int, budget: int, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -65,7 +66,7 @@ def test_satisfying_states_match_explicit_engine(variants: int, budget: int, dat
 
 
 @pytest.mark.parametrize(("variants", "budget"), WAYS[::2])
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_images_and_indistinguishability_match_explicit_engine(variants: int, budget: int, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -87,7 +88,7 @@ def test_images_and_indistinguishability_match_explicit_engine(variants: int, bu
 
 
 @pytest.mark.parametrize("backend", ["dd.cudd", "dd.autoref"])
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_backends_agree(backend: str, data: st.DataObject) -> None:
     pytest.importorskip(backend)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from tests.support.generators.systems import atoms, formulas, roles, systems
 from tests.support.oracles.model_checker import Frozen, Naive
+from tests.support.random_examples import examples
 
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic import formulas as f
@@ -67,7 +68,7 @@ def check(oracle: Naive, engine: SymbolicEngine, formula: OnPaths, assuming: fro
 
 
 @pytest.mark.parametrize("past", [False, True], ids=["future alone", "with the past"])
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_path_formulas_match_explicit_tableau(past: bool, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -77,7 +78,7 @@ def test_path_formulas_match_explicit_tableau(past: bool, data: st.DataObject) -
 
 
 @pytest.mark.parametrize(("variants", "backend"), [(0, None), (64, "dd.cudd"), (64, "dd.autoref")])
-@settings(max_examples=15)
+@examples(15)
 @given(st.data())
 def test_symbolic_tableau_matches_explicit_tableau(variants: int, backend: str | None, data: st.DataObject) -> None:
     if backend is not None:
@@ -88,7 +89,7 @@ def test_symbolic_tableau_matches_explicit_tableau(variants: int, backend: str |
     check(Naive(system), SymbolicEngine(system, backend, variants=variants), formula, assuming)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_conjunctions_of_invariants_and_eventualities(data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -112,7 +113,7 @@ def test_conjunctions_of_invariants_and_eventualities(data: st.DataObject) -> No
     check(Naive(system), SymbolicEngine(system), formula, data.draw(roles(system)))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_path_quantifiers_below_path_operators(data: st.DataObject) -> None:
     """A quantifier begins a new past, wherever it stands."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import Logic, quantified
 from tests.support.generators.synchronous_systems import adjacent, synchronous_systems
 from tests.support.generators.systems import atoms
+from tests.support.random_examples import examples
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -153,7 +154,7 @@ def _simple(system: System) -> st.SearchStrategy[Formula]:
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(synchronous_systems(), st.sampled_from((0, BUDGET)), st.data())
 def test_images_of_rounds_match_interpreter(system: System, budget: int, data: st.DataObject) -> None:
     assert list(system.problems()) == []
@@ -168,7 +169,7 @@ def test_images_of_rounds_match_interpreter(system: System, budget: int, data: s
         assert _agree(plain, engine, plain.before(plain.satisfying(formula)), engine.predecessors(diagram))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_laws_and_tableau_agree_on_rounds(data: st.DataObject) -> None:
     """What is said of endless runs has one answer, whether it is taken apart or not."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.commitment_channels import promises
 from tests.support.generators.logic_formulas import logic_formulas
@@ -14,6 +14,7 @@ from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
 from tests.support.generators.symmetric_systems import ASYMMETRIC, branching, crowds, queue
 from tests.support.generators.systems import formulas, roles
+from tests.support.random_examples import examples
 
 from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineSelector
@@ -25,6 +26,7 @@ from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.por_symmetry import ReducedEngines
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
 from cplc.reductions import ctl_fragment, symmetry, symmetry_quotient
@@ -66,7 +68,7 @@ def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
 
 
 def is_right(example: Example) -> bool:
-    """Whether formulas with one key have one value."""
+    """True if formulas with one key have one value."""
     system, formula, other, assuming = example
     symmetry, engine = Symmetry(system), ExplicitEngine(system)
     if symmetry.key(formula, assuming) != symmetry.key(other, assuming):
@@ -74,14 +76,14 @@ def is_right(example: Example) -> bool:
     return engine.is_valid(formula, assuming) == engine.is_valid(other, assuming)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(pairs(crowds()))
 def test_formulas_with_equal_keys_have_equal_values(example: Example) -> None:
     assert Symmetry(example[0]).groups, "all members are alike"
     assert is_right(example), f"{formula_text(example[1])} and {formula_text(example[2])}"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_image_of_formula_has_same_value(data: st.DataObject) -> None:
     system = data.draw(crowds())
@@ -93,7 +95,7 @@ def test_image_of_formula_has_same_value(data: st.DataObject) -> None:
     assert engine.is_valid(renamed_formula(formula, renamed), frozenset(map(renamed, assuming))) == expected
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(pairs(crowds()))
 def test_symmetric_questions_share_one_verdict(example: Example) -> None:
     system, formula, other, assuming = example
@@ -103,7 +105,7 @@ def test_symmetric_questions_share_one_verdict(example: Example) -> None:
 
 
 @pytest.mark.parametrize("name", ASYMMETRIC)
-@settings(max_examples=10)
+@examples(10)
 @given(system=crowds())
 def test_asymmetric_instances_are_distinguished(name: str, system: System) -> None:
     changed = ASYMMETRIC[name](system)
@@ -111,25 +113,25 @@ def test_asymmetric_instances_are_distinguished(name: str, system: System) -> No
     assert Symmetry(changed).groups == ()
 
 
-@settings(max_examples=2)
+@examples(2)
 @given(system=crowds(2))
 def test_group_differs_from_its_members(system: System) -> None:
     """Formulas about one member and about two are different, and so are those about debtor and creditor."""
     symmetry = Symmetry(system)
     one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
 
-    def promised(member: int, content: f.Formula) -> f.Commits:
+    def promised(member: int, content: f.Formula) -> Commits:
         name = f"Shop -> Cus[{member}]"
-        return f.Commits(promises(name, [(Read(f"x[{member}]@Shop"), Read(f"x[{member}]@Cus[{member}]"))]), content)
+        return Commits(promises(name, [(Read(f"x[{member}]@Shop"), Read(f"x[{member}]@Cus[{member}]"))]), content)
 
     assert symmetry.key(f.And((one, other))) != symmetry.key(f.And((one, one)))
     assert symmetry.key(f.And((one, f.Not(other)))) == symmetry.key(f.And((other, f.Not(one))))
     assert symmetry.key(promised(1, one)) == symmetry.key(promised(2, other))
     assert symmetry.key(promised(1, one)) != symmetry.key(promised(2, one))
-    assert symmetry.key(promised(1, one)) != symmetry.key(f.Fulfils(promised(1, one).channel, one))
+    assert symmetry.key(promised(1, one)) != symmetry.key(Fulfils(promised(1, one).channel, one))
 
 
-@settings(max_examples=2)
+@examples(2)
 @given(system=crowds(2))
 def test_assumed_instances_are_distinguished(system: System) -> None:
     symmetry = Symmetry(system)
@@ -179,7 +181,7 @@ def test_wrong_symmetry_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def agrees(system: System, formula: Formula) -> bool:
-    """Whether some of the states give the right value, and a run that is possible and as short."""
+    """True if some of the states give the right value, and a run that is possible and as short."""
     problem = Pipeline(SEARCH_PASSES).reduce(Reduced(Problem(system, formula))).problem
     reduced, whole = ReducedEngines(system).engine(problem), ExplicitEngine(system)
     if reduced is None:
@@ -194,7 +196,7 @@ def agrees(system: System, formula: Formula) -> bool:
     )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.data())
 def test_quotient_has_one_state_per_orbit(data: st.DataObject) -> None:
     system = data.draw(crowds())
@@ -202,7 +204,7 @@ def test_quotient_has_one_state_per_orbit(data: st.DataObject) -> None:
     assert agrees(system, formula), formula_text(formula)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_representatives_are_states_of_the_system(data: st.DataObject) -> None:
     """An image is the state of an exchange, and images of exchanged states are the same."""
@@ -219,7 +221,7 @@ def test_representatives_are_states_of_the_system(data: st.DataObject) -> None:
         assert image(image(packing.pack(state))) == image(packing.pack(state))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_quotient_answers_only_formulas_over_the_graph(data: st.DataObject) -> None:
     system = data.draw(crowds())
@@ -263,7 +265,7 @@ def test_wrong_quotient_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 # --- as a whole
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_questions_about_all_instances(data: st.DataObject) -> None:
     """Verdicts, and which member a failure is shown of, are those of the engine that leaves nothing out."""
@@ -315,7 +317,7 @@ def test_counterexample_of_first_instance_is_shown(monkeypatch: pytest.MonkeyPat
         assert len(result.evidence.run.moves) == 2
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_protocols_with_a_family(data: st.DataObject) -> None:
     plan = data.draw(plans().filter(lambda plan: plan.family is not None))
@@ -329,7 +331,7 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
         assert agrees(system, formula), formula_text(formula)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.data())
 def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
     system = CplCompilation(Source("random.cpl", text_of(data.draw(plans())))).system

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.test_explicit_engine import on_paths
 from tests.support.generators.synchronous_systems import synchronous_systems
 from tests.support.generators.systems import atoms, formulas, roles, systems
 from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
+from tests.support.random_examples import examples
 
 from cplc.checking.triviality import trivial_value
 from cplc.logic import expressions as e
@@ -35,7 +36,7 @@ def drawn(data: st.DataObject, system: System) -> Formula:
     return with_constants(data, data.draw(formulas(system) | on_paths(system, atoms(system))), few)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_trivial_formulas_have_that_value_at_every_state(data: st.DataObject) -> None:
     system = data.draw(systems(states=24))
@@ -46,7 +47,7 @@ def test_trivial_formulas_have_that_value_at_every_state(data: st.DataObject) ->
         assert oracle.satisfying(formula, assuming) == (oracle.reachable if value else frozenset())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_trivial_formulas_have_that_value_at_every_state_of_rounds(data: st.DataObject) -> None:
     system = replace(data.draw(synchronous_systems()), recurring=())

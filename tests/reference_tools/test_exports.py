@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference_tools.agreement import compare_protocol, compare_system
 from tests.reference_tools.judges import JUDGES, Judge
 from tests.support.case_files import Case, cases, compiled
 from tests.support.generators.property_formulas import Sample, protocols
 from tests.support.generators.systems import roles, systems
+from tests.support.random_examples import examples
 
 from cplc import compile
 from cplc.compilation import CplCompilation, load
@@ -52,7 +53,7 @@ def test_cases(judge: Judge, case: Case) -> None:
 
 
 @_by_each
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_random_systems(judge: Judge, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -63,7 +64,7 @@ def test_random_systems(judge: Judge, data: st.DataObject) -> None:
 
 
 @_by_each
-@settings(max_examples=20)
+@examples(20)
 @given(sample=protocols(formula_count=3))
 def test_random_protocols(judge: Judge, sample: Sample) -> None:
     compilation = compile(sample.text)

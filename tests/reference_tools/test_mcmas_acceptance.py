@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference_tools.mcmas import MCMAS
+from tests.support.random_examples import examples
 
 from cplc.compilation import IsplCompilation
 from cplc.ispl.syntax import ast
@@ -128,7 +129,7 @@ def _is_accepted(text: str) -> bool:
     return not any(one.is_error or one.code == "other-dialect" for one in diagnostics)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(_conditions(_comparisons), _evolutions, _initial)
 def test_acceptance_agrees_with_mcmas(protocol: str, evolution: str, initial: str) -> None:
     parts = {"protocol": protocol, "evolution": evolution, "initial": initial, "first": "AG p", "second": "s"}
@@ -138,7 +139,7 @@ def test_acceptance_agrees_with_mcmas(protocol: str, evolution: str, initial: st
         assert _is_accepted(text) == ("error(s)" not in output), text
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(_branching, _linear)
 def test_formula_structure_agrees_with_mcmas(branching: str, linear: str) -> None:
     parts = {"protocol": "x=1", "evolution": "x=2 if Action=a", "initial": "P.x=0", "first": branching}

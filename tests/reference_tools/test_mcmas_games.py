@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.reference_tools.games_as_ispl import game_as_ispl
 from tests.reference_tools.mcmas import MCMAS, ask_partially
@@ -20,6 +20,7 @@ from tests.support.generators.imperfect_information import guessing_games, guess
 from tests.support.generators.property_formulas import protocols
 from tests.support.generators.systems import atoms, systems
 from tests.support.oracles.model_checker import Naive
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -53,7 +54,7 @@ def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
 
 
 @_mcmas
-@settings(max_examples=60)
+@examples(60)
 @given(_one_role())
 def test_one_role(drawn: tuple[System, Enforces]) -> None:
     system, game_formula = drawn

@@ -9,15 +9,16 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference_tools.commitments_table import compared
 from tests.reference_tools.mcmas import MCMAS_PLUS
+from tests.support.random_examples import examples
 
 pytestmark = pytest.mark.skipif(not MCMAS_PLUS, reason="CPLC_MCMAS_PLUS is not set")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32).map(Random))
 def test_verdicts(chance: Random) -> None:
     for one in compared(chance):

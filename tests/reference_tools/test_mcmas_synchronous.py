@@ -14,12 +14,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference_tools.mcmas import MCMAS, ask_partially
 from tests.reference_tools.nusmv import NUSMV, ask
 from tests.reference_tools.tool_answer import printed_count
 from tests.support.generators.ispl_models import Features, model
+from tests.support.random_examples import examples
 
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -59,7 +60,7 @@ def _wins_at_the_goal_alone(engine: Engine[S], formula: Enforces) -> bool:
 
 
 @_mcmas
-@settings(max_examples=60)
+@examples(60)
 @given(_chance)
 def test_verdicts(chance: Random) -> None:
     text = model(chance, Features(crashing_fairness=False))
@@ -81,7 +82,7 @@ def test_verdicts(chance: Random) -> None:
 
 
 @_mcmas
-@settings(max_examples=30)
+@examples(30)
 @given(_chance, st.sampled_from(("X p0", "F p0", "G p0", "(p1 U p0)")))
 def test_uniform_strategies(chance: Random, goal: str) -> None:
     features = Features(fairness=False, deadlocks=False)
@@ -144,7 +145,7 @@ def test_blind_coalition_cannot_guess_coin() -> None:
 
 
 @_mcmas
-@settings(max_examples=20)
+@examples(20)
 @given(_chance)
 def test_reexported_model_equivalent(chance: Random) -> None:
     reading = _reading(model(chance, Features(crashing_fairness=False)))
@@ -169,7 +170,7 @@ def test_reexported_model_equivalent(chance: Random) -> None:
 
 
 @_nusmv
-@settings(max_examples=20)
+@examples(20)
 @given(_chance)
 def test_nusmv(chance: Random) -> None:
     reading = _reading(model(chance, Features(knowledge=False, games=False, deep_fairness=False)))

@@ -12,12 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from lsprotocol import converters
 from lsprotocol import types as lsp
 from tests.server.test_states import _TEXTS, _WHOLE
+from tests.support.random_examples import examples
 
 from cplc.server.app import built
 from cplc.server.compiled_document import Document, compiled, compiled_ispl, path_of
@@ -246,4 +246,4 @@ class Orders(RuleBasedStateMachine):
 
 
 TestOrders = Orders.TestCase
-TestOrders.settings = settings(max_examples=25, stateful_step_count=8, deadline=None)
+TestOrders.settings = examples(25, stateful_step_count=8, deadline=None)

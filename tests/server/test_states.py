@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from lsprotocol import types as lsp
+from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation, load
 from cplc.semantics.symbol_index import Index
@@ -181,4 +181,4 @@ _ANSWERS: list[Callable[[Compiled, int], Any]] = [
 ]
 
 TestEditors = Editors.TestCase
-TestEditors.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+TestEditors.settings = examples(25, stateful_step_count=12, deadline=None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from xml.etree import ElementTree
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.random_examples import examples
 
 from cplc.report.bar_charts import Bar, histogram, staircase, tornado
 
@@ -39,7 +40,7 @@ def _within(drawing: str) -> ElementTree.Element:
     return root
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(_shares, st.lists(_bars, min_size=1, max_size=15), st.lists(_shares, max_size=2))
 def test_a_tornado_stays_within_its_frame(figure: float, bars: list[Bar], asked: list[float]) -> None:
     limits = [(f"> {limit}", limit) for limit in asked]
@@ -48,7 +49,7 @@ def test_a_tornado_stays_within_its_frame(figure: float, bars: list[Bar], asked:
     assert tornado("a", figure, bars, limits) == tornado("a", figure, bars, limits)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.dictionaries(st.fractions(-1000, 1000, max_denominator=20), st.integers(1, 9), min_size=1, max_size=80))
 def test_a_histogram_shows_all_there_is(weights: dict[Fraction, int]) -> None:
     total = sum(weights.values())
@@ -63,7 +64,7 @@ def test_a_histogram_shows_all_there_is(weights: dict[Fraction, int]) -> None:
     assert abs(heights["gain"] / sum(heights.values()) - gains) < 0.01
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.dictionaries(st.fractions(-1000, 1000, max_denominator=20), _shares, min_size=1, max_size=40))
 def test_a_staircase_has_a_step_for_each_value(shares: dict[Fraction, float]) -> None:
     falling = sorted(shares.values(), reverse=True)

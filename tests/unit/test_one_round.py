@@ -86,7 +86,7 @@ def test_predecessor_round_shown_with_run_to_its_source() -> None:
     assert not _problems(reading, evidence)
     elsewhere = Run(evidence.elsewhere.start, ())
     assert "no such round leads here" in _problems(reading, replace(evidence, elsewhere=elsewhere))
-    assert _problems(reading, replace(evidence, elsewhere=None, there=None, exhaustive=True))
+    assert _problems(reading, replace(evidence, elsewhere=None, alternative=None, exhaustive=True))
 
 
 def test_absence_of_round_shown_by_enumeration() -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.commitment_channels import promises
+from tests.support.random_examples import examples
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits
 from cplc.logic.expressions import TRUE, Read
 from cplc.logic.formulas import Formula
 from cplc.runtime.limits import ResourceExhausted
@@ -35,7 +37,7 @@ class Lasso:
         return position + 1 if position + 1 < len(self.letters) else self.loop
 
     def holds(self, position: int, formula: Formula) -> bool:
-        """Whether what a state or a step decides is so."""
+        """True if what a state or a step decides is so."""
         atoms, step = self.letters[position]
         match formula:
             case f.Atom(Read(name)):
@@ -152,7 +154,7 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
 
 
 def accepted(word: Lasso, reader: Automaton) -> bool:
-    """Whether some run over the word sees every mark again and again: each pair is tried as the one that repeats."""
+    """True if some run over the word sees every mark again and again: each pair is tried as the one that repeats."""
 
     def fits(position: int, edge: LabelledEdge) -> bool:
         return all(word.holds(position, what) == holds for what, holds in (*edge.labels, *edge.taken))
@@ -226,7 +228,7 @@ def words() -> st.SearchStrategy[Lasso]:
     return letters.flatmap(lambda some: st.builds(Lasso, st.just(some), st.integers(0, len(some) - 1)))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(paths(), st.lists(words(), min_size=4, max_size=8))
 def test_path_automaton_accepts_models_of_formula(path: Formula, several: list[Lasso]) -> None:
     try:
@@ -300,7 +302,7 @@ def test_recurrences_share_one_state() -> None:
 
 
 def test_maximal_state_formula_is_one_label() -> None:
-    committed = f.Commits(promises("a -> b", []), F(P))
+    committed = Commits(promises("a -> b", []), F(P))
     several = _both(f.Implies(P, committed), f.OnPaths("E", U(P, X(f.Once(Q)))), f.Enforces(("a",), F(Q)))
     built = automaton(f.Not(several))
     assert [edge.labels for edge in built.edges[built.initial[0]]] == [((several, False),)]

@@ -10,14 +10,13 @@ from tests.support.commitment_channels import promises
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import TRUE, And, Const, Expr, Ite, Not, Read, equal
 from cplc.logic.formulas import And as AndAlso
 from cplc.logic.formulas import (
     Atom,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     Implies,
     KnownFrom,
@@ -187,7 +186,7 @@ def test_a_pair_of_states_looks_alike_to_those_who_do_not_know() -> None:
         (replace(pair, agents=("B",)), "other agents"),
         (replace(pair, agents=("A", "B")), "one agent is enough"),
         (replace(pair, elsewhere=None), "a pair of states is needed"),
-        (replace(pair, there=None), "a pair of states is needed"),
+        (replace(pair, alternative=None), "a pair of states is needed"),
         (replace(pair, elsewhere=replace(pair.elsewhere, moves=pair.elsewhere.moves[:-1])), "begins in another"),
     ):
         rejected(replace(good, parts=((position, changed),)), because)
@@ -195,7 +194,7 @@ def test_a_pair_of_states_looks_alike_to_those_who_do_not_know() -> None:
     apart = replace(
         pair,
         elsewhere=Run(start, ()),
-        there=Evidence(RECEIVED, False, Run(start, ())),
+        alternative=Evidence(RECEIVED, False, Run(start, ())),
     )
     rejected(replace(good, parts=((position, apart),)), "A can tell the two states apart")
 
@@ -206,11 +205,11 @@ def test_knowing_together_takes_all_and_common_knowledge_a_chain() -> None:
     common = shown(OnPaths("A", Globally(Implies(RECEIVED, Knows("common", ("A", "B"), SENT)))))
     ((_, first),) = common.parts
     assert first.agents == ("A",)
-    assert first.there is not None
-    assert first.there.formula == first.formula
-    assert first.there.agents == ("B",)
-    assert first.there.there is not None
-    assert first.there.there.formula == SENT
+    assert first.alternative is not None
+    assert first.alternative.formula == first.formula
+    assert first.alternative.agents == ("B",)
+    assert first.alternative.alternative is not None
+    assert first.alternative.alternative.formula == SENT
 
 
 def test_accessible_states_are_checked_by_the_definition() -> None:
@@ -220,10 +219,10 @@ def test_accessible_states_are_checked_by_the_definition() -> None:
     ((position, pair),) = refuted.parts
     assert isinstance(pair.formula, KnownFrom)
     assert pair.elsewhere is not None
-    nowhere = replace(pair, elsewhere=Run(pair.elsewhere.start, ()), there=None)
+    nowhere = replace(pair, elsewhere=Run(pair.elsewhere.start, ()), alternative=None)
     rejected(replace(refuted, parts=((position, nowhere),)), "a pair of states is needed")
     start = Run(pair.elsewhere.start, ())
-    elsewhere = replace(pair, elsewhere=start, there=Evidence(pair.formula.operand, False, start))
+    elsewhere = replace(pair, elsewhere=start, alternative=Evidence(pair.formula.operand, False, start))
     rejected(replace(refuted, parts=((position, elsewhere),)), "differ in what is observed")
     assert shown(OnPaths("A", Globally(Implies(SENT, Commits(channel, RECEIVED))))).exhaustive
     fulfilled = shown(OnPaths("E", Finally(Fulfils(channel, RECEIVED))))

@@ -6,21 +6,21 @@ path formula, a restart that takes c back while it is on course keeps it as well
 
 from __future__ import annotations
 
+from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
 from cplc.logic.expressions import Const, Expr, Read, conj, disj, equal, one_of
 from cplc.logic.formulas import And, Atom, Enforces, Formula, Globally, Implies, Next, Not, OnPaths, Or, Until
 from cplc.system.model import Commitment, System
 
-_OPEN = ("conditional", "active", "pending")
-_DONE = ("fulfilled", "released", "assigned")
+_DONE = ("fulfilled", *(one.target for one in OPERATIONS if one.by == "creditor" and one.target in ENDS_OF_ACTIVE))
 """Final states in which the debtor of an active commitment has not failed."""
-_OTHER_ENDS = ("released", "assigned", "violated", "withdrawn", "delegated")
+_OTHER_ENDS = tuple(state for state in ENDS_OF_ACTIVE if state != "fulfilled")
 """Final states of an active commitment other than its fulfilment."""
 _NOT_IN_FORCE = (*_DONE, "null", "conditional")
 """States in which a commitment that was on course is not broken: a restart may have taken it back."""
 
 
 def is_open(commitment: Commitment) -> Formula:
-    return Atom(one_of(Read(commitment.variable), _OPEN), f"open({commitment.name})")
+    return Atom(one_of(Read(commitment.variable), OPEN), f"open({commitment.name})")
 
 
 def is_on_course(commitment: Commitment) -> Formula:

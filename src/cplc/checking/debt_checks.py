@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
 from cplc.reductions.components import IndependentComponents
@@ -40,7 +41,6 @@ Listing = tuple[Formula, str]
 """A formula, and the note to list if it fails in some reachable state."""
 
 NO_DEBT_FORGOTTEN = "no_debt_forgotten"
-OPEN = ("conditional", "active", "pending")
 _CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
 _NAMES = re.compile(r"[\w.]+(?:\[[^\]]*\])?")
 """Names in a formula; a member of a family with its index."""

@@ -14,19 +14,8 @@ from cplc.checking.results import QUICK_SEARCH
 from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
-from cplc.logic.formulas import (
-    And,
-    Commits,
-    Conditional,
-    Enforces,
-    Finally,
-    Formula,
-    Fulfils,
-    KnownFrom,
-    Knows,
-    OnPaths,
-    subformulas,
-)
+from cplc.logic.commitments import Commits, Conditional, Fulfils
+from cplc.logic.formulas import And, Enforces, Finally, Formula, KnownFrom, Knows, OnPaths, subformulas
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
 from cplc.reductions.decomposition import Decomposition
@@ -309,6 +298,6 @@ def _is_wide(system: System) -> bool:
 def _takes_one_run(formula: Formula) -> bool:
     """Tell whether one run may decide the formula: a path quantifier without epistemic or strategic operators."""
     return isinstance(formula, OnPaths) and not any(
-        isinstance(part, Commits | Fulfils | Conditional | KnownFrom | Knows | Enforces)
+        isinstance(part, KnownFrom | Knows | Enforces | Commits | Fulfils | Conditional)
         for part in subformulas(formula)
     )

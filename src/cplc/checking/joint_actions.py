@@ -80,7 +80,7 @@ def with_actions(system: System, evidence: Evidence) -> Evidence:
         run=_run_with_actions(system, evidence.run, only),
         parts=tuple((position, with_actions(system, part)) for position, part in evidence.parts),
         elsewhere=evidence.elsewhere and _run_with_actions(system, evidence.elsewhere, None),
-        there=evidence.there and with_actions(system, evidence.there),
+        alternative=evidence.alternative and with_actions(system, evidence.alternative),
         lasting=evidence.lasting and with_actions(system, evidence.lasting),
     )
 

@@ -22,13 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from cplc.language.lifecycle import FORMER, HANDED_OVER, RULES
 from cplc.logic.expressions import FALSE, Const, Expr, Read, conj, disj, equal, ite, negate
 from cplc.records import dataclass
 from cplc.system.debts import Debts
 from cplc.system.model import Operation, Step, System, Variable
 
-_HANDING_OVER = ("delegate", "assign")
-_COMES_BACK = frozenset({"violated", "expired", "withdrawn"})
+_COMES_BACK = frozenset(state for rule in RULES if rule.target == FORMER for state in rule.successor)
 """Final states of a delegated commitment that return the debt to the debtor who retained it."""
 
 _NOT_YET = "not yet"
@@ -150,7 +150,7 @@ class _Observation:
 
 
 def _hands_over(operation: Operation) -> bool:
-    return operation.verb in _HANDING_OVER
+    return operation.verb in HANDED_OVER
 
 
 def _may_fail(system: System, commitment: str) -> bool:

@@ -12,19 +12,8 @@ from itertools import combinations
 
 from cplc.checking.results import Remark
 from cplc.checking.vacuity import Reachable
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    And,
-    Finally,
-    Formula,
-    Not,
-    OnPaths,
-    SociallyCommits,
-    bound,
-    is_state_formula,
-    some_path_keeps,
-    subformulas,
-)
+from cplc.logic.commitments import SociallyCommits, bound, some_path_keeps
+from cplc.logic.formulas import SOME_FAIR_RUN, And, Finally, Formula, Not, OnPaths, is_state_formula, subformulas
 from cplc.records import dataclass
 from cplc.system.model import State
 from cplc.system.printer import quoted
@@ -36,7 +25,7 @@ MAX_STATES = 3
 """Maximum number of states at which conflicts are explained."""
 
 Holds = Callable[[Formula, State], bool]
-"""Whether a formula holds in a reachable state."""
+"""True if a formula holds in a reachable state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,7 @@ class Conflicts:
 
     @property
     def is_partial(self) -> bool:
-        """Whether there may be further sets."""
+        """True if there may be further sets."""
         return self.examined < self.total
 
 

@@ -68,7 +68,7 @@ class ExcludedStates:
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether every reachable state is excluded, as far as they were counted."""
+        """True if every reachable state is excluded, as far as they were counted."""
         return self.states is not None and self.states == self.reachable
 
 
@@ -92,7 +92,7 @@ class Remark:
 
     @property
     def is_warning(self) -> bool:
-        """Whether something may be wrong with the question; otherwise it explains the answer."""
+        """True if something may be wrong with the question; otherwise it explains the answer."""
         return self.code != "not-keepable"
 
 
@@ -116,7 +116,7 @@ class Avoidance:
     lost: int | None
     """The number of the step after which the goal cannot be reached any more; 0 if it never could, None if it can."""
     acting: tuple[str, ...]
-    """Where it still can: the roles whose sends the loop consists of."""
+    """The roles whose sends form the loop, where the loop can still be left."""
     ways_out: tuple[WayOut, ...]
 
 
@@ -131,9 +131,9 @@ class Responsibility:
     owed: tuple[str, ...]
     """Commitments in force at the end of the run: of debtors that stopped or, with an ``avoidance``, of all."""
     avoidance: Avoidance | None = None
-    """Where no co-operation helps, how the run shown avoids the goal: by no role's stopping."""
+    """If no co-operation helps: how the run shown avoids the goal although no role stops."""
     is_realizable: bool = True
-    """Whether a fair run remains if all roles keep going; otherwise coalitions have no meaning."""
+    """True if a fair run remains when all roles keep going; otherwise coalitions have no meaning."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Result:
     engine_reason: str = ""
     """Why this engine was selected."""
     cached: bool = False
-    """Whether the result comes from the cache: the same question on the same files."""
+    """True if the result comes from the cache: the same question on the same files."""
 
     @property
     def span(self) -> Span | None:
@@ -273,7 +273,7 @@ class Result:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the answer is what the file expects; vacuous counts as holds, unknown as neither."""
+        """True if the answer is what the file expects; vacuous counts as holds, unknown as neither."""
         match self.answer:
             case "holds" | "vacuous":
                 return self.question.expected == "holds"

@@ -185,7 +185,7 @@ def _asked(
     try:
         bound_participants = participants(compilation, agents)
     except UnknownQuestion as problem:
-        raise click.UsageError(_unknown(problem.name, problem.known, file)) from None
+        raise click.UsageError(_unknown(problem.name, problem.candidates, file)) from None
     if not bound_participants:
         raise click.UsageError(f"`{file}` declares no agent to analyze")
     return bound_participants

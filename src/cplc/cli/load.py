@@ -146,8 +146,8 @@ def questions_of(select: Callable[[Sequence[str]], Questions], names: Sequence[s
     try:
         return select(names)
     except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        listing = f"there are {', '.join(sorted(problem.known))}" if problem.known else "there is none"
+        hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
+        listing = f"there are {', '.join(sorted(problem.candidates))}" if problem.candidates else "there is none"
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None
 
 

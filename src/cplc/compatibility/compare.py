@@ -38,12 +38,12 @@ class Comparison:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether the new version has traces that the old one does not allow, or loses one of its commitments."""
+        """True if the new version has traces that the old one does not allow, or loses one of its commitments."""
         return bool(self.newly.novelties or self.newly.breaches or self.orphaned)
 
     @property
     def has_lost(self) -> bool:
-        """Whether the new version has lost traces or roles."""
+        """True if the new version has lost traces or roles."""
         return bool(self.no_longer.novelties or self.lost_roles)
 
 

@@ -37,7 +37,7 @@ class Watch:
 
     here: Commitment | None
     """None if this version does not have it."""
-    there: Commitment
+    counterpart: Commitment
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Breach:
     run: Run
     promised: tuple[str, ...]
     """Its possible states in the other version."""
-    kept: str | None
+    state: str | None
     """Its state here; None if there is no such commitment."""
 
 
@@ -72,9 +72,9 @@ class Findings:
     """Why the search is incomplete, if it is."""
 
 
-def search(here: Behaviour, there: Behaviour, watched: Sequence[Watch], limit: int) -> Findings:
-    """Return the traces of ``here`` that ``there`` does not have, and the commitments of ``there`` that are broken."""
-    state = _Search(here, _Followed(there), watched, limit)
+def search(here: Behaviour, other: Behaviour, watched: Sequence[Watch], limit: int) -> Findings:
+    """Return the traces of ``here`` that ``other`` does not have, and the commitments of ``other`` that are broken."""
+    state = _Search(here, _Followed(other), watched, limit)
     incomplete = None
     try:
         state.run()
@@ -152,7 +152,7 @@ class _Place:
 @dataclass
 class _Search:
     here: Behaviour
-    there: _Followed
+    other: _Followed
     watched: Sequence[Watch]
     limit: int
     places: list[_Place] = field(default_factory=list)
@@ -163,7 +163,7 @@ class _Search:
     _waiting: deque[int] = field(default_factory=deque)
 
     def run(self) -> None:
-        start = self.there.start()
+        start = self.other.start()
         for node in self.here.initial:
             self._reach(_Place(node, start, None, None))
         while self._waiting:
@@ -175,7 +175,7 @@ class _Search:
             if event is None:
                 self._reach(_Place(target, place.followed, number, None))
                 continue
-            possible = self.there.after(place.followed)
+            possible = self.other.after(place.followed)
             if event in possible:
                 self._reach(_Place(target, possible[event], number, event))
             elif (event.what, event.message) not in self.novelties:
@@ -185,7 +185,7 @@ class _Search:
 
     def _reach(self, place: _Place) -> None:
         """Add a pair, unless a stored pair subsumes it."""
-        sets = self.there.sets
+        sets = self.other.sets
         antichain = self._smallest.setdefault(place.node, [])
         followed = sets[place.followed]
         if any(other == place.followed or sets[other] <= followed for other in antichain):
@@ -203,11 +203,11 @@ class _Search:
         if place.node >= self.here.size:
             return
         for watch in self.watched:
-            name = watch.there.name
+            name = watch.counterpart.name
             if name in self.breaches:
                 continue
             strength = None if watch.here is None else self.here.strength(watch.here, place.node)
-            promised = self.there.strengths(place.followed, watch.there)
+            promised = self.other.strengths(place.followed, watch.counterpart)
             if all(state in ACCEPTABLE and strength not in ACCEPTABLE[state] for state in promised):
                 run = self._run_to(place.before, place)
                 self.breaches[name] = Breach(name, run, promised, strength)

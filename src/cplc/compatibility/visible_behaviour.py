@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cplc.compatibility.matching import Match
-from cplc.engines.explicit.graph import Graph, explore
 from cplc.logic.expressions import Value, reads
 from cplc.records import dataclass
+from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, Step, System
 
@@ -39,11 +39,11 @@ class Behaviour:
     """Nodes are the reachable states, followed by those in the middle of an exchange that is two events."""
 
     system: System
-    graph: Graph
-    seen: tuple[tuple[Event, ...], ...]
+    graph: StateGraph
+    visible_events: tuple[tuple[Event, ...], ...]
     """The visible events of each step."""
     idles_through_time: bool
-    """Whether ticks of the other version leave this one unchanged."""
+    """True if ticks of the other version leave this one unchanged."""
     _halves: list[tuple[int, int, int]] = field(default_factory=list)
     """For each node in the middle of an exchange: source state, step, target state."""
     _half: dict[tuple[int, int, int], int] = field(default_factory=dict)
@@ -59,10 +59,10 @@ class Behaviour:
     def moves(self, node: int) -> list[Move]:
         if node >= self.size:
             _, step, target = self._halves[node - self.size]
-            return [(self.seen[step][1], target)]
+            return [(self.visible_events[step][1], target)]
         moves: list[Move] = []
         for step, target in self.graph.edges(node):
-            events = self.seen[step]
+            events = self.visible_events[step]
             if len(events) == 2:
                 moves.append((events[0], self._half_way(node, step, target)))
             else:
@@ -86,7 +86,7 @@ class Behaviour:
                 _, step, state = self._halves[intermediate - self.size]
                 return step, state
         for step, state in self.graph.edges(node):
-            if state == target and (self.seen[step] or (None,))[0] == event:
+            if state == target and (self.visible_events[step] or (None,))[0] == event:
                 return step, state
         assert self.idles_through_time
         return None, node

@@ -105,7 +105,7 @@ def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -
                 group.components[0].system,
                 cache.participant.agents,
                 group.built.ordered,
-                cache.values(group.built, group.wanted, True).low,
+                cache.values(group.built, group.goal_states, True).low,
                 lambda at, group=group, built=group.built: group.renamed_state(built.state_at(at)),  # type: ignore[misc]
             )
         if one is not None:
@@ -136,7 +136,7 @@ def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) ->
         solved = group.built.solved(group.condition, cache.exact)
         return solved.goal_end if is_goal else solved.other_end
     model = group.built.explored.model
-    return next((at for at in range(len(model)) if model.is_end(at) and bool(group.wanted[at]) == is_goal), None)
+    return next((at for at in range(len(model)) if model.is_end(at) and bool(group.goal_states[at]) == is_goal), None)
 
 
 def _state(group: ComponentGroup, at: int) -> State:

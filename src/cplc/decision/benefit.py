@@ -280,7 +280,7 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
         raise
     ordered = OrderedMdp(summed.model)
     worst, best = (
-        solve(ordered, ReachabilityObjective(summed.wanted, against, cache.exact, cache.fairness))
+        solve(ordered, ReachabilityObjective(summed.goal_states, against, cache.exact, cache.fairness))
         for against in (True, False)
     )
     initial = range(summed.model.initial)
@@ -300,13 +300,13 @@ def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: M
     for enough in _MAX_UNFOLDED_STATES:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit, enough)
         ordered, initial = OrderedMdp(summed.model), range(summed.model.initial)
-        won = bytes(at in summed.cut or is_goal for at, is_goal in enumerate(summed.wanted))
+        won = bytes(at in summed.cut or is_goal for at, is_goal in enumerate(summed.goal_states))
         worst, best = (
             _intersection(
                 bounds,
                 *(
                     _floating_point_bounds(cache, ordered, is_goal, initial, against)
-                    for is_goal in (summed.wanted, won)
+                    for is_goal in (summed.goal_states, won)
                 ),
             )
             for bounds, against in ((worst, True), (best, False))

@@ -59,7 +59,7 @@ class ComponentMdp:
     def initial(self) -> range:
         return range(self.explored.model.initial)
 
-    def wanted(self, condition: Expr) -> bytes:
+    def goal_states(self, condition: Expr) -> bytes:
         """Return the terminal states in which the condition holds, as a mask."""
         test = self.explored.packing.condition(condition)
         model = self.explored.model
@@ -100,7 +100,7 @@ class ComponentGroup:
 
     built: ComponentMdp | LayeredComponent
     condition: Expr
-    wanted: bytes
+    goal_states: bytes
     """The terminal states in which the condition holds, if the model is explicit."""
     components: tuple[Component, ...]
     original_condition: Expr
@@ -261,7 +261,7 @@ class ComponentCache:
         if built.component is not members[0]:  # the model is that of an isomorphic component: translate the condition
             names = dict(zip(members[0].order, built.component.order, strict=True))
             condition = renamed(condition, names)
-        goal_states = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
+        goal_states = built.goal_states(condition) if isinstance(built, ComponentMdp) else b""
         return ComponentGroup(built, condition, goal_states, tuple(members), original)
 
     def values(self, built: ComponentMdp, goal_states: bytes, worst: bool) -> ValueBounds:
@@ -277,7 +277,7 @@ class ComponentCache:
         if not isinstance(group.built, ComponentMdp):
             solved = group.built.solved(group.condition, self.exact)
             return solved.worst if worst else solved.best
-        return self.values(group.built, group.wanted, worst).bounds(group.built.initial, worst)
+        return self.values(group.built, group.goal_states, worst).bounds(group.built.initial, worst)
 
     def bounds(self, groups: Sequence[ComponentGroup], worst: bool) -> Bounds:
         """Return bounds of the probability that all components end in their goals."""

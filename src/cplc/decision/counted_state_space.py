@@ -241,7 +241,7 @@ class CountedStateSpace:
         mine = self._locals[some.family]
         test = mine.view.packing.condition(some.condition)
         digits = {digit: None for local, digit in mine.digits.items() if digit is not None and test(local)}
-        itself = some.others and inside is not None and inside[0] == some.family and test(inside[1])
+        itself = some.excludes_self and inside is not None and inside[0] == some.family and test(inside[1])
         return ThresholdPredicate(tuple(digits), int(itself))
 
     # --- projections

@@ -37,7 +37,7 @@ class EndState:
 
     state: State
     """The variables of the relevant component."""
-    wanted: bool
+    is_goal: bool
     reason: str
     """The subjects of the conditions that fail there; empty if all hold."""
 

@@ -49,7 +49,7 @@ class AccumulatedRewardMdp:
     """An MDP whose states contain the reward accumulated so far."""
 
     model: Mdp
-    wanted: bytes
+    goal_states: bytes
     """The ends with a positive total reward."""
     keys: list[RewardState]
     cut: frozenset[int] = frozenset()

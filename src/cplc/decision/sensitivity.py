@@ -50,7 +50,7 @@ def sensitivities(
         batched = connected.get(at, {})
         believed = product_bounds(((rest, 1), (own[at], 1)))
         for number in _varied_indices(chances):
-            changed = partial(_changed_bounds, cache, one, group.wanted, number, rest)
+            changed = partial(_changed_bounds, cache, one, group.goal_states, number, rest)
             perturbed = batched.get(number) or _perturbed_figure(chances[number].low, changed)
             impact = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
             for component in group.components:
@@ -67,7 +67,7 @@ def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[
     alike: dict[tuple[int, bytes], list[tuple[int, ComponentMdp]]] = {}
     for at, group in enumerate(groups):
         if isinstance(group.built, ComponentMdp):
-            alike.setdefault((id(group.built.ordered.sccs), group.wanted), []).append((at, group.built))
+            alike.setdefault((id(group.built.ordered.sccs), group.goal_states), []).append((at, group.built))
     figures: dict[int, Mapping[int, PerturbedFigure]] = {}
     for (_, goal_states), members in alike.items():
         same = _batched_mdp([one for _, one in members], [float(end) for end in goal_states], {})

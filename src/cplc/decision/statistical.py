@@ -52,7 +52,7 @@ class AspectEstimate:
     """The estimate of one aspect."""
 
     aspect: Aspect
-    wanted: int
+    goal_count: int
     unfinished: int
     """Number of runs without an end within the maximum length: the bounds allow both outcomes."""
     bounds: Bounds

@@ -37,12 +37,12 @@ class Family:
 
 @dataclass(frozen=True)
 class MemberPredicate:
-    """The predicate that some member satisfies a condition; with ``others``, some member other than oneself."""
+    """The predicate that some member satisfies a condition; with ``excludes_self``, some member other than oneself."""
 
     family: int
     condition: Expr
     """Over the variables of the first member."""
-    others: bool
+    excludes_self: bool
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number],
 class ReachabilityObjective:
     """A reachability objective: the goal states, whether to minimise, and the arithmetic."""
 
-    wanted: bytes
+    goal_states: bytes
     worst: bool
     """The adversary minimises against the participant; otherwise it cooperates and all choices maximise."""
     exact: bool
@@ -121,7 +121,7 @@ def _dynamic_programming(
     for scc in ordered.sccs:
         state = scc[0]
         if len(scc) == 1 and model.is_end(state):
-            values[state] = one if question.wanted[state] else nothing
+            values[state] = one if question.goal_states[state] else nothing
         elif not acyclic and ordered.is_cyclic(scc):
             tight &= solve_scc(model, scc, values, question.worst, question.exact, question.fairness, upper)
         else:

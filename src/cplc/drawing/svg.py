@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from cplc.control_characters import printable_lines
+from cplc.language.lifecycle import CLAIM_STATES, COMMITMENT_STATES
 
 CHARACTER_WIDTH: Final = 6.7
 """Assumed width of a character in points; a wide one counts twice."""
@@ -37,21 +38,12 @@ _STYLE: Final = """
 .cplc-drawing .over { fill: var(--over); }
 """
 
-KINDS: Final = {
-    "conditional": "conditional",
-    "active": "active",
-    "pending": "pending",
-    "fulfilled": "good",
-    "satisfied": "good",
-    "violated": "bad",
-    "compensated": "mended",
-    "open": "conditional",
-}
+_COLOURS: Final = {state.name: state.colour for state in (*COMMITMENT_STATES, *CLAIM_STATES)}
 
 
 def colour(status: str) -> str:
     """Return the colour class of a commitment or claim by its lifecycle state."""
-    return KINDS.get(status.partition(",")[0], "over")
+    return _COLOURS.get(status.partition(",")[0], "over")
 
 
 def document(title: str, description: str, width: float, height: float, body: Iterable[str]) -> str:

@@ -57,7 +57,7 @@ def export(request: Request) -> Export:
         propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for text in texts))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
-        fairness=[(what, file.said.propositions[holds]) for what, holds in planned.fairness_section],
+        fairness=[(what, file.formula_names.propositions[holds]) for what, holds in planned.fairness_section],
         formulas=[(remarks_on(one.question), text) for one, text in translated]
         or [(["no formula was exported"], ALWAYS)],
         comment=comment,
@@ -111,17 +111,16 @@ class _File:
         return {frozenset(group): " and ".join(group) for group in groups}
 
     @cached_property
-    def said(self) -> FormulaNames:
+    def formula_names(self) -> FormulaNames:
         propositions = abbreviated_names(self._conditions, self.vocabulary.taken)
         taken = (*self.vocabulary.taken, *propositions.values())
         return FormulaNames(propositions, self.vocabulary.agents, abbreviated_names(self._coalitions, taken))
 
     def formula(self, specification: Specification) -> str:
         if specification.assumptions or not is_ctl(specification.formula):
-            return (
-                f"CTL* {CtlStar(self.said, self.planned.system, specification.assumptions).text(specification.formula)}"
-            )
-        return Ctl(self.said).text(specification.formula)
+            ctl_star = CtlStar(self.formula_names, self.planned.system, specification.assumptions)
+            return f"CTL* {ctl_star.text(specification.formula)}"
+        return Ctl(self.formula_names).text(specification.formula)
 
     # --- what the template prints
 
@@ -171,9 +170,9 @@ class _File:
 
     def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
         """Yield the propositions; MCMAS requires one."""
-        if always or not self.said.propositions:
+        if always or not self.formula_names.propositions:
             yield "true", ALWAYS, self.vocabulary.text(e.TRUE, "Environment.")
-        for condition, name in self.said.propositions.items():
+        for condition, name in self.formula_names.propositions.items():
             yield self._conditions[condition], name, self.vocabulary.text(condition, "Environment.")
 
     def initial(self) -> Iterator[str]:
@@ -183,7 +182,7 @@ class _File:
             yield values if len(variable.initial) == 1 else f"({values})"
 
     def coalitions(self) -> Iterator[tuple[str, list[str]]]:
-        for group, name in self.said.coalitions.items():
+        for group, name in self.formula_names.coalitions.items():
             yield name, [text for agent, text in self.vocabulary.agents.items() if agent in group]
 
 

@@ -14,7 +14,7 @@ class Event:
     """An event. Fields that the log does not have are None or empty."""
 
     place: str
-    """Where it is written: ``orders.csv:12``."""
+    """The file and line: ``orders.csv:12``."""
     case: str
     """Which instance of the protocol it belongs to."""
     message: str
@@ -43,4 +43,4 @@ class Garbage:
     offset: int = 0
     """As that of an event."""
     exceeds_limit: bool = False
-    """Whether it is skipped only because it exceeds a limit."""
+    """True if it is skipped only because it exceeds a limit."""

@@ -22,7 +22,7 @@ _MAX_SEARCHED: Final = 1000
 
 
 class Truncated(Exception):
-    """The file has lost bytes that were read before: it was emptied, or written anew."""
+    """The file has lost bytes that were read before: it was truncated or overwritten."""
 
 
 class Ambiguous(Exception):
@@ -56,7 +56,7 @@ class FollowedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.is_drained = False
-        """Whether it was read to its end after the new file was there."""
+        """True if it was read to its end after the new file was there."""
         self.is_gone = False
         self._file: FileIO | None = None
         self._is_regular = False

@@ -122,7 +122,7 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
 
 
 class _Depth:
-    """How many brackets are open, as the work of the parser grows with its square, and whether a number is too long."""
+    """Depth of open brackets, with whose square the parser's work grows, and presence of overlong numbers."""
 
     def __init__(self) -> None:
         self.open = 0

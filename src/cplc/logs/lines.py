@@ -27,7 +27,7 @@ class Line:
     data: bytes
     """In UTF-8, as far as it is text, without its line break."""
     offset: int
-    """Where the next one begins."""
+    """The offset of the next one."""
 
 
 class Recoded:

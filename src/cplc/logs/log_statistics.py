@@ -41,7 +41,7 @@ class LogContent:
     trial: Callable[[Format], Trial] = field(default=lambda _: "nothing")
     """Reads the first records in another format."""
     header: tuple[str, tuple[str, ...]] | None = None
-    """Of CSV: the place of the header, and its names."""
+    """The place of the header of a CSV file, and its names."""
     records: int = 0
     """All records, whatever they mean."""
     ignored: int = 0

@@ -42,7 +42,7 @@ class _Column:
     values: Counter[str] = field(default_factory=Counter)
     records: int = 0
     is_usable: bool = False
-    """Whether a mapping can name a value of this field, or one inside it."""
+    """True if a mapping can name a value of this field, or one inside it."""
     times: dict[str | None, int] = field(default_factory=dict)
     """The number of values that each time format can read; None is the default format."""
 
@@ -55,7 +55,7 @@ class Proposal:
     records: int
     unread: int
     has_fields: bool
-    """Whether some record has a field that a mapping can name; otherwise nothing is proposed."""
+    """True if some record has a field that a mapping can name; otherwise nothing is proposed."""
     problem: str | None
     """The first unreadable record."""
 

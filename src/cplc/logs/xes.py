@@ -71,7 +71,7 @@ class _Reading:
     _line: int = 0
     _trace_line: int = 0
     _is_reported: bool = False
-    """Whether the limit on this trace's attributes was reported."""
+    """True if the limit on this trace's attributes was reported."""
     _traces: int = 0
     done: int = 0
     """The position up to which everything is processed."""

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cplc.language.lifecycle import CLAIM_OPEN, OPEN, STANDING_OF
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding
 from cplc.logic.expressions import Expr, Read, conj, disj, equal, negate
-from cplc.logic.formulas import Atom, Binding, Formula
-from cplc.lowering import dialogue
-from cplc.lowering.lifecycle_analysis import OPEN, former_variable
+from cplc.logic.formulas import Atom, Formula
+from cplc.lowering.lifecycle_analysis import former_variable, last_moves, mover
 from cplc.lowering.promises import in_force, on_course
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term, is_about_runs
 from cplc.system.model import System
-from cplc.system.standings import MOVES, argument_of, last_move_of, standing_of
+from cplc.system.standings import argument_of, last_move_of, standing_of
 
 
 def bindings(
@@ -192,18 +193,18 @@ def _until_within(left: Term, right: Term, ticks: int) -> Term:
 
 
 def _open_claim(system: System, name: str) -> Atom:
-    return _atom(_is_in(system, name, dialogue.OPEN), f"open({name})")
+    return _atom(_is_in(system, name, CLAIM_OPEN), f"open({name})")
 
 
 def _last_move(model: CheckedModel, system: System, name: str, verb: str, target: str | None = None) -> Atom:
     """Return the states where this was the last move of its side on an open subject, with the claim ``target``."""
-    standing, mover = MOVES[verb], dialogue.mover(model, name, verb)
-    remembered = dialogue.last_moves(model, name).get(mover, {})
+    standing, side = STANDING_OF[verb], mover(model, name, verb)
+    remembered = last_moves(model, name).get(side, {})
     if remembered:
         value = remembered.get((verb, target))
-        last = Read(last_move_of(name, mover))
+        last = Read(last_move_of(name, side))
         return (
-            NEVER if value is None else _atom(equal(last, e.Const(value)), f"{mover} {standing} {name}", in_words=True)
+            NEVER if value is None else _atom(equal(last, e.Const(value)), f"{side} {standing} {name}", in_words=True)
         )
     conditions = [_is_in(system, standing_of(name), (standing,))]
     if target is not None and argument_of(name) in system.variable:

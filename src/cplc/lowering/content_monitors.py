@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from cplc.automata.monitor import Monitor
+from cplc.language.lifecycle import CLAIM_OPEN
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering import dialogue
 from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, follows_variable, former_variable, monitor_variable
 from cplc.lowering.mtbdd import NO, YES, Diagram
@@ -162,7 +162,7 @@ def _was_pending(observer_state: ObserverState, name: str) -> Diagram:
 
 def _in_force_before(observer_state: ObserverState, name: str) -> Diagram:
     if name in observer_state.lifecycles.model.claim:
-        return observer_state.was_in(name, dialogue.OPEN)
+        return observer_state.was_in(name, CLAIM_OPEN)
     active = observer_state.was_in(name, ("active",))
     return (
         observer_state.mtbdd.disj(active, _was_pending(observer_state, name))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Channel, Commits, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Interpretation, condition
-from cplc.lowering.promises import promises
+from cplc.lowering.promises import conditional, promises
 from cplc.lowering.term_text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -36,21 +37,11 @@ def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool
 
 def restricting_changes(term: Term) -> Iterator[t.Does]:
     """Yield the changes that every step of a run must make, or not make, by ``E{...}`` or ``A{...}``."""
-    if isinstance(term, t.OverPaths) and term.along is not None:
-        yield from _changes_in(term.along)
-    for operand in t.operands_of(term):
-        yield from restricting_changes(operand)
-
-
-def _changes_in(action: Term) -> Iterator[t.Does]:
-    match action:
-        case t.Does(verb) if verb not in OTHER_ACTIONS:
-            yield action
-        case t.Apply(_, operands):
-            for operand in operands:
-                yield from _changes_in(operand)
-        case _:
-            pass
+    for part in t.subterms(term):
+        if isinstance(part, t.OverPaths) and part.along is not None:
+            for action in t.subterms(part.along):
+                if isinstance(action, t.Does) and action.verb not in OTHER_ACTIONS:
+                    yield action
 
 
 class _Lowering:
@@ -85,12 +76,10 @@ class _Lowering:
             case t.Social("SC" | "SCc"):
                 return self._social(term)
             case t.Social("C", _, _, body):
-                return f.Commits(self._channel(term), self.formula(body))
+                return Commits(self._channel(term), self.formula(body))
             case t.Social("Fu", _, _, body):
-                return f.Fulfils(self._channel(term), self.formula(body))
+                return Fulfils(self._channel(term), self.formula(body))
             case t.Conditional(_, _, _, antecedent, consequent):
-                from cplc.lowering.conditional_commitments import conditional
-
                 return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
@@ -246,7 +235,7 @@ class _Lowering:
 
     # --- commitments
 
-    def _channel(self, term: t.Social) -> f.Channel:
+    def _channel(self, term: t.Social) -> Channel:
         """Return the channel of the promises from debtor to creditor, or of the one named."""
         if term.commitment is not None:
             return promises(self.system, term.commitment, (term.commitment,))
@@ -259,7 +248,7 @@ class _Lowering:
         conditional = term.modality == "SCc"
         binding = bindings(self.model, self.system, term.debtor, term.creditor, conditional=conditional)
         trigger = None if term.trigger is None else self.formula(term.trigger)
-        return f.SociallyCommits(f"{term.debtor} -> {term.creditor}", binding, self.formula(term.body), trigger)
+        return SociallyCommits(f"{term.debtor} -> {term.creditor}", binding, self.formula(term.body), trigger)
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:

@@ -2,51 +2,40 @@
 
 An observer is `Env` or a role that has a view. `ObserverState` maps every variable of a commitment or claim to its
 value at the present point of the step, as a function of the state before the step. The operations of the message come
-first, in the order written, then the automatic rules. `dialogue.py` has the rules of claims.
+first, in the order written, then the automatic rules. A claim is decided by its content alone. A
+move of a dialogue sets the standing of an open subject, which is independent of its state: a refused commitment is
+still owed. An argument (justify, defend, attack) is made with a claim, which it also puts forward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
+from cplc.language import lifecycle as table
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering import dialogue
 from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lifecycle_analysis import (
-    CLOSED,
-    LIVE,
-    OPEN,
     LifecycleAnalysis,
+    Move,
     age_variable,
     clock_variable,
     depends_on,
     follows_variable,
     former_variable,
     monitor_variable,
+    mover,
+    open_states,
+    operation_rows,
     states_in,
 )
 from cplc.lowering.mtbdd import NO, Diagram, Manager
 from cplc.lowering.variable_names import state_variable
-from cplc.semantics.builtin_words import DONE, JOINED
 from cplc.semantics.cycles import cycles
 from cplc.semantics.model import Operation
 from cplc.semantics.terms import Term
 from cplc.system.model import Operation as Performed
-from cplc.system.standings import MOVES, NOTHING, UNANSWERED, argument_of, last_move_of, standing_of
-
-_DIRECT_OPERATIONS = {
-    "fulfill": (OPEN, "fulfilled"),
-    "violate": (("active",), "violated"),
-    "release": (OPEN, "released"),
-    "expire": (("conditional",), "expired"),
-    "compensate": (("violated",), "compensated"),
-}
-"""The source states and the target state of operations without further rules."""
-
-_VERB_OF_STATE: Final = {state: verb for verb, state in DONE.items() if verb not in MOVES}
-"""The verb of the change that enters each lifecycle state."""
+from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 
 Change = tuple[str, str, str | None, bool]
 """A change: verb, commitment or claim, the target of the operation, and whether it is a message's operation."""
@@ -121,18 +110,18 @@ class ObserverState:
         name = state_variable(commitment, self.observer)
         entered = self.mtbdd.constant(state) if isinstance(state, str) else state
         if self.changes is not None:
-            for closing, verb in _VERB_OF_STATE.items():
+            for closing, verb in table.CLOSED_BY.items():
                 self.record_change(verb, commitment, self.mtbdd.conj(when, self.mtbdd.is_in(entered, (closing,))))
         if commitment in self.lifecycles.standings or commitment in self.ages:
-            states = dialogue.open_states(self.lifecycles.model, commitment)
+            states = open_states(self.lifecycles.model, commitment)
             closed = self.mtbdd.conj(when, self.mtbdd.negate(self.mtbdd.is_in(entered, states)))
-            self.set_standing(commitment, closed, UNANSWERED)
+            self.set_standing(commitment, closed, table.UNANSWERED)
             self.set_last_move(commitment, closed)
             if commitment in self.ages:
                 self._assign(age_variable(name), closed, self.mtbdd.constant(0))
         if len(self.clocks.get(clock_variable(name), ())) > 1:
             self._assign(
-                clock_variable(name), self.mtbdd.conj(when, self.is_in(commitment, OPEN)), self.mtbdd.constant(0)
+                clock_variable(name), self.mtbdd.conj(when, self.is_in(commitment, table.OPEN)), self.mtbdd.constant(0)
             )
         self._assign(name, when, entered)
         if commitment in self.lifecycles.contents:
@@ -148,11 +137,11 @@ class ObserverState:
         if self.observer is None and self.lifecycles.arguments.get(commitment):
             self._assign(argument_of(name), when, self.mtbdd.constant(argument))
 
-    def set_last_move(self, commitment: str, when: Diagram, move: dialogue.Move | None = None) -> None:
+    def set_last_move(self, commitment: str, when: Diagram, move: Move | None = None) -> None:
         """Set the last move of the side that makes this one, where a variable exists; without a move, reset all."""
         if self.observer is None:
             for role, encodings in self.lifecycles.last_moves.get(commitment, {}).items():
-                if move is None or dialogue.mover(self.lifecycles.model, commitment, move[0]) == role:
+                if move is None or mover(self.lifecycles.model, commitment, move[0]) == role:
                     encoding = NOTHING if move is None else encodings.get(move, NOTHING)
                     self._assign(last_move_of(commitment, role), when, self.mtbdd.constant(encoding))
 
@@ -167,7 +156,7 @@ class ObserverState:
     def _clear_suspension(self, commitment: str, when: Diagram) -> None:
         name = state_variable(commitment, self.observer)
         if commitment in self.lifecycles.suspended:
-            self._assign(former_variable(name), when, self.mtbdd.constant(LIVE[0]))
+            self._assign(former_variable(name), when, self.mtbdd.constant(table.LIVE[0]))
         if commitment in self.lifecycles.retained:
             self._assign(follows_variable(name), when, self.mtbdd.constant("none"))
 
@@ -227,7 +216,7 @@ class ObserverState:
         c, d = operation.commitment, operation.target
         if c not in self.observable:
             if d is not None and d in self.observable and d not in self.lifecycles.model.claim:
-                self._create(d, self.is_in(d, ("null", *CLOSED)))
+                self._create(d, self.is_in(d, table.NOT_OPEN))
             return None
         name = state_variable(c, self.observer)
         before = self.mtbdd.expression(self._state(c), name)
@@ -235,42 +224,35 @@ class ObserverState:
         for by_message in (False, True):
             self.record_change(operation.verb, c, when, d, by_message)
         applicable = self.mtbdd.expression(when, name)
-        joined = JOINED.get(operation.verb, "")
+        joined = table.JOINED.get(operation.verb, "")
         return Performed(operation.verb, c, d, applicable, before, joined, operation.retaining)
 
     def _apply(self, operation: Operation, c: str, d: str | None) -> Diagram:
         verb = operation.verb
-        if verb in MOVES:
-            return dialogue.move(self, operation)
+        if verb in table.STANDING_OF:
+            return self._make_move(operation)
         if c in self.lifecycles.model.claim:
-            return dialogue.perform(self, operation)
-        if verb in _DIRECT_OPERATIONS:
-            source, target = _DIRECT_OPERATIONS[verb]
-            when = self.is_in(c, source)
-            self.move(c, when, target)
-            return when
-        match verb:
-            case "create":
-                when = self.is_in(c, ("null", *CLOSED))
+            return self._perform_on_claim(operation)
+        rows = operation_rows(verb, operation.retaining, self.lifecycles.model.commitment[c])
+        # All conditions are of the state before the operation, so that no row follows another row.
+        conditions = [(row, self.is_in(c, row.source)) for row in rows]
+        return self.mtbdd.disj(*[self._make(row, when, c, d) for row, when in conditions])
+
+    def _make(self, row: table.Transition, when: Diagram, c: str, d: str | None) -> Diagram:
+        """Make a transition of the table, and return where it applies."""
+        if d is not None:
+            return self._transfer(row, when, c, d)
+        match row.target:
+            case table.BY_CONDITIONS:
                 self._create(c, when)
-                return when
-            case "withdraw":
-                conditional, active = self.is_in(c, ("conditional",)), self.is_in(c, ("active",))
-                revocable = self.lifecycles.model.commitment[c].revocable
-                self.move(c, active, "withdrawn" if revocable else "violated")
-                self.move(c, conditional, "withdrawn")
-                return self.mtbdd.disj(conditional, active)
-            case "suspend":
-                when = self.is_in(c, LIVE)
-                self._suspend(c, when, None)
-                return when
-            case "reactivate":
-                when = self.mtbdd.conj(self.is_in(c, ("pending",)), self.mtbdd.negate(self._is_waiting(c)))
+            case table.FORMER:
+                when = self.mtbdd.conj(when, self.mtbdd.negate(self._is_waiting(c)))
                 self._resume(c, when)
-                return when
-            case _:
-                assert d is not None
-                return self._transfer(operation, c, d)
+            case "pending":
+                self._suspend(c, when, None)
+            case state:
+                self.move(c, when, state)
+        return when
 
     def _create(self, commitment: str, when: Diagram) -> None:
         self.record_change("create", commitment, when)
@@ -283,18 +265,17 @@ class ObserverState:
             self.dirty[commitment] = None
         self.move(commitment, when, mtbdd.ite(fulfilled, mtbdd.constant("fulfilled"), live))
 
-    def _transfer(self, operation: Operation, c: str, d: str) -> Diagram:
+    def _transfer(self, row: table.Transition, when: Diagram, c: str, d: str) -> Diagram:
         """Delegate or assign c to d: d takes over the state, and commitments that waited for c wait for d."""
-        when = self.is_in(c, LIVE)
         if d in self.observable:
-            when = self.mtbdd.conj(when, self.is_in(d, ("null", *CLOSED)))
+            when = self.mtbdd.conj(when, self.is_in(d, table.NOT_OPEN))
             self.record_change("create", d, when)
             self.move(d, when, self._live_state(self._state(c)))
             self.dirty[d] = None
-        if operation.retaining:
+        if row.target == "pending":
             self._suspend(c, when, d)
             return when
-        self.move(c, when, "delegated" if operation.verb == "delegate" else "assigned")
+        self.move(c, when, row.target)
         for waiting, targets in self.lifecycles.retained.items():
             if waiting in self.observable and c in targets and waiting != c:
                 follows = follows_variable(state_variable(waiting, self.observer))
@@ -309,6 +290,54 @@ class ObserverState:
             return NO
         follows = follows_variable(state_variable(commitment, self.observer))
         return self.mtbdd.is_in(self._get(follows), self.lifecycles.retained[commitment])
+
+    # --- claims and moves of a dialogue
+
+    def _make_move(self, operation: Operation) -> Diagram:
+        """Make a move on an open commitment or claim; the claim of an argument is put forward."""
+        when = self.is_in(operation.commitment, open_states(self.lifecycles.model, operation.commitment))
+        self.set_standing(operation.commitment, when, table.STANDING_OF[operation.verb], operation.target or NOTHING)
+        self.set_last_move(operation.commitment, when, (operation.verb, operation.target))
+        if operation.target is not None:
+            self._put_forward(operation.target, when)
+        return when
+
+    def _put_forward(self, claim: str, when: Diagram) -> None:
+        """Create the claim if it is not open, and reset its standing if it is."""
+        if claim not in self.observable:
+            return
+        is_open = self.is_in(claim, table.CLAIM_OPEN)
+        again = self.mtbdd.conj(when, is_open)
+        self._create_claim(claim, self.mtbdd.conj(when, self.mtbdd.negate(is_open)))
+        self.set_standing(claim, again, table.UNANSWERED)
+
+    def _create_claim(self, claim: str, when: Diagram) -> None:
+        self.record_change("create", claim, when)
+        self.move(claim, when, "open")
+        self.dirty[claim] = None
+
+    def _perform_on_claim(self, operation: Operation) -> Diagram:
+        """Perform an operation on a claim, and return where it applies."""
+        name = operation.commitment
+        row = next(row for row in table.OPERATIONS if (row.verb, row.of) == (operation.verb, table.CLAIM))
+        when = self.is_in(name, row.source)
+        if row.target in table.CLAIM_OPEN:
+            self._create_claim(name, when)
+        else:
+            self.move(name, when, row.target)
+        return when
+
+    def _decide_claim(self, claim: str, *, on_entering: bool) -> None:
+        """Close an open claim whose content its monitor decides, with ``on_entering`` also by the entered state."""
+        from cplc.lowering.content_monitors import decided
+
+        is_open = self.is_in(claim, table.CLAIM_OPEN)
+        if is_open == NO:
+            return
+        true = decided(self, claim, True, on_entering=on_entering)
+        false = decided(self, claim, False, on_entering=on_entering)
+        self.move(claim, self.mtbdd.conj(is_open, false), "violated")
+        self.move(claim, self.mtbdd.conj(is_open, true), "satisfied")
 
     # --- automatic rules
 
@@ -333,7 +362,7 @@ class ObserverState:
             self.decide(c)
         else:
             fulfilled = self.truth(declared.consequent, c)
-            self.move(c, self.mtbdd.conj(self.is_in(c, OPEN), fulfilled), "fulfilled")
+            self.move(c, self.mtbdd.conj(self.is_in(c, table.OPEN), fulfilled), "fulfilled")
         if c in self.lifecycles.retained:
             self._follow_successor(c)
         detached = self.truth(declared.antecedent, c)
@@ -350,7 +379,7 @@ class ObserverState:
     def decide(self, commitment: str, *, on_entering: bool = True) -> None:
         """Close a claim or commitment about runs that its monitor decides; a pending one can only be fulfilled."""
         if commitment in self.lifecycles.model.claim:
-            dialogue.decide(self, commitment, on_entering=on_entering)
+            self._decide_claim(commitment, on_entering=on_entering)
             return
         from cplc.lowering.content_monitors import decided
 
@@ -374,10 +403,12 @@ class ObserverState:
             if d not in self.observable:
                 continue
             waiting = conj(is_in(c, ("pending",)), self.mtbdd.is_in(self._get(follows), (d,)))
-            done, freed = conj(waiting, is_in(d, ("fulfilled",))), conj(waiting, is_in(d, ("released",)))
-            self._resume(c, conj(waiting, is_in(d, ("violated", "expired", "withdrawn"))))
-            self.move(c, done, "fulfilled")
-            self.move(c, freed, "released")
+            rules = [(rule, conj(waiting, is_in(d, rule.successor))) for rule in table.RULES if rule.successor]
+            for rule, when in rules:
+                if rule.target == table.FORMER:
+                    self._resume(c, when)
+                else:
+                    self.move(c, when, rule.target)
 
     # --- time
 
@@ -403,7 +434,7 @@ class ObserverState:
         for name, most in self.ages.items():
             age = e.Read(age_variable(state_variable(name, self.observer)))
             older = e.ite(e.equal(age, e.Const(most)), age, e.arith("+", age, e.Const(1)))
-            is_open = self.is_in(name, dialogue.open_states(self.lifecycles.model, name))
+            is_open = self.is_in(name, open_states(self.lifecycles.model, name))
             self._assign(age.variable, is_open, self.mtbdd.leaf(older))
 
     def _tick_deadlines(self, commitment: str, on_course: Diagram) -> None:
@@ -411,22 +442,20 @@ class ObserverState:
         declared = self.lifecycles.model.commitment[commitment]
         name = clock_variable(state_variable(commitment, self.observer))
         clock, values = e.Read(name), self.clocks[name]
-        for state, limit, outcome in (
-            ("active", declared.within, "violated"),
-            ("conditional", declared.expires, "expired"),
-        ):
+        for rule in table.DEADLINES:
+            limit: int | None = getattr(declared, rule.when)
             if limit is None:
                 continue
-            running = self.is_in(commitment, (state,))
+            running = self.is_in(commitment, rule.source)
             at_end = self.mtbdd.auxiliary(e.one_of(clock, values[limit - 1 :]) if limit > 1 else e.TRUE, name)
             over = self.mtbdd.conj(running, at_end)
             if limit > 1:
                 later = self.mtbdd.leaf(e.arith("+", clock, e.Const(1)))
                 self._assign(name, self.mtbdd.conj(running, self.mtbdd.negate(at_end)), later)
-            if state == "active" and on_course != NO:
+            if rule.when == "within" and on_course != NO:
                 self.move(commitment, self.mtbdd.conj(over, on_course), "fulfilled")
                 over = self.mtbdd.conj(over, self.mtbdd.negate(on_course))
-            self.move(commitment, over, outcome)
+            self.move(commitment, over, rule.target)
 
     # --- result
 

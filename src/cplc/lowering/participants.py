@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Final
 
+from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import Interpretation, condition
@@ -15,16 +15,9 @@ from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
-from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Value
+from cplc.semantics.terms import TRUE, Apply, InState, Stands, Term, Value, subterms
 from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
-
-BLAMELESS_STATES: Final = ("null", "fulfilled", "expired", "withdrawn", "released", "delegated", "assigned")
-"""The states at the end of a run that are no breach by the debtor.
-
-A conditional commitment could still become active, an active or pending one is owed, and a compensated one was
-violated.
-"""
 
 
 def lower_participant(declared: m.Participant, model: CheckedModel, system: System) -> Participant:
@@ -44,16 +37,7 @@ def participant_views(declared: m.Participant, model: CheckedModel) -> Iterator[
 
 
 def _states(term: Term, model: CheckedModel) -> Iterator[InState | Stands]:
-    match term:
-        case InState() | Stands():
-            yield term
-        case FactRef(fact):
-            yield from _states(model.fact[fact].meaning, model)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from _states(operand, model)
-        case _:
-            pass
+    return (part for part in subterms(term, model.meanings) if isinstance(part, InState | Stands))
 
 
 @dataclass(frozen=True)
@@ -123,7 +107,8 @@ class _Lowering:
 
     def _conforms(self, commitment: Commitment) -> e.Expr:
         """Return the condition that the commitment is in a blameless state or on course."""
-        blameless = [state for state in BLAMELESS_STATES if state in self._possible(commitment.name)]
+        possible = self._possible(commitment.name)
+        blameless = [one.name for one in COMMITMENT_STATES if one.name in possible and not one.is_breach]
         return e.disj((e.one_of(e.Read(commitment.variable), blameless), commitment.on_course))
 
     def _goals(self, goal: m.Goal) -> Iterator[Goal]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cplc.lowering.lifecycle_analysis import CLOSED, OPEN
-from cplc.semantics.builtin_words import CLAIM_CLOSED, JOINED
+from cplc.language.lifecycle import CLAIM_CLOSED, CLOSED, JOINED, OPEN
 from cplc.semantics.terms import (
     Age,
     Apply,

@@ -26,7 +26,7 @@ class CommitmentStatus(NamedTuple):
     ran: int = 0
     """How long its deadline had run before; it pauses while a commitment is pending."""
     is_over: bool = False
-    """Whether its deadline has expired and fulfilment before that is uncertain."""
+    """True if its deadline has expired and fulfilment before that is uncertain."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class MonitorTotals:
     """Cases in which no event is possible any more."""
     events: int = 0
     accepted: int = 0
-    found: Counter[str] = field(default_factory=Counter)
+    finding_counts: Counter[str] = field(default_factory=Counter)
     """The number of findings of each kind."""
     endings: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The number of commitments and claims, by name and final state."""

@@ -63,28 +63,28 @@ class Rejected(Finding):
     sender: str | None
     because: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
-    """What its sender may send now or, if nothing, what others may send, with their names."""
+    """Messages that its sender may send now or, if there is none, messages of other senders, with their names."""
 
-    said: ClassVar[str] = ""
+    predicate: ClassVar[str] = ""
 
     @property
     def text(self) -> str:
         who = f" by {self.sender}" if self.sender else ""
         reasons = f": {'; '.join(self.because)}" if self.because else ""
         expected = f"; expected: {', '.join(self.instead)}" if self.instead else ""
-        return f"`{self.message}`{who} {self.said}{reasons}{expected}"
+        return f"`{self.message}`{who} {self.predicate}{reasons}{expected}"
 
 
 @dataclass(frozen=True, slots=True)
 class OutOfOrder(Rejected):
     kind: ClassVar[str] = "out-of-order"
-    said: ClassVar[str] = "is not allowed now"
+    predicate: ClassVar[str] = "is not allowed now"
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate(Rejected):
     kind: ClassVar[str] = "duplicate"
-    said: ClassVar[str] = "has been sent already"
+    predicate: ClassVar[str] = "has been sent already"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +92,37 @@ class TooLate(Rejected):
     """An event that an expired deadline forbids."""
 
     kind: ClassVar[str] = "too-late"
-    said: ClassVar[str] = "comes after a deadline"
+    predicate: ClassVar[str] = "comes after a deadline"
 
 
 @dataclass(frozen=True, slots=True)
 class WrongSender(Rejected):
     kind: ClassVar[str] = "wrong-sender"
-    said: ClassVar[str] = "has the wrong sender"
+    predicate: ClassVar[str] = "has the wrong sender"
 
 
 @dataclass(frozen=True, slots=True)
 class WrongRecipient(Rejected):
     kind: ClassVar[str] = "wrong-recipient"
-    said: ClassVar[str] = "has the wrong recipient"
+    predicate: ClassVar[str] = "has the wrong recipient"
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownMessage(Rejected):
     kind: ClassVar[str] = "unknown-message"
-    said: ClassVar[str] = "is no message of the protocol"
+    predicate: ClassVar[str] = "is no message of the protocol"
 
 
 @dataclass(frozen=True, slots=True)
 class BadPayload(Rejected):
     kind: ClassVar[str] = "bad-payload"
-    said: ClassVar[str] = "has an invalid payload"
+    predicate: ClassVar[str] = "has an invalid payload"
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOver(Rejected):
     kind: ClassVar[str] = "case-over"
-    said: ClassVar[str] = "comes after the end of its case"
+    predicate: ClassVar[str] = "comes after the end of its case"
 
 
 # --- commitments

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
 
+from cplc.language.lifecycle import OPEN, UNANSWERED
 from cplc.monitoring.case_state import Case, CommitmentStatus, MonitorTotals
 from cplc.monitoring.deadline_clock import Clock
 from cplc.monitoring.findings import Changed, Finding, KeptTooLate, Violated
 from cplc.monitoring.state_tracker import Outcome, States, StateTracker
 from cplc.simulation.run_statistics import FORGOTTEN, ON_COURSE
 from cplc.system.model import Claim
-from cplc.system.standings import UNANSWERED
-
-_OPEN: Final = ("conditional", "active", "pending")
 
 
 class LifecycleLog:
@@ -34,11 +31,11 @@ class LifecycleLog:
         statuses = dict(case.statuses)
         for position, state, is_new in outcome.effects:
             findings += self._entered(name, case, position, state, is_new, message, place, time, on_course)
-        for position, state in outcome.known:
+        for position, state in outcome.certain:
             status = case.statuses.get(position)
             before = "null" if status is None else status.state
             if before != state:
-                is_new = before not in _OPEN and state in _OPEN
+                is_new = before not in OPEN and state in OPEN
                 findings += self._entered(name, case, position, state, is_new, message, place, time, on_course)
         findings += self._moved(name, case, before_it, statuses, message, place, time)
         if message is not None:
@@ -111,4 +108,4 @@ def _ran(status: CommitmentStatus | None, state: str, time: int | None) -> int:
         return 0
     if state == "pending":
         return status.ran if status.state == "pending" else status.ran + max(0, time - status.time)
-    return status.ran if status.state == "pending" and state in _OPEN else 0
+    return status.ran if status.state == "pending" and state in OPEN else 0

@@ -191,7 +191,7 @@ class Monitor:
 
     def _told(self, findings: list[Finding]) -> list[Finding]:
         for finding in findings:
-            self.totals.found[finding.kind] += 1
+            self.totals.finding_counts[finding.kind] += 1
         if self._listeners:
             for finding in findings:
                 for callback in list(self._listeners.values()):
@@ -445,7 +445,7 @@ class Monitor:
 
     @property
     def _identity(self) -> tuple[System, str]:
-        """What must be equal for a monitor to resume from a snapshot."""
+        """Fingerprint that must be equal for a monitor to resume from a snapshot."""
         return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
 
 

@@ -54,7 +54,7 @@ def taken(
             "over": totals.over,
             "events": totals.events,
             "accepted": totals.accepted,
-            "found": dict(totals.found),
+            "found": dict(totals.finding_counts),
             "endings": [[name, state, count] for (name, state), count in totals.endings.items()],
             "violations": [[debtor, name, count] for (debtor, name), count in totals.violations.items()],
         },

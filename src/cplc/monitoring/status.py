@@ -32,7 +32,7 @@ class CommitmentReport:
     place: str
     """The place of the event that led to this state."""
     on_course: bool = False
-    """Whether it is a commitment about runs that is fulfilled if no event follows."""
+    """True if it is a commitment about runs that is fulfilled if no event follows."""
     standing: str = ""
     """The last move on it, with the claim of an argument; empty if there is none or it is uncertain."""
 
@@ -49,7 +49,7 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What an agent may send now, and its obligations."""
+    """Messages that an agent may send now, and its obligations."""
 
     agent: str
     may_send: tuple[Sending, ...]

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from cplc.language.lifecycle import CLAIM_STATES, COMMITMENT_STATES
 from cplc.logs.protocol_vocabulary import family_of
 from cplc.monitoring.findings import Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.records import dataclass
 from cplc.simulation.run_statistics import FORGOTTEN, ON_COURSE
 
-_ORDER = (
+_FIRST = (
     "fulfilled", "violated", "compensated", "released", "expired", "withdrawn", "delegated", "assigned",
     ON_COURSE, FORGOTTEN, "satisfied", "accepted", "refused",
-    "conditional", "active", "pending", "open", "challenged", "justified", "attacked", "defended", "unknown",
+    "conditional", "active", "pending", "open", "challenged", "justified", "attacked", "defended",
 )  # fmt: skip
+_STATES = (state.name for state in (*COMMITMENT_STATES, *CLAIM_STATES) if state.name not in ("null", *_FIRST))
+_ORDER = (*_FIRST, *_STATES, "unknown")
+"""The order of the columns."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Summary:
     unreadable: int
     rejected: dict[str, int]
     """The number of rejected events, by kind."""
-    found: dict[str, int]
+    finding_counts: dict[str, int]
     commitments: dict[str, dict[str, int]]
     """The number of commitments and claims, by family and state."""
     violations: dict[str, dict[str, int]]
@@ -45,7 +49,7 @@ class Summary:
             "accepted": self.accepted,
             "unreadable": self.unreadable,
             "rejected": self.rejected,
-            "found": self.found,
+            "found": self.finding_counts,
             "commitments": self.commitments,
             "violations": self.violations,
         }
@@ -70,9 +74,9 @@ def summary(monitor: Monitor) -> Summary:
         totals.over,
         totals.events,
         totals.accepted,
-        totals.found["unreadable"],
-        {kind: totals.found[kind] for kind in kinds if totals.found[kind]},
-        {kind: count for kind, count in sorted(totals.found.items()) if count},
+        totals.finding_counts["unreadable"],
+        {kind: totals.finding_counts[kind] for kind in kinds if totals.finding_counts[kind]},
+        {kind: count for kind, count in sorted(totals.finding_counts.items()) if count},
         {name: {state: counts[state] for state in _ORDER if counts[state]} for name, counts in endings.items()},
         {debtor: dict(sorted(counts.items())) for debtor, counts in sorted(violations.items())},
     )
@@ -86,7 +90,9 @@ def summary_text(totals: Summary) -> Iterator[str]:
     )
     problems = [f"{count:,} {kind}" for kind, count in totals.rejected.items()]
     problems += [f"{totals.unreadable:,} unreadable"] if totals.unreadable else []
-    problems += [f"{count:,} {kind}" for kind in ("back-in-time", "lost-track") if (count := totals.found.get(kind))]
+    problems += [
+        f"{count:,} {kind}" for kind in ("back-in-time", "lost-track") if (count := totals.finding_counts.get(kind))
+    ]
     if problems:
         yield f"  {', '.join(problems)}"
     states = [state for state in _ORDER if any(state in row for row in totals.commitments.values())]

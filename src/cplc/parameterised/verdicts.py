@@ -63,7 +63,7 @@ class EverySize:
     given: str = ""
     allowance: Allowance = default_allowance
     vacuity: bool = False
-    """Whether to check vacuity, at the size whose evidence is shown."""
+    """True if vacuity is checked, at the size whose evidence is shown."""
     on_answer: AnswerListener = lambda *_: None
     """Receives a failing verdict before its counterexample is computed."""
     so_far: Callable[[Result], None] = lambda _: None
@@ -218,7 +218,7 @@ class _Verification:
 
     @property
     def _may_be_proved(self) -> bool:
-        """Whether all sizes so far were verified, except the first ones if they do not have the question."""
+        """True if all sizes so far were verified, except the first ones if they do not have the question."""
         verified, undefined = self._coverage.verified, [size for size, _ in self._coverage.undefined]
         return bool(verified) and all(size < verified[0] for size in (*undefined, *self._coverage.not_asked))
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cplc.logic.formulas import And, Finally, Formula, Globally, OnPaths, Or, is_state_formula
+from cplc.logic.formulas import And, Finally, Formula, Globally, OnPaths, Or, invariant, is_state_formula, possibility
 from cplc.reductions.components import IndependentComponents, conjuncts_of
 
 
@@ -37,21 +37,19 @@ class Decomposition:
 
     def alternatives(self, formula: Formula) -> Sequence[Formula]:
         """Return invariants one of which holds iff this one does; empty if there are not several."""
-        match formula:
-            case OnPaths("A", Globally(Or(operands), None), None) if all(map(is_state_formula, operands)):
-                groups = self._independent(operands)
-                return [_always_some(group) for group in groups] if len(groups) > 1 else ()
-            case _:
-                return ()
+        always = invariant(formula)
+        if not isinstance(always, Or) or not all(map(is_state_formula, always.operands)):
+            return ()
+        groups = self._independent(always.operands)
+        return [_always_some(group) for group in groups] if len(groups) > 1 else ()
 
     def separate_goals(self, formula: Formula) -> Sequence[Formula]:
         """Return questions of reachability all of which hold iff this one does; empty if there are not several."""
-        match formula:
-            case OnPaths("E", Finally(And(operands), None), None) if all(map(is_state_formula, operands)):
-                groups = self._independent(operands)
-                return [OnPaths("E", Finally(And(group))) for group in groups] if len(groups) > 1 else ()
-            case _:
-                return ()
+        reached = possibility(formula)
+        if not isinstance(reached, And) or not all(map(is_state_formula, reached.operands)):
+            return ()
+        groups = self._independent(reached.operands)
+        return [OnPaths("E", Finally(And(group))) for group in groups] if len(groups) > 1 else ()
 
     def sufficient(self, formula: Formula) -> Sequence[Formula]:
         """Return the operands of a disjunction, those on the fewest variables first."""

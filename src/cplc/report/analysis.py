@@ -7,6 +7,7 @@ from math import inf, isinf
 
 from cplc.control_characters import printable
 from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, Verdict
+from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
@@ -134,12 +135,12 @@ def _ending_lines(system: System, participant: Participant, figures: Sequence[Fi
     for figure in figures:
         for ending in figure.endings:
             why = ""
-            if not ending.wanted and figure.aspect == "conformance":
+            if not ending.is_goal and figure.aspect == "conformance":
                 why = _broken(system, participant, ending.state)
-            elif not ending.wanted and figure.aspect == "achievement":
+            elif not ending.is_goal and figure.aspect == "achievement":
                 why = _missed(participant, ending.state)
             where = state_text(system, ending.state) or "where nothing happens"
-            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.wanted else 1] + why)
+            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.is_goal else 1] + why)
     for where, texts in endings.items():
         yield f"{where} it {' and '.join(texts)}"
 
@@ -163,7 +164,7 @@ def _broken(system: System, participant: Participant, state: State) -> str:
     return f" ({some(open_)})" if open_ else ""
 
 
-_NOT_KEPT = frozenset({"conditional", "active", "pending", "violated", "compensated"})
+_NOT_KEPT = frozenset(state.name for state in COMMITMENT_STATES if state.is_breach)
 
 
 def state_text(system: System, state: State) -> str:
@@ -278,7 +279,7 @@ def _figure_data(figure: Figure, judged: Sequence[Judged]) -> Data:
             if threshold.aspect == figure.aspect
         ],
         "endings": [
-            {"state": ending.state, "wanted": ending.wanted, "because": ending.reason or None}
+            {"state": ending.state, "wanted": ending.is_goal, "because": ending.reason or None}
             for ending in figure.endings
         ],
         "advice": None if figure.advice is None else _advice_data(figure.advice),

@@ -1,7 +1,7 @@
 """Drawings of numbers: on which beliefs a figure hangs, and how probable each value is.
 
 Each is one SVG, always the same for the same numbers. It needs nothing else, follows the choice of light or
-dark of whoever looks at it, and says in its description what it shows.
+dark of the reader's system, and has a description of its content.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STYLE = """
 """
 _WIDTH = 760
 _NAMES, _LEFT, _RIGHT = 192, 258, 60
-"""Where names end, and the plot begins and ends: between them there is room for the number at the end of a bar."""
+"""Ends of the names and of the plot; the space between has room for the number at the end of a bar."""
 _ROW, _BAR = 30, 18
 _ROWS = 12
 MAX_NAME_LENGTH = 22
@@ -174,7 +174,7 @@ class _Column:
 
 
 def _stand_apart(chances: Sequence[tuple[Fraction, float]], numbers: Sequence[float]) -> bool:
-    """Whether every value has room for a column of its own."""
+    """True if every value has room for a column of its own."""
     if len(chances) > _DISTINCT:
         return False
     room = (_WIDTH - 90) / max(max(numbers) - min(numbers), 1e-12)

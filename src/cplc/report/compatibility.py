@@ -164,9 +164,9 @@ def _others(names: Sequence[str]) -> Iterator[str]:
 
 def _breach(one: Breach) -> str:
     was = " or ".join(one.promised)
-    if one.kept is None:
+    if one.state is None:
         return f"it is {was} in the old one, and the new one has no such commitment"
-    return f"it is {was} in the old one, and {one.kept} in the new one"
+    return f"it is {was} in the old one, and {one.state} in the new one"
 
 
 def _novelty_data(system: System, one: Novelty) -> Data:
@@ -192,7 +192,7 @@ def _breach_data(system: System, one: Breach) -> Data:
     return {
         "commitment": one.commitment,
         "old_states": list(one.promised),
-        "new_state": one.kept,
+        "new_state": one.state,
         "run": run_data(system, one.run),
     }
 

@@ -23,7 +23,7 @@ class Section:
 
     name: str
     guessed: bool
-    """Whether all of it is an estimate."""
+    """True if all of it is an estimate."""
     text: str
     drawings: tuple[str, ...]
     """Each an SVG of ours."""
@@ -35,8 +35,8 @@ class _Verdict:
     answer: str
     style: str
     expected: str
-    asked: str
-    found: str
+    question: str
+    remarks: str
     place: str
     source: tuple[str, int, int] | None
 

@@ -21,7 +21,7 @@ class Hinge:
     sensitivity: Sensitivity
     message: str
     about: str
-    """Whose belief it is, and where."""
+    """The owner of the belief, and its place."""
 
 
 def hinges(participant: Participant, sensitivities: Sequence[Sensitivity]) -> tuple[Hinge, ...]:
@@ -111,7 +111,7 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is best in several situations, and what tells them from all in which something else is."""
+    """An optimal choice for several situations, and the conditions that tell them from all other situations."""
 
     observation: tuple[tuple[str, Value], ...]
     steps: tuple[str, ...]
@@ -140,7 +140,7 @@ def rules_of(system: System, situations: Sequence[Situation]) -> Iterator[Rule]:
 
 
 def _covers(rule: Situation, other: Situation) -> bool:
-    """Whether what is best in one situation is so in the other."""
+    """True if an optimal choice of one situation is optimal in the other."""
     return set(rule.steps) <= set(other.steps) if rule.steps else not other.steps
 
 

@@ -53,7 +53,7 @@ def _lines(participant: Participant, estimate: Estimate, thresholds: Sequence[As
     for figure in estimate.figures:
         mine = [one for one in thresholds if one[0].aspect == figure.aspect]
         between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f}"
-        head = (figure.aspect, f"{figure.wanted / sampling.runs:.4f}", between)
+        head = (figure.aspect, f"{figure.goal_count / sampling.runs:.4f}", between)
         for number, (threshold, _, _) in enumerate(mine):
             limit = f"{threshold.relation} {number_text(threshold.value)}"
             verdict_words = f"{style('unknown', 'warning')}: {side(figure, threshold)} here, which proves nothing"
@@ -91,7 +91,7 @@ def sentence(figure: AspectEstimate, estimate: Estimate) -> str:
     """Return the estimate of one figure in a sentence."""
     sampling = estimate.sampling
     between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f} ({100 * sampling.confidence:.6g} % sure)"
-    return f"estimated {figure.wanted / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
+    return f"estimated {figure.goal_count / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
 
 
 def estimate_data(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking]) -> Data:
@@ -107,7 +107,7 @@ def estimate_data(participant: Participant, estimate: Estimate, thresholds: Sequ
         "aspects": [
             {
                 "aspect": figure.aspect,
-                "wanted": figure.wanted,
+                "wanted": figure.goal_count,
                 "given_up": figure.unfinished,
                 "low": figure.bounds.low,
                 "high": figure.bounds.high,

@@ -57,7 +57,7 @@ class _Shown:
     sights: tuple[Sight, ...]
     states: tuple[int, ...]
     is_all: bool
-    """Whether the evidence is this run alone."""
+    """True if the evidence is this run alone."""
 
 
 STYLES: dict[Standing, str] = {

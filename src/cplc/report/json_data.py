@@ -185,7 +185,7 @@ def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
         "strategy": strategy_data(system, evidence),
         "strategy_scope": scope_data(evidence),
         "elsewhere": None if evidence.elsewhere is None else run_data(system, evidence.elsewhere),
-        "there": None if evidence.there is None else _evidence(system, evidence.there, depth + 1),
+        "there": None if evidence.alternative is None else _evidence(system, evidence.alternative, depth + 1),
     }
 
 

@@ -13,7 +13,7 @@ LEVEL = Fraction(1, 20)
 """Fraction of the worst cases for value at risk and expected shortfall."""
 
 MOST = 8
-"""Of what there may be very many."""
+"""Maximum number of values or rows in a list that may be long."""
 
 MAX_DECIMAL_PLACES = 13
 MAX_FRACTION_LENGTH = 20

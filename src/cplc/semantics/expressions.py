@@ -7,9 +7,10 @@ from enum import Enum, auto
 from typing import Final
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, Rule
+from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
+from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
+from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import AGE, CLAIM_STATES, EVENTS, STANDINGS, STATES
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
@@ -103,9 +104,9 @@ class ExpressionChecker:
 
     # --- reporting ------------------------------------------------------------------------------
 
-    def _error(self, rule: Rule, span: Span, message: str, *notes: Note) -> None:
+    def _error(self, rule: Rule, span: Span, message: str, *notes: Note, arguments: Arguments = ()) -> None:
         calls = tuple(Note(f"in this use of `{call.name.text}`", call.span) for call in reversed(self._calls[-3:]))
-        self._problems.report(rule, span, message, *notes, *calls)
+        self._problems.report(rule, span, message, *notes, *calls, arguments=arguments)
 
     # --- expressions ----------------------------------------------------------------------------
 
@@ -187,7 +188,8 @@ class ExpressionChecker:
             case ast.Quantifier():
                 return self._quantifier(expr, scope, purpose)
             case ast.View(commitment):
-                hint = Note(f"ask for its state: `active({expr.span.text})`")
+                active = f"active({expr.span.text})"
+                hint = suggestion(f"ask for its state: `{active}`", active)
                 self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is not a condition", hint)
                 return _WRONG
             case ast.Does() if purpose is Purpose.CONTENT:
@@ -258,11 +260,13 @@ class ExpressionChecker:
             case resolved.FactSymbol():
                 return resolved.FactAt(instance, ref.span), BOOL
             case resolved.CommitmentSymbol():
-                hint = Note(f"ask for its state: `active({ref.span.text})`")
+                active = f"active({ref.span.text})"
+                hint = suggestion(f"ask for its state: `{active}`", active)
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a commitment, not a condition", hint)
                 return _WRONG
             case resolved.ClaimSymbol():
-                hint = Note(f"ask for its state: `accepted({ref.span.text})`")
+                accepted = f"accepted({ref.span.text})"
+                hint = suggestion(f"ask for its state: `{accepted}`", accepted)
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a claim, not a condition", hint)
                 return _WRONG
             case resolved.PartSymbol() | resolved.AgentSymbol():
@@ -274,8 +278,8 @@ class ExpressionChecker:
 
     def _call(self, call: ast.Call, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         name = call.name.text
-        is_word = name in CLAIM_STATES or name in STANDINGS
-        if name in STATES or (is_word and self._macro(name, scope, None) is None):
+        is_word = name in CLAIM_PREDICATES or name in STANDINGS
+        if name in COMMITMENT_PREDICATES or (is_word and self._macro(name, scope, None) is None):
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)

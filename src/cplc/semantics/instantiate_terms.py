@@ -6,15 +6,26 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
+from cplc.diagnostics.core import Note, suggestion
+from cplc.language.lifecycle import CLAIM, COMMITMENT, DEADLINES, OPERATIONS, RESULT_OF, RULES, STANDINGS
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.builtin_words import DONE, STANDINGS
-from cplc.semantics.constant_folding import combined, compared, equivalence, is_constant, is_zero, negated
-from cplc.semantics.idle_step import allows_idling, names_idle_step
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, ProtocolInstance, RoleValue, Values
 from cplc.semantics.static_vacuity import VacuityRecorder
-from cplc.semantics.terms import FALSE, TRUE, Term, Value
+from cplc.semantics.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    Value,
+    allows_idling,
+    combined,
+    compared,
+    equivalence,
+    is_constant,
+    is_zero,
+    names_idle_step,
+    negated,
+)
 from cplc.source import Span
 
 MAX_BOUND = 10_000
@@ -490,8 +501,9 @@ class Resolver:
             return FALSE
         if tree.verb not in ("take", "send") and not self._can_be_done(tree, subject.symbol, name):
             message = f"This is always false: no message means `{tree.verb} {subject.symbol.name}`"
-            state = DONE.get(tree.verb)
-            hint = () if state is None else (Note(f"write `{state}({subject.span.text})` for the state"),)
+            state = RESULT_OF.get(tree.verb)
+            predicate = f"{state}({subject.span.text})"
+            hint = () if state is None else (suggestion(f"write `{predicate}` for the state", predicate),)
             self._table.problems.report(rules.NEVER_DONE, tree.span, message, *hint)
         return t.Does(tree.verb, name, other, tree.by_message)
 
@@ -502,19 +514,21 @@ class Resolver:
             return True
         if tree.by_message:
             return False
-        deadlines = table.commitments[name].body if name in table.commitments else None
-        match tree.verb:
-            case "fulfill" | "satisfy":
+        if (tree.verb, symbol) in table.indirect_changes:
+            return True
+        declared = table.commitments[name].body if name in table.commitments else None
+        kind = CLAIM if declared is None else COMMITMENT
+        state = RESULT_OF.get(tree.verb)
+        for row in (*OPERATIONS, *RULES):
+            if row.of != kind or row.target != state:
+                continue
+            is_timed = row in DEADLINES and bool(getattr(declared, row.when))
+            is_decided = row.when in ("consequent", "content true") or (
+                declared is None and row.when == "content false"
+            )
+            if (row.verb, symbol) in table.performed_operations or is_timed or is_decided:
                 return True
-            case "violate":
-                ways = {("violate", symbol)} & table.indirect_changes or {
-                    ("withdraw", symbol)
-                } & table.performed_operations
-                return deadlines is None or bool(deadlines.within) or bool(ways)
-            case "expire":
-                return deadlines is not None and bool(deadlines.expires)
-            case _:
-                return (tree.verb, symbol) in table.indirect_changes
+        return False
 
 
 def where(values: Values) -> tuple[Note, ...]:

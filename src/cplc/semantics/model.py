@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
+from cplc.language.lifecycle import STANDING_OF
 from cplc.records import dataclass
 from cplc.semantics.terms import Term, Value, ages_in, counts_ticks, is_about_runs
 from cplc.source import Span
@@ -54,23 +55,11 @@ class Scope:
     """Role instances whose variables the restart resets: those bound by this block; for the protocol all."""
 
 
-Verb = Literal[
-    "create", "fulfill", "violate", "withdraw", "release", "expire",
-    "delegate", "assign", "suspend", "reactivate", "compensate",
-    "accept", "refuse", "challenge", "justify", "defend", "attack",
-]  # fmt: skip
-
-
-_MOVES = frozenset({"accept", "refuse", "challenge", "justify", "defend", "attack"})
-
-ClaimVerb = Literal["create", "withdraw", "accept", "refuse", "challenge", "justify", "defend", "attack"]
-
-
 @dataclass(frozen=True, slots=True)
 class Operation:
     """An operation on a commitment or claim; the target is the successor, or the claim of an argument."""
 
-    verb: Verb | ClaimVerb
+    verb: str
     commitment: str
     target: str | None = None
     retaining: bool = False
@@ -327,11 +316,16 @@ class CheckedModel:
     def subjects_of_moves(self) -> frozenset[str]:
         """The commitments and claims with a standing: some message makes a move on them."""
         operations = (operation for message in self.messages for operation in message.operations)
-        return frozenset(operation.commitment for operation in operations if operation.verb in _MOVES)
+        return frozenset(operation.commitment for operation in operations if operation.verb in STANDING_OF)
 
     @cached_property
     def fact(self) -> dict[str, Fact]:
         return {fact.name: fact for fact in self.facts}
+
+    @cached_property
+    def meanings(self) -> dict[str, Term]:
+        """The meaning of each fact."""
+        return {fact.name: fact.meaning for fact in self.facts}
 
     @cached_property
     def variable(self) -> dict[str, Variable]:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
+from cplc.language.lifecycle import CLAIM, COMMITMENT, PARTIES, permitted_parties
 from cplc.semantics import model
 from cplc.semantics import terms as t
-from cplc.semantics.builtin_words import BY_ADDRESSEE, BY_CREDITOR, BY_DEBTOR, BY_MAKER
 from cplc.semantics.instances import InstanceTable
-from cplc.semantics.instantiate_clauses import atoms
 from cplc.source import Span
 
 
@@ -34,13 +33,7 @@ def _check_ages(table: InstanceTable, message: model.Message) -> None:
 
 
 def _ages(term: t.Term) -> list[t.Age]:
-    match term:
-        case t.Age():
-            return [term]
-        case t.Apply(_, operands):
-            return [age for operand in operands for age in _ages(operand)]
-        case _:
-            return []
+    return [part for part in t.subterms(term) if isinstance(part, t.Age)]
 
 
 def _uncompared_ages(guard: t.Term) -> list[t.Age]:
@@ -55,20 +48,16 @@ def _uncompared_ages(guard: t.Term) -> list[t.Age]:
 
 def _is_permitted(table: InstanceTable, message: model.Message, operation: model.Operation) -> bool:
     parties = table.parties[operation.commitment]
-    is_claim = operation.commitment in table.claims
-    first, second = ("maker", "addressee") if is_claim else ("debtor", "creditor")
-    by_first = operation.verb in (BY_MAKER if is_claim else BY_DEBTOR)
-    by_second = operation.verb in (BY_ADDRESSEE if is_claim else BY_CREDITOR)
-    permitted = {*([parties.first] if by_first else []), *([parties.second] if by_second else [])}
-    if message.sender in permitted:
+    kind = CLAIM if operation.commitment in table.claims else COMMITMENT
+    permitted = [
+        (title, (parties.first, parties.second)[PARTIES[kind].index(title)])
+        for title in permitted_parties(operation.verb, kind)
+    ]
+    if message.sender in [role for _, role in permitted]:
         return True
-    by = {
-        (True, True): f"its {first} `{parties.first}` or its {second} `{parties.second}`",
-        (True, False): f"its {first} `{parties.first}`",
-        (False, True): f"its {second} `{parties.second}`",
-    }[by_first, by_second]
+    by = " or ".join(f"its {title} `{role}`" for title, role in permitted)
     text = f"Only {by} can `{operation.verb} {operation.commitment}`, but `{message.sender}` sends `{message.name}`"
-    note = Note("the claim" if is_claim else "the commitment", _declared(table, operation.commitment))
+    note = Note(f"the {kind}", _declared(table, operation.commitment))
     table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, note)
     return False
 
@@ -182,7 +171,7 @@ def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:
 
 def _creditor_takes_part(table: InstanceTable, commitment: model.Commitment) -> bool:
     """Return whether the creditor sends or receives a message in the conditions of the commitment."""
-    for atom in (*atoms(commitment.antecedent), *atoms(commitment.consequent)):
+    for atom in (*t.atoms(commitment.antecedent), *t.atoms(commitment.consequent)):
         for inner in table.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
             if isinstance(inner, t.Happened | t.Field) and commitment.creditor in table.parties[inner.message]:
                 return True

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
+from cplc.language.lifecycle import COMMITMENT_PREDICATES, PREDICATES
+from cplc.language.words import EVENTS, LITERALS, OPERATORS
 from cplc.semantics import resolved
-from cplc.semantics.builtin_words import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STANDINGS, STATES
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
@@ -79,7 +80,7 @@ class Library:
                 text for text, symbols in visible.items() if any(isinstance(s, resolved.MacroSymbol) for s in symbols)
             }
             own = set(scope.signature.macros) if scope.signature else set[str]()
-            names = macros | own | STATES.keys() | CLAIM_STATES.keys() | STANDINGS.keys() | EVENTS.keys()
+            names = macros | own | PREDICATES | set(EVENTS)
             notes = did_you_mean(name, sorted(names))
             if not notes and "." not in name:
                 notes = (Note("usual ones come with `import std.properties`"),)
@@ -328,7 +329,7 @@ class SymbolCollector:
             self._reserve(name, "a word of the language")
         elif operators and name.text in OPERATORS:
             self._reserve(name, "an operator of formulas; only single roles may have such a name")
-        elif states and name.text in STATES:
+        elif states and name.text in COMMITMENT_PREDICATES:
             self._reserve(name, "a state of commitments")
 
     def _reserve(self, name: ast.Name, what: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from cplc.records import dataclass
-from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.resolved import (
     AgentSymbol,
     AllOf,
@@ -29,7 +28,7 @@ from cplc.syntax import ast
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    verb: Verb | ClaimVerb
+    verb: str
     commitment: Instance
     target: Instance | None
     retaining: bool

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean
+from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics import resolved, statements, types
 from cplc.semantics.agent_declarations import AgentChecker, actor_of
-from cplc.semantics.builtin_words import CHECKS, CLAIM_VERBS, JOINED, NO_USUAL_CHECKS, USUAL_CHECKS, VERBS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose
-from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
 from cplc.syntax import ast
@@ -171,13 +171,13 @@ class TemplateBuilder:
             ):
                 yield statements.Operation(verb, subject, target, operation.retaining, operation.span)
 
-    def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> Verb | ClaimVerb | None:
+    def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> str | None:
         """Return the verb if it is an operation on the subject, or if the subject is unknown."""
         text, span = operation.verb.text, operation.verb.span
         is_claim = subject is not None and isinstance(subject.symbol, resolved.ClaimSymbol)
-        verbs: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS
-        if (verb := next((verb for verb in verbs if verb == text), None)) is not None:
-            return verb
+        verbs = CLAIM_VERBS if is_claim else VERBS
+        if text in verbs:
+            return text
         if text == "test":
             written = operation.subject.span.text
             message = "`test` is no operation: the content of a claim decides it, from the message on that creates it"
@@ -194,13 +194,14 @@ class TemplateBuilder:
         self._problems.report(rules.UNKNOWN_OPERATION, span, message, *notes)
         return None
 
-    def _has_fit_target(self, operation: ast.Operation, verb: Verb | ClaimVerb) -> bool:
+    def _has_fit_target(self, operation: ast.Operation, verb: str) -> bool:
         joined = JOINED.get(verb)
         if joined is not None and (operation.target is None or operation.joined != joined):
             other = "a commitment to hand over to" if joined == "to" else "a claim to argue with"
-            target = "…" if operation.target is None else operation.target.span.text
+            target = None if operation.target is None else operation.target.span.text
+            right = f"{verb} {operation.subject.span.text} {joined} {target or '…'}"
             what = f"`{verb}` needs {other}"
-            hint = Note(f"write `{verb} {operation.subject.span.text} {joined} {target}`")
+            hint = suggestion(f"write `{right}`", *([right] if target else []))
         elif joined is None and operation.target is not None:
             what = f"`{verb}` takes no `{operation.joined}`"
             fit = [f"`{other}`" for other, word in JOINED.items() if word == operation.joined]
@@ -289,7 +290,8 @@ class TemplateBuilder:
         for role in inside.roles:
             if role.name not in first:
                 message = f"The role `{role.name}` of `{inside.name}` is not bound"
-                self._problems.report(rules.UNBOUND_ROLE, use, message, Note("declared here", role.span))
+                declared = Note("declared here", role.span)
+                self._problems.report(rules.UNBOUND_ROLE, use, message, declared, arguments=(("unbound", role.name),))
         for parameter in inside.parameters.values():
             if parameter.name not in first and parameter.default is None:
                 message = f"The parameter `{parameter.name}` of `{inside.name}` has neither a value nor a default"

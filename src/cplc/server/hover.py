@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind
 
+from cplc.language.lifecycle_texts import Row, operation_rows
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled
-from cplc.server.hover_texts import CLAIM_OPERATIONS, OPERATIONS, meaning
+from cplc.server.hover_texts import meaning
 from cplc.server.message_effects import Effect, effects
 from cplc.source import Span
 from cplc.syntax import ast
@@ -85,18 +86,18 @@ def head(declared: Declared) -> str:
 
 def _lifecycle(compiled: Compiled, declared: Declared) -> Iterator[str]:
     """Return the lifecycle table of a commitment or claim: the messages that change it."""
-    table = OPERATIONS if declared.kind == "commitment" else CLAIM_OPERATIONS
     relevant = [effect for effect in effects(compiled) if effect.on is declared]
     if not relevant:
         yield f"No message performs an operation on this {declared.kind}."
         return
-    rows = [_row(effect, table) for effect in relevant]
+    rows = [row for effect in relevant for row in _rows(effect)]
     yield "\n".join(("| Message | Operation | From | To |", "| --- | --- | --- | --- |", *dict.fromkeys(rows)))
 
 
-def _row(effect: Effect, table: dict[str, tuple[str, str, str]]) -> str:
-    _, before, after = table.get(effect.verb, ("", "?", "?"))
-    return f"| `{effect.message.name.text}` | `{effect.verb}` | {before} | {after} |"
+def _rows(effect: Effect) -> Iterator[str]:
+    rows = tuple(operation_rows(effect.verb, effect.on.kind)) or (Row("", "", "?", "?"),)
+    for row in rows:
+        yield f"| `{effect.message.name.text}` | `{effect.verb}` | {row.source} | {row.target} |"
 
 
 def _causes(compiled: Compiled, declared: Declared) -> Iterator[str]:

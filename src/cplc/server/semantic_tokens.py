@@ -6,13 +6,13 @@ from typing import Final
 
 from lsprotocol.types import SemanticTokensLegend
 
-from cplc.semantics.builtin_words import CHECKS, CLAIM_STATES, LITERALS, OPERATORS, STANDINGS, STATES
+from cplc.language.lifecycle import PREDICATES
+from cplc.language.words import CHECKS, CONTEXTUAL, LITERALS, OPERATORS, RESERVED
 from cplc.semantics.symbol_index import Kind
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS
 from cplc.server.lexical_tokens import Token
 from cplc.server.positions import width
-from cplc.syntax.reserved_words import CONTEXTUAL, RESERVED
 
 _TYPES: Final = (
     "namespace", "class", "event", "interface", "property", "parameter", "variable", "function", "method", "keyword",
@@ -79,7 +79,7 @@ def _kind(token: Token) -> str | None:
 def _of_word(word: str) -> str | None:
     if word in RESERVED or word in LITERALS or word == "bool":
         return "keyword"
-    if word in STATES or word in CLAIM_STATES or word in STANDINGS or word in CHECKS:
+    if word in PREDICATES or word in CHECKS:
         return "function"
     if word in OPERATORS:
         return "operator"

@@ -1,15 +1,17 @@
-"""Random walks through the state space, by compiled successor tables."""
+"""Random walks: through interleaved systems by compiled successor tables, through synchronous ones by rounds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.records import dataclass
 from cplc.simulation.rng import RandomSource
+from cplc.simulation.round_sampler import RoundSampler, draw_initial_state
 from cplc.simulation.run_statistics import Ending, Statistics, StatisticsCollector
 from cplc.simulation.scheduler_weights import Bias, Chooser, Ways, beliefs, coverage, uniform
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.model import System
 from cplc.system.participant import Participant
 from cplc.system.trace import Move, Run
@@ -17,8 +19,6 @@ from cplc.system.trace import Move, Run
 _OFTEN: Final = 100
 _KEPT_VALUES: Final = 4_000_000
 """Maximum number of variable values that are stored of displayed runs; later steps are only counted."""
-_SEEN: Final = 2048
-"""Number of visited states after which the steps are grouped."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,13 @@ class RandomWalker:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._stepper = SuccessorGenerator(system)
-        self.packing = self._stepper.packing
+        self._relation = InterleavedRelation(system)
+        self.packing = self._relation.packing
         self._ticks = frozenset(index for index, step in enumerate(system.steps) if step.kind == "tick")
         self._initial = [
             list(dict.fromkeys(self.packing.bits(variable.name, value) for value in variable.initial))
             for variable in system.variables
         ]
-        self._seen: list[int] | None = []
 
     def start(self, dice: RandomSource) -> int:
         """Return a random initial state."""
@@ -56,14 +55,9 @@ class RandomWalker:
 
     def ways(self, state: int) -> Ways:
         """Return the enabled steps with their successors, without ticks that change nothing."""
-        ways = self._stepper.ways(state)
+        ways = self._relation.transitions(state)
         if self._ticks:
             ways = [(step, target) for step, target in ways if target != state or step not in self._ticks]
-        if self._seen is not None:
-            self._seen.append(state)
-            if len(self._seen) >= _SEEN:
-                self._stepper.regroup(self._seen)
-                self._seen = None
         return ways
 
     def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> RandomWalk:
@@ -85,7 +79,7 @@ class RandomWalker:
         return RandomWalk(start, tuple(prefix), most, "limit" if self.ways(state) else self._at_rest(state))
 
     def _at_rest(self, state: int) -> Ending:
-        return "time" if self._stepper.ways(state) else "nothing"
+        return "time" if self._relation.transitions(state) else "nothing"
 
     def run(self, walk: RandomWalk) -> Run:
         """Return the stored prefix as a run on unpacked states."""
@@ -116,12 +110,15 @@ def draw(
     """Yield each of the first ``keep`` random runs with the statistics of all runs so far.
 
     After these, statistics alone follow with every hundredth run and the last one. ``on_step`` receives each step with
-    the number of its run.
+    the number of its run; in a synchronous system nothing.
     """
+    if system.players:
+        yield from _draw_rounds(system, bias, seed=seed, runs=runs, most=most, keep=keep)
+        return
     walker, dice = RandomWalker(system), RandomSource(seed)
     choose = _chooser(walker, dice, bias, participant)
     tally = StatisticsCollector(system, walker.packing)
-    max_kept_steps = _KEPT_VALUES // (max(1, len(system.variables)) * max(1, min(keep, runs)))
+    max_kept_steps = _max_kept_steps(system, min(keep, runs))
     for number in range(runs):
         start = walker.start(dice)
         tally.begin(start)
@@ -132,6 +129,48 @@ def draw(
             yield DrawnRun(walker.run(walk), walk.length, walk.ending), tally.statistics
         elif number % _OFTEN == 0 or number == runs - 1:
             yield None, tally.statistics
+
+
+def _max_kept_steps(system: System, kept_runs: int) -> int:
+    return _KEPT_VALUES // (max(1, len(system.variables)) * max(1, kept_runs))
+
+
+def _draw_rounds(
+    system: System, bias: Bias, *, seed: int, runs: int, most: int, keep: int
+) -> Iterator[tuple[DrawnRun | None, Statistics]]:
+    """Yield random runs of a synchronous system; its statistics count the actions of players."""
+    sampler, dice = RoundSampler(system), RandomSource(seed)
+    max_kept_steps = _max_kept_steps(system, min(keep, runs))
+    endings: Counter[Ending] = Counter()
+    taken: Counter[tuple[int, str]] = Counter()
+    steps = longest = 0
+    for number in range(runs):
+        start = state = draw_initial_state(system, dice)
+        if start is None or state is None:
+            raise ValueError("the system has no initial state")
+        prefix: list[Move] = []
+        length = 0
+        while length < most and not sampler.is_final(state):
+            move = sampler.draw(state, dice, taken if bias == "coverage" else None)
+            assert move is not None  # the state is not final
+            if bias != "coverage":
+                taken.update(enumerate(move.actions))
+            if length < max_kept_steps and number < keep:
+                prefix.append(move)
+            state = move.state
+            length += 1
+        ending: Ending = "nothing" if sampler.is_final(state) else "limit"
+        endings[ending] += 1
+        steps, longest = steps + length, max(longest, length)
+        is_kept = number < keep
+        if is_kept or number % _OFTEN == 0 or number == runs - 1:
+            counts = tuple(
+                (f"{player.agent}: {action.name}", taken[position, action.name])
+                for position, player in enumerate(system.players)
+                for action in player.actions
+            )
+            statistics = Statistics(number + 1, steps, longest, dict(endings), (), counts)
+            yield (DrawnRun(Run(start, tuple(prefix)), length, ending) if is_kept else None), statistics
 
 
 def _telling(watch: Watch, on_step: Callable[[int, int], None], number: int) -> Watch:

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import field
 from typing import Final, Literal
 
+from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import reads
 from cplc.records import dataclass
 from cplc.statespace.packing import MemoTable, Packing
@@ -18,7 +19,6 @@ from cplc.system.model import Claim, Commitment, Step, System
 Ending = Literal["limit", "nothing", "time", "refused"]
 """Why a run ends: step limit, no enabled step, only ticks without effect, or all steps refused by the participant."""
 
-_OPEN: Final = ("conditional", "active", "pending")
 FORGOTTEN: Final = "forgotten"
 ON_COURSE: Final = "on course"
 """Listed among final states: the number of commitments in force that a new round erased."""
@@ -179,7 +179,7 @@ def effects_of(
         for position, one in written:
             old, new = str(packing.value(one.variable, pattern)), str(values[position](pattern))
             is_created = one.name in created and created[one.name](pattern)
-            is_new = is_created or (not isinstance(one, Claim) and old not in _OPEN and new in _OPEN)
+            is_new = is_created or (not isinstance(one, Claim) and old not in OPEN and new in OPEN)
             if is_new or old != new:
                 effects_of_pattern.append((position, new, is_new))
         return tuple(effects_of_pattern)

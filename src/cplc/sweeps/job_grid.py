@@ -72,8 +72,8 @@ def check_names(job: Job) -> None:
         elif job.names:
             reading.questions_with_thresholds(job.names)
     except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        there_are = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
+        there_are = f"there are {', '.join(problem.candidates)}" if problem.candidates else "there is none"
         raise JobError(f"`{job.file.name}` has no `{problem.name}`; {(hints or [there_are])[0]}") from None
     except BeliefError as problem:
         raise JobError(str(problem)) from None
@@ -101,10 +101,8 @@ def _parts(job: Job, plan: SweepPlan) -> Iterator[Job]:
 
 
 def _changes(job: Job) -> Iterator[Job]:
-    from cplc.mutation.mutants import mutants
-
     try:
-        count = sum(1 for _ in mutants(protocol_of(checked_job(job)).model))
+        count = sum(1 for _ in checked_job(job).mutants())
     except JobError:
         yield job  # the worker reports the error
         return

@@ -47,13 +47,13 @@ def run_job(job: Job) -> Iterator[JobOutput]:
             case "analyze":
                 yield from _analyze(job, protocol_of(reading))
             case "coverage":
-                yield from _coverage(job, protocol_of(reading))
+                yield from _coverage(job, reading)
             case "simulate":
-                yield from _simulate(job, protocol_of(reading))
+                yield from _simulate(job, reading)
             case "stats":
                 yield from _stats(job, reading)
     except UnknownQuestion as problem:
-        alternatives = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        alternatives = f"there are {', '.join(problem.candidates)}" if problem.candidates else "there is none"
         raise JobError(f"there is no `{problem.name}`; {alternatives}") from None
     except BeliefError as problem:
         raise JobError(str(problem)) from None
@@ -183,10 +183,8 @@ def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:
 # --- mutants, runs, sizes
 
 
-def _coverage(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
-    from cplc.mutation.mutants import mutants
-
-    part = islice(mutants(compilation.model), job.first, job.first + job.count)
+def _coverage(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
+    part = islice(compilation.mutants(), job.first, job.first + job.count)
     subjects = tuple(f"{at}: {mutant.change}" for at, mutant in enumerate(part, job.first + 1))
     yield JobSubjects(subjects)
     among = range(job.first, job.first + job.count)
@@ -196,7 +194,7 @@ def _coverage(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
         yield subject, (ResultRow(subject, outcome.verdict, figures),)
 
 
-def _simulate(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
+def _simulate(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
     from cplc.simulation.random_walk import draw
 
     options, system = job.options, compilation.system

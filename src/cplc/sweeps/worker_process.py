@@ -42,7 +42,7 @@ class _PartialResult:
 
     job: Job
     subjects: tuple[str, ...] = ()
-    told: dict[str, tuple[ResultRow, ...]] = field(default_factory=dict)
+    rows_by_subject: dict[str, tuple[ResultRow, ...]] = field(default_factory=dict)
     problem: ResultRow | None = None
 
     def take(self, kind: str, value: object) -> None:
@@ -50,7 +50,7 @@ class _PartialResult:
             case "told", JobSubjects(subjects):
                 self.subjects = subjects
             case "told", (str(subject), tuple(rows)):
-                self.told[subject] = rows
+                self.rows_by_subject[subject] = rows
             case "wrong", str(reason):
                 self.problem = ResultRow("", "error", reason=reason)
             case "stopped", str(reason):
@@ -64,7 +64,9 @@ class _PartialResult:
         if not self.subjects:
             return (problem,)
         return tuple(
-            row for subject in self.subjects for row in self.told.get(subject, (replace(problem, subject=subject),))
+            row
+            for subject in self.subjects
+            for row in self.rows_by_subject.get(subject, (replace(problem, subject=subject),))
         )
 
 

@@ -6,29 +6,17 @@ import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
+from cplc.language.words import AGENT_ITEMS, CONTINUATIONS, FORMS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, FORMS, RESERVED
 from cplc.syntax.scanner import Scan
 from cplc.syntax.token_text import advice, closest_word, last_token, text_or, token_at
 
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
 _LONGEST_REFERENCE: Final = 1000
 _NEXT_MESSAGE: Final = frozenset({"->", "[", "."})
-_CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
-    "message": CLAUSES,
-    "commitment": frozenset({"within", "expires", "revocable"}),
-    "property": frozenset({"expect"}),
-    "check": frozenset({"expect"}),
-    "analyze": frozenset({"expect"}),
-    "chooses": frozenset({"when"}),
-    "use": frozenset({"as"}),
-    "import": frozenset({"as"}),
-}
-"""Words that continue such a declaration."""
-
 _SIMPLE: Final = frozenset(FORMS) - {"cpl", "message", "channel", "protocol", "for", "agent"} - AGENT_ITEMS
 """Words that begin a declaration without a block."""
 
@@ -39,6 +27,9 @@ _NEXT: Final = {
     **dict.fromkeys(("check", "use", "analyze", "value"), "`,` or the next declaration"),
 }
 """Tokens that may follow a declaration that could be complete."""
+
+_UNSAID: Final = frozenset({"", "Comment"})
+"""Expectations of Arpeggio that are no terminals: negative lookahead, which has no text, and comments."""
 
 _ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
@@ -109,7 +100,7 @@ class Rejection:
         if token in RESERVED and "Identifier" in self.expected and self.token:
             notes += (Note(f"`{token}` is a reserved word: choose another name"),)
         elif self.token and (meant := self.meant(keyword)):
-            notes += (Note(f"did you mean `{meant}`?"),)
+            notes += (other_name(meant),)
         if keyword in FORMS:
             notes += (Note(f"the form is `{FORMS[keyword]}`"),)
         return notes
@@ -123,7 +114,7 @@ class Rejection:
         """Return the words that are expected here."""
         words = frozenset(sign for sign in self.expected if len(sign) > 1 and sign in _SIGNS and sign.isalpha())
         if self.between_declarations:
-            words |= _CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
+            words |= CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
         return words
 
 
@@ -134,7 +125,7 @@ def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> R
     Then the place is where that message would begin.
     """
     offset = _offset(text, line, column)
-    expected = {_kind(rule) for rule in rules}
+    expected = {kind for rule in rules if (kind := _kind(rule)) not in _UNSAID}
     if expected <= _NEXT_MESSAGE and "->" in expected:
         reference = _LAST_REFERENCE.search(text, max(0, offset - _LONGEST_REFERENCE), offset)
         start = reference.start() if reference else offset
@@ -157,7 +148,7 @@ def _kind(rule: Expected) -> str:
         case (_, r"\.(?!\.)"):
             return "."
         case (_, literal):
-            return literal
+            return literal.removesuffix(r"\b")
 
 
 def _offset(text: str, line: int, column: int) -> int:

@@ -31,7 +31,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Where the condition holds and every event is possible, one of the events happens with its probability.
+    """A probability for each event of an exclusive choice, wherever the condition holds and all are possible.
 
     Where the condition holds and some event is impossible, the belief has no effect and the other events are open.
     """

@@ -11,17 +11,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from cplc.language.lifecycle import STANDING_OF, UNANSWERED
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 
-UNANSWERED: Final = "unanswered"
 NOTHING: Final = "none"
-
-MOVES: Final = {
-    "accept": "accepted", "refuse": "refused", "challenge": "challenged",
-    "justify": "justified", "defend": "defended", "attack": "attacked",
-}  # fmt: skip
-"""The moves of a dialogue, each with the resulting standing."""
 
 
 def standing_of(name: str) -> str:
@@ -45,8 +39,8 @@ def _only_arguments(system: System) -> dict[tuple[str, str], str]:
     claims: dict[tuple[str, str], set[str]] = {}
     for step in system.steps:
         for operation in step.operations:
-            if operation.verb in MOVES and operation.target is not None:
-                claims.setdefault((operation.commitment, MOVES[operation.verb]), set()).add(operation.target)
+            if operation.verb in STANDING_OF and operation.target is not None:
+                claims.setdefault((operation.commitment, STANDING_OF[operation.verb]), set()).add(operation.target)
     return {key: next(iter(used)) for key, used in claims.items() if len(used) == 1}
 
 

@@ -30,7 +30,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Where ``guard`` holds these variables may take these values, all read before the round.
+    """New values of variables in a round in which ``guard`` holds; guard and values are read before the round.
 
     A value outside of the domain leads to no state.
     """

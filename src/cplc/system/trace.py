@@ -69,9 +69,9 @@ class Evidence:
     """Counterexample or witness: why ``formula`` has the value ``holds`` at the first state of ``run``.
 
     ``parts`` maps states of the run to subformulas that need evidence of their own, which starts in that state. For
-    knowledge and commitments the run is a single state, and ``elsewhere`` is an initial run to the other state of the
-    pair, with the evidence there. ``agents`` are those who cannot distinguish the two (or debtor and creditor); if the
-    other state lies one round earlier, it is empty. Evidence without a run concerns all runs.
+    knowledge and commitments the run is a single state, ``elsewhere`` is an initial run to the other state of the pair,
+    and ``alternative`` is the evidence in that state. ``agents`` cannot distinguish the two states, or are debtor and
+    creditor; there are none if the other state lies one round earlier. Evidence without a run concerns all runs.
     """
 
     formula: Formula
@@ -79,7 +79,7 @@ class Evidence:
     run: Run
     parts: tuple[tuple[int, Evidence], ...] = ()
     elsewhere: Run | None = None
-    there: Evidence | None = None
+    alternative: Evidence | None = None
     agents: tuple[str, ...] = ()
     exhaustive: bool = False
     """True if it rests on all runs or all states, so that nothing more can be shown."""

@@ -130,7 +130,7 @@ class Writer:
         return f"{declared.name}[{', '.join(self.pick('12') for _ in declared.path)}]"
 
     def visible(self, declared: Declared, path: tuple[Loop, ...], eye: str | None) -> bool:
-        """Whether what this name means at this place concerns the role; without role everything does."""
+        """True if what this name means at this place concerns the role; without role everything does."""
         if eye is None:
             return True
         if path[: len(declared.path)] == declared.path:

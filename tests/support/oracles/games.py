@@ -73,7 +73,7 @@ class Game(Generic[S]):
         return pushed_states
 
     def _helps(self, state: S, push: frozenset[int], won: frozenset[S]) -> bool:
-        """Whether a step of the push is possible that leads to victory: one of their own, or all of the others'."""
+        """True if a step of the push is possible that leads to victory: one of their own, or all of the others'."""
         theirs = self._lead(state, push - self.own)
         mine = [self._lead(state, frozenset({step})) for step in push & self.own]
         return theirs <= won and (bool(theirs) or any(targets and targets <= won for targets in mine))

@@ -107,7 +107,7 @@ def _within(start: int, bound: int | None, rest: range) -> range:
 
 
 def holds(path: Formula, stem: int, loop: int, atom_value: Callable[[Formula, int], bool]) -> bool:
-    """Whether the path formula holds of the run: positions from ``stem`` on repeat after ``loop`` of them."""
+    """True if the path formula holds of the run: positions from ``stem`` on repeat after ``loop`` of them."""
     return truth(path, stem, loop, atom_value)[0]
 
 

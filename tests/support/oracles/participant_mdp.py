@@ -132,7 +132,7 @@ class Judge:
 
     # --- whether it attains what is wanted
 
-    def wanted(self, condition: Expr) -> frozenset[Node]:
+    def goal_states(self, condition: Expr) -> frozenset[Node]:
         ends = [node for node, (_, choices) in self.game.items() if not choices]
         return frozenset(node for node in ends if self._holds(condition, node[1]))  # type: ignore[arg-type]
 

@@ -254,7 +254,7 @@ class _Search(Generic[S, M]):
     def __init__(self, runs: Runs[S, M], tableau: _Tableau, sees: Callable[[Hashable, S, M], bool]) -> None:
         self.runs, self.tableau, self.sees = runs, tableau, sees
         self._good: dict[_Node[S], bool] = {}
-        """Whether an endless fair way begins at a node, for those that are done."""
+        """True if an endless fair way begins at a node, for those that are done."""
 
     def found(self) -> frozenset[S]:
         starts = {

@@ -9,19 +9,19 @@ A set is a string of bytes, one for each reachable state in breadth-first order:
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from itertools import compress
+from typing import assert_never
 
 from cplc.automata.path_automaton import automaton
-from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
+from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
 from cplc.engines.explicit.common_knowledge import common_knowledge_classes
 from cplc.engines.explicit.fairness import FairnessConstraints
-from cplc.engines.explicit.graph import Graph, explore
 from cplc.engines.explicit.path_formulas import Product, links
-from cplc.engines.explicit.synchronous_graph import adjacent, explore_rounds
 from cplc.engines.games.fixpoints import Solution
-from cplc.engines.games.strategy_solver import round_solution, solution
+from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
 from cplc.logic import expressions as expr
 from cplc.logic.expressions import Expr, Read
@@ -29,35 +29,30 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    CtlOperator,
+    Derived,
     Enforces,
-    Finally,
     Formula,
-    Fulfils,
-    Globally,
-    Iff,
-    Implies,
     KnownFrom,
     Knows,
     Next,
     Not,
     OnPaths,
-    Or,
-    Path,
+    Previous,
     Regardless,
     Release,
-    SociallyCommits,
+    Since,
     Taken,
     Until,
-    WeakUntil,
+    ctl_core,
     ctl_path,
-    meaning,
-    negated_paths,
+    dual,
 )
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
+from cplc.statespace.state_graph import StateGraph, explore
+from cplc.statespace.synchronous import SynchronousRelation, agreeing
 from cplc.system.model import State, System
 
 States = bytes
@@ -78,15 +73,15 @@ class ExplicitEngine(Engine[States]):
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
 
     @cached_property
-    def _graph(self) -> Graph:
-        return (explore_rounds if self.system.is_synchronous else explore)(self.system, self.limit)
+    def _graph(self) -> StateGraph:
+        return explore(self.system, self.limit)
 
     @property
     def is_explored(self) -> bool:
-        """Whether the reachable states have been computed."""
+        """True if the reachable states have been computed."""
         return "_graph" in vars(self)
 
-    def use(self, graph: Graph) -> None:
+    def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
         vars(self).update(_graph=graph)
 
@@ -113,6 +108,8 @@ class ExplicitEngine(Engine[States]):
         return self._once(("where", condition), lambda: self._where(condition))
 
     def _where(self, condition: Expr) -> States:
+        if isinstance(condition, expr.Const):
+            return self.reachable if condition.value else self._nothing
         packing = self._graph.packing
         mask = packing.mask(expr.reads(condition))
         if mask.bit_count() > _WIDE:
@@ -231,40 +228,34 @@ class ExplicitEngine(Engine[States]):
                 return self.complement(states(operand))
             case And(operands):
                 return self._all(map(states, operands))
-            case Or(operands):
-                return self._any(map(states, operands))
-            case Implies(left, right):
-                return self.union(self.complement(states(left)), states(right))
-            case Iff(left, right):
-                one, other = states(left), states(right)
-                return self.union(self.intersection(one, other), self.complement(self.union(one, other)))
-            case OnPaths("E", path, along):
+            case OnPaths(quantifier, path, along):
                 if (ctl := ctl_path(formula)) is not None:
-                    return self._some_path(ctl, assuming)
-                return self._some_run(path, along, assuming)
-            case OnPaths(_, path, along):
-                if (ctl := ctl_path(formula)) is not None:
-                    return self.complement(self._any(self._some_path(way, assuming) for way in negated_paths(ctl)))
+                    operator = ctl_core(ctl)
+                    if quantifier == "E":
+                        return self._some_path(operator, assuming)
+                    return self.complement(self._some_path(dual(operator), assuming))
+                if quantifier == "E":
+                    return self._some_run(path, along, assuming)
                 return self.complement(self._some_run(Not(path), along, assuming))
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return states(meaning(formula))
             case KnownFrom(observed, operand):
                 lacking = self.difference(self._considered, states(operand))
                 return self.complement(self.agreeing(observed, lacking))
-            case Knows("each", agents, operand):
-                return self._all(self._knows((agent,), states(operand)) for agent in agents)
-            case Knows("together", agents, operand):
-                return self._knows(agents, states(operand))
-            case Knows(_, agents, operand):
-                return self._common_knowledge(agents, states(operand))
+            case Knows(mode, agents, operand):
+                if mode == "each":
+                    return self._all(self._knows((agent,), states(operand)) for agent in agents)
+                return (self._knows if mode == "together" else self._common_knowledge)(agents, states(operand))
             case Adjacent(operand):
-                return adjacent(self._graph, self.system, formula, self.intersection(states(operand), self._considered))
+                return self._adjacent(formula, self.intersection(states(operand), self._considered))
             case Regardless(operand):
                 return self.regardless.satisfying(operand, assuming)
             case Enforces():
                 return self.enforcing(formula, assuming).winning_region
+            case Derived():
+                return states(formula.definition)
+            case Next() | Until() | Release() | Previous() | Since() | Taken():
+                raise ValueError("a path formula needs a path quantifier")
             case _:
-                raise ValueError("what is said of a path stands below a path quantifier")
+                assert_never(formula)
 
     @cached_property
     def regardless(self) -> ExplicitEngine:
@@ -274,7 +265,7 @@ class ExplicitEngine(Engine[States]):
 
     # --- paths
 
-    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+    def _some_path(self, path: CtlOperator, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run satisfies the path formula."""
 
         def states(operand: Formula) -> States:
@@ -283,21 +274,18 @@ class ExplicitEngine(Engine[States]):
         match path:
             case Next(operand):
                 return self._next(self._ending(states(operand), assuming))
-            case Finally(operand, bound):
-                return self._until(self.reachable, self._ending(states(operand), assuming), bound)
             case Until(left, right, bound):
                 return self._until(states(left), self._ending(states(right), assuming), bound)
-            case Globally(operand, bound):
-                if bound is None:
-                    return self._fair_globally(states(operand), assuming)
-                return self._globally_for(states(operand), bound, assuming)
-            case WeakUntil(left, right):
-                until = self._until(states(left), self._ending(states(right), assuming), None)
-                return self.union(until, self._fair_globally(states(left), assuming))
-            case Release(left, right):
-                released = self.intersection(states(left), states(right))
-                until = self._until(states(right), self._ending(released, assuming), None)
+            case Release(left, right, None):
+                until = self._until(
+                    states(right), self._ending(self.intersection(states(left), states(right)), assuming), None
+                )
                 return self.union(until, self._fair_globally(states(right), assuming))
+            case Release(left, right, bound):
+                assert bound is not None
+                return self._released_within(states(left), states(right), bound, assuming)
+            case _:
+                assert_never(path)
 
     def _fair(self, assuming: frozenset[str]) -> States:
         """Return the states in which a finite CTL witness may end because a fair run continues from there.
@@ -308,23 +296,23 @@ class ExplicitEngine(Engine[States]):
 
     def _lasting(self, assuming: frozenset[str]) -> States:
         """Return the states from which an infinite fair run begins."""
-        if not (self.system.conditions or self.system.is_synchronous):
+        if self._graph.relation.has_idle_step and not self.system.conditions:
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
 
     @cached_property
     def _considered(self) -> States:
         """The states that the accessibility relations of knowledge and commitments relate."""
-        return self._fair(frozenset()) if self.system.is_synchronous else self.reachable
+        return self.reachable if self._graph.relation.has_idle_step else self._fair(frozenset())
 
     def _ending(self, goal: States, assuming: frozenset[str]) -> States:
         """Return the goal states from which some fair run continues."""
         return self.intersection(goal, self._fair(assuming))
 
     def _next(self, goal: States) -> States:
-        """Return the states with a successor in the goal. In interleaved systems a goal state may idle."""
+        """Return the states with a successor in the goal, by the idle step if there is one."""
         before = self.predecessors(goal)
-        return before if self.system.is_synchronous else self.union(goal, before)
+        return self.union(goal, before) if self._graph.relation.has_idle_step else before
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
@@ -337,10 +325,12 @@ class ExplicitEngine(Engine[States]):
             reaching = more
         return reaching
 
-    def _globally_for(self, keep: States, bound: int, assuming: frozenset[str]) -> States:
+    def _released_within(self, release: States, keep: States, bound: int, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run stays in ``keep`` for so many steps, or until it is released."""
         staying = self._ending(keep, assuming)
+        released = self.intersection(release, staying)
         for _ in range(bound):
-            fewer = self.intersection(keep, self._next(staying))
+            fewer = self.union(released, self.intersection(keep, self._next(staying)))
             if fewer == staying:
                 break
             staying = fewer
@@ -349,28 +339,27 @@ class ExplicitEngine(Engine[States]):
     def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run stays in the set.
 
-        Such a run reaches a strongly connected component of the set that meets every fairness constraint. Idling makes
-        a single state such a component.
+        Such a run reaches a strongly connected component of the set that meets every fairness constraint. If there is
+        an idle step, a single state may be such a component.
         """
         graph = self._graph
         constraints = self._constraints(assuming)
-        if self.system.is_synchronous:
-            parts = (
-                part
-                for part in strongly_connected_components(graph.after, keep)
-                if len(part) > 1 or part[0] in graph.after(*part)
-            )
-            cycling = self._set(member for part in parts if constraints.met_within(set(part)) for member in part)
-            return backward_reachable(graph.before, keep, cycling)
-        resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
-        resting_reachable = backward_reachable(graph.before, keep, resting)
-        rest = strongly_connected_components(graph.after, self.difference(keep, resting_reachable))
-        cycling = self._set(member for part in rest if constraints.met_within(set(part)) for member in part)
+        resting_reachable = self._nothing
+        if graph.relation.has_idle_step:
+            resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
+            resting_reachable = backward_reachable(graph.before, keep, resting)
+        rest = self.difference(keep, resting_reachable)
+        parts = (
+            part
+            for part in strongly_connected_components(graph.after, rest)
+            if graph.relation.has_idle_step or len(part) > 1 or part[0] in graph.after(*part)
+        )
+        cycling = self._set(member for part in parts if constraints.met_within(set(part)) for member in part)
         return self.union(resting_reachable, backward_reachable(graph.before, keep, cycling))
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> FairnessConstraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]
-        steps = permitted or b"\1" * len(self._step_names)
+        steps = permitted or b"\1" * len(self._graph.relation.labels)
         return FairnessConstraints(self._graph, self.system.constraints(assuming), fairness, steps)
 
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
@@ -378,10 +367,11 @@ class ExplicitEngine(Engine[States]):
         reader = automaton(path)
         if self.size * len(reader.edges) > self.limit:
             raise ResourceExhausted(f"more than {self.limit:,} pairs of a state and of what a path must do from there")
-        permitted = bytes([along is None or name in along.steps for name in self._step_names])
+        relation = self._graph.relation
+        permitted = bytes([along is None or name in along.steps for name in relation.labels])
         product = Product(
             self._graph,
-            links(reader, self._step_names, permitted, idling=not self.system.is_synchronous),
+            links(reader, relation.labels, permitted, idling=relation.has_idle_step),
             [self.satisfying(label, assuming) for label in reader.labels],
             reader.marks,
             self._constraints(assuming, permitted),
@@ -391,11 +381,6 @@ class ExplicitEngine(Engine[States]):
             ends = filter(reader.accepts_everything, range(len(reader.edges)))
             accepting_from = {state: self._lasting(assuming) for state in ends}
         return product.beginning(reader.initial, accepting_from)
-
-    @cached_property
-    def _step_names(self) -> list[str]:
-        """The name of each label in the graph; all rounds have one label."""
-        return ["round"] if self.system.is_synchronous else [step.name for step in self.system.steps]
 
     # --- strategies
 
@@ -410,17 +395,11 @@ class ExplicitEngine(Engine[States]):
         def satisfying(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
-        if self.system.is_synchronous:
-            return round_solution(self._round_arena, self.system, formula, self._considered, satisfying)
-        return solution(self._arena, self.system, formula, assuming, satisfying)
+        return solution(self._arena, self.system, formula, assuming, lambda: self._considered, satisfying)
 
     @cached_property
-    def _arena(self) -> ExplicitArena:
-        return ExplicitArena(self, self._graph)
-
-    @cached_property
-    def _round_arena(self) -> ExplicitRoundArena:
-        return ExplicitRoundArena(self, self._graph, self.limit)
+    def _arena(self) -> ExplicitArena | ExplicitRoundArena:
+        return arena(self, self._graph, self.limit)
 
     # --- knowledge and commitments
 
@@ -444,6 +423,23 @@ class ExplicitEngine(Engine[States]):
         leading = common_knowledge_classes([self._local_states((agent,)) for agent in agents], self._considered)
         doubtful = set(compress(leading, self.difference(self._considered, satisfying)))
         return bytes([group not in doubtful for group in leading])
+
+    def _adjacent(self, formula: Adjacent, goal: States) -> States:
+        """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
+        graph, relation, choice = self._graph, self._graph.relation, formula.choice
+        assert isinstance(relation, SynchronousRelation), "adjacency by a round requires a synchronous system"
+        agree = agreeing(graph.packing, formula.same)
+        result = bytearray(self.size)
+        for number, state in enumerate(graph.states):
+            if formula.back and not goal[number]:
+                continue
+            targets = graph.after(number)
+            if choice is not None:
+                targets = array("I", map(graph.number.__getitem__, relation.by_action(state, choice)))
+            for target in targets:
+                if (formula.back or goal[target]) and agree(state, graph.states[target]):
+                    result[target if formula.back else number] = 1
+        return bytes(result)
 
     def agreeing(self, observed: tuple[Expr, ...], states: States) -> States:
         views = self._values(observed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from cplc.engines.games.fixpoints import Arena, Game, Solution, Strategy
 from cplc.engines.games.synchronous import Goal, RoundArena, RoundGame
@@ -22,15 +22,33 @@ V = TypeVar("V")
 
 
 def solution(
+    arena: Arena[S] | RoundArena[S],
+    system: System,
+    formula: Enforces,
+    assuming: frozenset[str],
+    counting: Callable[[], S],
+    satisfying: Callable[[Formula], S],
+) -> Solution[S]:
+    """Return the winning region and strategies of a formula.
+
+    ``counting`` returns the states that count in rounds, and ``satisfying`` evaluates the operands of the goal.
+    """
+    if isinstance(arena, RoundArena):
+        return _round_solution(arena, system, formula, counting(), satisfying)
+    return _step_solution(arena, system, formula, assuming, satisfying)
+
+
+def _step_solution(
     arena: Arena[S], system: System, formula: Enforces, assuming: frozenset[str], satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
-    """Return the winning region and strategies of a formula; ``satisfying`` evaluates the operands of its goal.
+    """Return the solution where steps are interleaved.
 
     For ``X`` and ``G`` the optimal strategy is to refrain, which is uniform. It wins uniformly from a state if it
     succeeds from all states that the members together cannot distinguish from it.
     """
     game = Game(arena, system, formula.group, assuming)
-    match formula.goal:
+    goal = formula.goal
+    match goal:
         case Next(operand):
             won = game.next(satisfying(operand))
         case Globally(operand):
@@ -39,21 +57,23 @@ def solution(
             return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
         case Until(left, right):
             return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
+        case _:
+            assert_never(goal)
     if formula.uniform:
         won = distributed_knowledge(arena, joint_observation(system, formula.group), won, arena.everything)
     return Solution(won, (Strategy(won),))
 
 
-def round_solution(
+def _round_solution(
     arena: RoundArena[S], system: System, formula: Enforces, counting: S, satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
-    """Return the solution in a synchronous system; ``counting`` are the states that count."""
+    """Return the solution in a synchronous system."""
     game = RoundGame(arena, system, formula.group, counting)
-    match formula.goal:
-        case Until(left, right):
-            goal = Goal(Until, satisfying(left), satisfying(right))
-        case Next(operand) | Finally(operand) | Globally(operand):
-            goal = Goal(type(formula.goal), counting, satisfying(operand))
+    aim = formula.goal
+    if isinstance(aim, Until):
+        goal = Goal(Until, satisfying(aim.left), satisfying(aim.right))
+    else:
+        goal = Goal(type(aim), counting, satisfying(aim.operand))
     if system.conditions:
         if formula.uniform:
             raise ResourceExhausted("uniform strategies are not decided under fairness conditions")

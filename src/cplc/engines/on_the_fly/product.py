@@ -69,7 +69,7 @@ class Product:
     conditions: tuple[tuple[int, Callable[[int], bool]], ...]
     """The fairness conditions: their bits and predicates."""
     endless: Test | None
-    """Whether a fair run continues from a state, where that is not always so."""
+    """True if a fair run continues from a state, where that is not always so."""
     steps_of: Callable[[Taken], frozenset[int]]
     tests: dict[int, list[tuple[Edge, list[tuple[Test, bool]]]]] = field(default_factory=dict)
     """Cache: the edges of each automaton state with the predicates of their claims."""
@@ -83,7 +83,7 @@ class Product:
 
     @property
     def finite(self) -> bool:
-        """Whether every accepted run has a good prefix."""
+        """True if every accepted run has a good prefix."""
         return self.tableau.ends and (self.endless is not None or not self.conditions)
 
     def node(self, state: int) -> Node:
@@ -179,7 +179,7 @@ def product(
     """Return the product. Steps outside of ``along`` do not count as enabled."""
     allowed = None if along is None else steps_of(along)
     bit = 1 << tableau.marks
-    met_by = [0] * max(1, len(world.system.steps))
+    met_by = [0] * len(world.relation.labels)
     waiting = 0
     for constraint in justice:
         steps = [step for step in constraint.steps if allowed is None or step in allowed]

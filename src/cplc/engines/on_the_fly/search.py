@@ -90,7 +90,7 @@ class _BestFirstSearch:
 
     @property
     def is_refuted(self) -> bool:
-        """Whether no run is accepted: there is no good prefix, and every accepted run would have one."""
+        """True if no run is accepted: there is no good prefix, and every accepted run would have one."""
         return self.is_exhausted and self.product.finite
 
     def advance(self, effort: int) -> Node | None:

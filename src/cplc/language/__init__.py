@@ -1,0 +1,1 @@
+"""Tables of the language: data that every part may read."""
