@@ -156,8 +156,8 @@ def test_results_do_not_depend_on_other_questions(
             pytest.skip("has too many states")
         monkeypatch.setattr(engine_selector, "MAX_EXPLICIT_STATES", 100)
     compilation = _FILES[name]()
-    asked = [one for one in compilation.questions() if one.question.system is None]
-    questions = [one.question for one in asked if one.system is compilation.system]
+    bound = [one for one in compilation.questions() if one.question.system is None]
+    questions = [one.question for one in bound if one.system is compilation.system]
     assert len(questions) > 3
     verifier = Verifier(compilation.system, method)
     expected = {question.name: _shown(verifier.answer(question)) for question in questions}

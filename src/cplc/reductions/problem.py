@@ -46,7 +46,7 @@ class Pass(ABC):
 
     name: str
     lifts_states = True
-    """Whether lifted evidence has all variables of the original system. Otherwise it shows the reduced system."""
+    """True if lifted evidence has all variables of the original system; otherwise it shows the reduced system."""
 
     @abstractmethod
     def apply(self, problem: Problem) -> Problem | None:
