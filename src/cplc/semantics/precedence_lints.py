@@ -12,12 +12,12 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note, suggestion
+from cplc.language.words import UNTILS
 from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
 
-_UNTILS: Final = ("U", "W", "R", "S")
-_SIGN: Final = re.compile(r"\b[UWRS]\b")
+_SIGN: Final = re.compile(rf"\b[{''.join(sorted(UNTILS))}]\b")
 _ALWAYS: Final = re.compile(r"A\s*G\b")
 _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
@@ -43,9 +43,9 @@ def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagn
     bare = [
         one
         for one, (end, following) in zip(operands, ends, strict=True)
-        if isinstance(one, ast.Binary) and one.op in _UNTILS and ")" not in _code(whole, end, following)
+        if isinstance(one, ast.Binary) and one.op in UNTILS and ")" not in _code(whole, end, following)
     ]
-    if not bare or all(isinstance(one, ast.Binary) and one.op in _UNTILS for one in operands):
+    if not bare or all(isinstance(one, ast.Binary) and one.op in UNTILS for one in operands):
         return
     written = [_with_parentheses(whole, bare)]
     if len(bare) == 1 and (other := _other_grouping(whole, bare[0])) is not None:
