@@ -1,17 +1,18 @@
-"""Lints of messages: unsatisfiable guards, and resets that may lose a message in flight.
+"""Lints of messages and declarations: unsatisfiable guards, resets that may lose a message, unused declarations.
 
-The lints approximate: they use the text alone, and the checks of the model find more.
+The lints of messages approximate: they use the text alone, and the checks of the model find more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from cplc.diagnostics import rules
-from cplc.semantics import model
+from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
 from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.semantics.signatures import Library
 from cplc.semantics.terms import Term
 from cplc.source import Span
 
@@ -234,3 +235,33 @@ def _text(atom: Term) -> str:
             return f"the standing of `{commitment}`"
         case _:
             return "a condition"
+
+
+def report_unused(library: Library, chosen: resolved.Signature, used: Collection[object]) -> None:
+    """Warn of unused declarations of the protocol and its file."""
+
+    def warn(kind: str, name: str, span: Span) -> None:
+        library.problems.report(rules.UNUSED, span, f"Nothing refers to the {kind} `{name}`")
+
+    for parameter in chosen.parameters.values():
+        if parameter not in used:
+            warn("parameter", parameter.name, parameter.span)
+    for symbol in chosen.symbols.values():
+        match symbol:
+            case resolved.RoleSymbol():
+                if symbol not in used:
+                    warn("role", symbol.name, symbol.span)
+                for variable in symbol.variables.values():
+                    if variable not in used:
+                        warn("variable", f"{symbol.name}.{variable.name}", variable.span)
+            case resolved.FactSymbol() if symbol not in used:
+                warn("fact", symbol.name, symbol.span)
+            case _:
+                pass
+    agents = [symbol for symbol in chosen.symbols.values() if isinstance(symbol, resolved.AgentSymbol)]
+    for agent in agents:
+        if agent not in used and any(other in used for other in agents):
+            warn("agent", agent.name, agent.span)
+    for macro in (*library.macros[chosen.unit], *chosen.macros.values()):
+        if macro not in used:
+            warn("macro", macro.name, macro.span)

@@ -19,9 +19,9 @@ from lsprotocol.types import (
 from cplc.language.lifecycle import CLAIM_PREDICATES, CLAIM_VERBS, COMMITMENT_PREDICATES, JOINED, STANDINGS, VERBS
 from cplc.resources import shipped
 from cplc.runtime.file_access import is_below, project_root
-from cplc.semantics.agent_declarations import ASPECTS
 from cplc.semantics.builtin_words import CHECKS, EVENTS, NO_USUAL_CHECKS, OWN_STEPS
 from cplc.semantics.symbol_index import Declared, Kind
+from cplc.semantics.templates import ASPECTS
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head
