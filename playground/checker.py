@@ -22,7 +22,7 @@ from cplc.compilation import (
     compile_text,
     is_ispl,
 )
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Fix, Note
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.report.html import fragment
 from cplc.report.outcome import Standing, standing
@@ -196,6 +196,7 @@ def _diagnostic(reading: Reading, found: Diagnostic) -> Said:
         "code": found.code,
         "message": found.message,
         "notes": [_note(reading, note) for note in found.notes],
+        "fixes": [_fix(reading, fix) for fix in found.fixes],
         "file": found.span.source.name,
         "place": _place(reading, found.span),
     }
@@ -203,7 +204,12 @@ def _diagnostic(reading: Reading, found: Diagnostic) -> Said:
 
 def _note(reading: Reading, note: Note) -> Said:
     span = note.span if note.span is not None and note.span.source.text else None
-    return {"message": note.message, "place": _place(reading, span), "replacement": note.replacement}
+    return {"message": note.message, "place": _place(reading, span)}
+
+
+def _fix(reading: Reading, fix: Fix) -> Said:
+    edits = [{"place": _place(reading, edit.span), "text": edit.text} for edit in fix.edits]
+    return {"title": fix.title, "edits": edits}
 
 
 def _place(reading: Reading, span: Span | None) -> Said | None:

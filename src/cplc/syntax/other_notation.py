@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Note, suggestion
 from cplc.diagnostics.rules import OTHER_NOTATION
 from cplc.language.lifecycle import CLAIM_CHANGES, VERBS
 from cplc.records import dataclass
@@ -89,13 +89,13 @@ class Translation:
         return reported(span, self.text, is_certain=self.is_certain)
 
 
-def reported(span: Span, instead: str, *, is_certain: bool = True) -> Diagnostic:
+def reported(span: Span, translated: str, *, is_certain: bool = True) -> Diagnostic:
     """Report other notation with its translation, which is an automatic fix only if it is certain."""
     written = " ".join(span.text.split())
     shown = written if len(written) <= 60 else f"{written[:57]}…"
-    note = Note(f"write `{instead.strip()}`", replacement=instead)
+    note = suggestion(f"write `{translated.strip()}`", translated, certainty="certain")
     if not is_certain:
-        note = Note(f"`{instead.strip()}` is the nearest: no message here hands it over to that role")
+        note = Note(f"`{translated.strip()}` is the nearest: no message here hands it over to that role")
     return OTHER_NOTATION.at(span, f"`{shown}` is the notation of another language", note)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
 from cplc.records import dataclass
 from cplc.source import Span
@@ -112,7 +112,7 @@ class Rejection:
         if token in RESERVED and "Identifier" in self.expected and self.token:
             notes += (Note(f"`{token}` is a reserved word: choose another name"),)
         elif self.token and (meant := self.meant(keyword)):
-            notes += (Note(f"did you mean `{meant}`?"),)
+            notes += (other_name(meant),)
         if keyword in FORMS:
             notes += (Note(f"the form is `{FORMS[keyword]}`"),)
         return notes
