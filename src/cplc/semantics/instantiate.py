@@ -12,7 +12,7 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import model, resolved, statements
+from cplc.semantics import model, resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.instances import (
     MAX_FAMILY_SIZE,
@@ -35,14 +35,14 @@ from cplc.source import Source, Span
 class Instantiator:
     """Fills an `InstanceTable` with the instances of one protocol."""
 
-    def __init__(self, table: InstanceTable, templates: Mapping[resolved.Signature, statements.Template]) -> None:
+    def __init__(self, table: InstanceTable, templates: Mapping[resolved.Signature, resolved.Template]) -> None:
         self.table = table
         self._templates = templates
         self._scope_names: set[str] = set()
         self._counted: dict[object, int | None] = {}
 
     def instantiate(
-        self, template: statements.Template, parameters: Mapping[str, Value], *, most: int
+        self, template: resolved.Template, parameters: Mapping[str, Value], *, most: int
     ) -> ProtocolInstance | None:
         """Add all instances; None without adding any if there are more than ``most``.
 
@@ -72,7 +72,7 @@ class Instantiator:
 
     # --- sizes ----------------------------------------------------------------------------------
 
-    def _size_is_fit(self, template: statements.Template, protocol_instance: ProtocolInstance) -> bool:
+    def _size_is_fit(self, template: resolved.Template, protocol_instance: ProtocolInstance) -> bool:
         """Report families that are too large or of negative size."""
         total = 0
         for role in template.signature.roles:
@@ -93,16 +93,16 @@ class Instantiator:
         return total <= MAX_INSTANCES
 
     def _count(
-        self, bodies: Iterable[statements.Body], protocol_instance: ProtocolInstance, values: Values, room: int
+        self, bodies: Iterable[resolved.Body], protocol_instance: ProtocolInstance, values: Values, room: int
     ) -> int | None:
         """Return the number of instances, or any number above ``room``; None if a domain has errors."""
         total = 0
         for body in bodies:
             inner: int | None
             match body:
-                case statements.Loop(binder, inside):
+                case resolved.Loop(binder, inside):
                     inner = self._count_loop(binder, inside, protocol_instance, values, room - total)
-                case statements.Part(symbol):
+                case resolved.Part(symbol):
                     used = (
                         None if symbol in self.table.broken else self._part_frame(body, protocol_instance, values, ())
                     )
@@ -128,7 +128,7 @@ class Instantiator:
     def _count_loop(
         self,
         binder: resolved.Binder,
-        inside: tuple[statements.Body, ...],
+        inside: tuple[resolved.Body, ...],
         protocol_instance: ProtocolInstance,
         values: Values,
         room: int,
@@ -207,7 +207,7 @@ class Instantiator:
 
     def _bodies(
         self,
-        bodies: Iterable[statements.Body],
+        bodies: Iterable[resolved.Body],
         protocol_instance: ProtocolInstance,
         values: Values,
         indices: tuple[int, ...],
@@ -215,12 +215,12 @@ class Instantiator:
     ) -> None:
         for body in bodies:
             match body:
-                case statements.Loop(binder, inside):
+                case resolved.Loop(binder, inside):
                     for value in Resolver(self.table, protocol_instance, values).domain(binder.domain, binder.span):
                         index = value.position or 0 if isinstance(value, RoleValue) else value
                         inner = self._loop_scope(binder, value, protocol_instance, scope)
                         self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
-                case statements.Message(symbol):
+                case resolved.Message(symbol):
                     parties = self._ends(body.sender, body.receiver, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     if parties is None:
@@ -230,7 +230,7 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.messages[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Commitment(symbol):
+                case resolved.Commitment(symbol):
                     parties = self._ends(body.debtor, body.creditor, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     if parties is None:
@@ -240,7 +240,7 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.commitments[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Claim(symbol):
+                case resolved.Claim(symbol):
                     parties = self._ends(body.maker, body.addressee, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     if parties is None:
@@ -250,16 +250,16 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.claims[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Fact(symbol):
+                case resolved.Fact(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     self.table.facts[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Agent(symbol):
+                case resolved.Agent(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     self.table.agents[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Part(symbol):
+                case resolved.Part(symbol):
                     if symbol not in self.table.broken:
                         self._part(body, protocol_instance, values, indices, scope)
-                case statements.Property(node):
+                case resolved.Property(node):
                     name = protocol_instance.name_of(node.name.text, indices=indices)
                     self.table.other_declarations.append(PendingInstance(name, body, protocol_instance, values, scope))
                 case _:
@@ -348,7 +348,7 @@ class Instantiator:
 
     def _part(
         self,
-        part: statements.Part,
+        part: resolved.Part,
         protocol_instance: ProtocolInstance,
         values: Values,
         indices: tuple[int, ...],
@@ -368,7 +368,7 @@ class Instantiator:
         self._bodies(used.template.body, used, {}, (), name)
 
     def _part_frame(
-        self, part: statements.Part, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
+        self, part: resolved.Part, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
     ) -> ProtocolInstance | None:
         """Return the part with its roles and parameters bound; None after a reported error."""
         before = self.table.problems.errors
@@ -475,8 +475,8 @@ def _binders_in(index: resolved.Tree) -> Iterator[resolved.Binder]:
             return
 
 
-def _is_flat(body: statements.Body) -> bool:
-    return not isinstance(body, statements.Loop | statements.Part)
+def _is_flat(body: resolved.Body) -> bool:
+    return not isinstance(body, resolved.Loop | resolved.Part)
 
 
 def shown(value: Value) -> str:
@@ -494,7 +494,7 @@ COMMAND_LINE: Final = "-D"
 
 
 def parameter_values(
-    instantiator: Instantiator, template: statements.Template, given: Mapping[str, str], problems: DiagnosticSink
+    instantiator: Instantiator, template: resolved.Template, given: Mapping[str, str], problems: DiagnosticSink
 ) -> dict[str, Value] | None:
     """Return the value of every parameter; None after a reported error."""
     return (
@@ -518,7 +518,7 @@ def _check_names(signature: resolved.Signature, given: Mapping[str, str], proble
 
 
 def _values(
-    instantiator: Instantiator, template: statements.Template, given: Mapping[str, str], problems: DiagnosticSink
+    instantiator: Instantiator, template: resolved.Template, given: Mapping[str, str], problems: DiagnosticSink
 ) -> dict[str, Value] | None:
     signature = template.signature
     is_fit = True

@@ -10,16 +10,16 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.language.lifecycle import RULES
 from cplc.records import dataclass
-from cplc.semantics import model, resolved, statements
+from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
-from cplc.semantics.cycles import circle_from, cycles
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
 from cplc.semantics.instantiate import Instantiator, may_coincide, range_text, shown
 from cplc.semantics.instantiate_terms import Resolver, Watch, where
 from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_constant, state_parts
 from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
+from cplc.statespace.graph_algorithms import circle_from, cycles
 from cplc.syntax import ast
 from cplc.syntax.printer import decimal
 
@@ -35,7 +35,7 @@ class ClauseInstantiator:
         self._instantiator = instantiator
 
     def checked(
-        self, template: statements.Template, parameters: dict[str, Value], channels: str | None
+        self, template: resolved.Template, parameters: dict[str, Value], channels: str | None
     ) -> model.CheckedModel:
         facts = self._facts()
         rivals = self._rivals()
@@ -215,11 +215,7 @@ class ClauseInstantiator:
 
     def _report_cycle(self, circle: list[str]) -> None:
         name = circle[0]
-        jobs: (
-            PendingInstance[statements.Fact]
-            | PendingInstance[statements.Commitment]
-            | PendingInstance[statements.Claim]
-        )
+        jobs: PendingInstance[resolved.Fact] | PendingInstance[resolved.Commitment] | PendingInstance[resolved.Claim]
         jobs = self._table.facts.get(name) or self._table.commitments.get(name) or self._table.claims[name]
         shown = " -> ".join(f"`{one}`" for one in (*circle, name))
         self._table.report(rules.CYCLIC_CONDITION, jobs.body.symbol.span, f"`{name}` depends on itself: {shown}")
@@ -241,9 +237,7 @@ class ClauseInstantiator:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _message(
-        self, pending: PendingInstance[statements.Message], rivals: dict[str, dict[str, None]]
-    ) -> model.Message:
+    def _message(self, pending: PendingInstance[resolved.Message], rivals: dict[str, dict[str, None]]) -> model.Message:
         body, symbol = pending.body, pending.body.symbol
         parties = self._table.parties[pending.name]
         sending = VisibilityCheck(self._table, parties.first, f"sends `{pending.name}`")
@@ -269,7 +263,7 @@ class ClauseInstantiator:
         )
 
     def _guards(
-        self, pending: PendingInstance[statements.Message], sender: Resolver, sending: VisibilityCheck
+        self, pending: PendingInstance[resolved.Message], sender: Resolver, sending: VisibilityCheck
     ) -> Iterator[Term]:
         if pending.body.begins:
             for start_condition in pending.protocol_instance.start_condition:
@@ -289,7 +283,7 @@ class ClauseInstantiator:
             self._table.report(rules.TOO_LARGE, symbol.span, message)
         return tuple(parameters)
 
-    def _operations(self, operations: Iterable[statements.Operation], resolver: Resolver) -> Iterator[model.Operation]:
+    def _operations(self, operations: Iterable[resolved.Operation], resolver: Resolver) -> Iterator[model.Operation]:
         for operation in operations:
             name = resolver.instance(operation.commitment)
             target = None if operation.target is None else resolver.instance(operation.target)
@@ -298,9 +292,9 @@ class ClauseInstantiator:
 
     def _assignments(
         self,
-        assignments: Iterable[statements.Assignment],
+        assignments: Iterable[resolved.Assignment],
         resolver: Resolver,
-        pending: PendingInstance[statements.Message],
+        pending: PendingInstance[resolved.Message],
         agent: str,
     ) -> Iterator[model.Assignment]:
         first: dict[str, Span] = {}
@@ -323,7 +317,7 @@ class ClauseInstantiator:
                 yield model.Assignment(target.variable, value, span=assignment.span)
 
     def _resets(
-        self, body: statements.Message, resolver: Resolver, pending: PendingInstance[statements.Message]
+        self, body: resolved.Message, resolver: Resolver, pending: PendingInstance[resolved.Message]
     ) -> Iterator[str]:
         parties = self._table.parties[pending.name]
         for reset in body.resets:
@@ -342,7 +336,7 @@ class ClauseInstantiator:
         """Return the other members of each message's choices."""
         rivals: dict[str, dict[str, None]] = {}
         for pending in self._table.other_declarations:
-            if not isinstance(pending.body, statements.Choice):
+            if not isinstance(pending.body, resolved.Choice):
                 continue
             resolver = Resolver(self._table, pending.protocol_instance, pending.values)
             members = [name for member in pending.body.members if (name := resolver.instance(member)) is not None]
@@ -363,7 +357,7 @@ class ClauseInstantiator:
 
     def _unordered(self) -> Iterator[tuple[str, str]]:
         for pending in self._table.other_declarations:
-            if isinstance(pending.body, statements.Channel):
+            if isinstance(pending.body, resolved.Channel):
                 resolver = Resolver(self._table, pending.protocol_instance, pending.values)
                 one, other = pending.body.sender, pending.body.receiver
                 for sender in resolver.agents(one):
@@ -378,7 +372,7 @@ class ClauseInstantiator:
 
     def _fairness(self) -> Iterator[model.Fairness]:
         for pending in self._table.other_declarations:
-            if isinstance(pending.body, statements.Fairness):
+            if isinstance(pending.body, resolved.Fairness):
                 condition = Resolver(self._table, pending.protocol_instance, pending.values).term(
                     pending.body.condition
                 )
@@ -386,7 +380,7 @@ class ClauseInstantiator:
 
     def _properties(self) -> Iterator[model.Property]:
         for pending in self._table.other_declarations:
-            if not isinstance(pending.body, statements.Property) or pending.protocol_instance.path:
+            if not isinstance(pending.body, resolved.Property) or pending.protocol_instance.path:
                 continue
             before = self._table.problems.errors
             node = pending.body.node
@@ -419,7 +413,7 @@ class ClauseInstantiator:
     def _check_items(self) -> Iterator[ast.CheckItem]:
         """Yield the check items of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
-            if isinstance(pending.body, statements.Check) and not pending.protocol_instance.path:
+            if isinstance(pending.body, resolved.Check) and not pending.protocol_instance.path:
                 yield from pending.body.node.checks
 
     def _checks(self) -> Iterator[model.Check]:
@@ -482,7 +476,7 @@ class ParticipantInstantiator:
     def thresholds(self) -> Iterator[model.Threshold]:
         """Yield the thresholds of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
-            if not isinstance(pending.body, statements.Analyze) or pending.protocol_instance.path:
+            if not isinstance(pending.body, resolved.Analyze) or pending.protocol_instance.path:
                 continue
             name = Resolver(self._table, pending.protocol_instance, pending.values).instance(pending.body.agent)
             if name is None:
@@ -495,7 +489,7 @@ class ParticipantInstantiator:
                     name, aspect, threshold.relation, threshold.value.value, expected, text, span=threshold.aspect.span
                 )
 
-    def _participant(self, pending: PendingInstance[statements.Agent]) -> model.Participant:
+    def _participant(self, pending: PendingInstance[resolved.Agent]) -> model.Participant:
         resolver = Resolver(self._table, pending.protocol_instance, pending.values)
         roles = dict.fromkeys(agent.name for role in pending.body.roles for agent in resolver.agents(role))
         draft = _Draft(pending.name, tuple(roles))
@@ -507,15 +501,15 @@ class ParticipantInstantiator:
         )  # fmt: skip
 
     def _item(
-        self, item: statements.AgentItem, draft: _Draft, pending: PendingInstance[statements.Agent], values: Values
+        self, item: resolved.AgentItem, draft: _Draft, pending: PendingInstance[resolved.Agent], values: Values
     ) -> None:
         resolver = Resolver(self._table, pending.protocol_instance, values)
         match item:
-            case statements.Goal(condition, span):
+            case resolved.Goal(condition, span):
                 draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
-            case statements.Worth():
+            case resolved.Worth():
                 self._worth(item, draft, resolver)
-            case statements.Belief(role, _, _, span):
+            case resolved.Belief(role, _, _, span):
                 agent = resolver.role(role)
                 seeing = Resolver(
                     self._table,
@@ -525,7 +519,7 @@ class ParticipantInstantiator:
                 )
                 if agent is not None and self._table.count_node(span, rules.TOO_LARGE):
                     self._belief(item, agent, draft, resolver, seeing)
-            case statements.Decision():
+            case resolved.Decision():
                 seeing = Resolver(
                     self._table,
                     pending.protocol_instance,
@@ -533,14 +527,14 @@ class ParticipantInstantiator:
                     VisibilityCheck(self._table, draft.name, "decides this", draft.roles),
                 )
                 self._decision(item, draft, resolver, seeing)
-            case statements.Each(binder, body):
+            case resolved.Each(binder, body):
                 for value in resolver.domain(binder.domain, binder.span):
                     if not self._table.count_node(binder.span, rules.TOO_LARGE):
                         break
                     for inner in body:
                         self._item(inner, draft, pending, {**values, binder: value})
 
-    def _worth(self, item: statements.Worth, draft: _Draft, resolver: Resolver) -> None:
+    def _worth(self, item: resolved.Worth, draft: _Draft, resolver: Resolver) -> None:
         names = resolver.instances(item.messages)
         for name in names:
             if name in draft.valued:
@@ -556,7 +550,7 @@ class ParticipantInstantiator:
     # --- beliefs --------------------------------------------------------------------------------
 
     def _belief(
-        self, item: statements.Belief, role: model.Role, draft: _Draft, resolver: Resolver, seeing: Resolver
+        self, item: resolved.Belief, role: model.Role, draft: _Draft, resolver: Resolver, seeing: Resolver
     ) -> None:
         condition = seeing.term(item.condition)
         events = [event for one in item.events for event in self._event(one, resolver)]
@@ -588,7 +582,7 @@ class ParticipantInstantiator:
             )
         draft.beliefs.append(model.Belief(role.name, condition, tuple(events), span=item.span))
 
-    def _event(self, event: statements.Event, resolver: Resolver) -> Iterator[model.Event]:
+    def _event(self, event: resolved.BeliefEvent, resolver: Resolver) -> Iterator[model.Event]:
         name = resolver.instance(event.message)
         if name is None:
             return
@@ -607,7 +601,7 @@ class ParticipantInstantiator:
         chance = decimal(event.low) + (f"..{decimal(event.high)}" if event.low != event.high else "")
         yield model.Event(name, payload, event.low, event.high, f"{name}{sent} {chance}")
 
-    def _decision(self, item: statements.Decision, draft: _Draft, resolver: Resolver, seeing: Resolver) -> None:
+    def _decision(self, item: resolved.Decision, draft: _Draft, resolver: Resolver, seeing: Resolver) -> None:
         condition = seeing.term(item.condition)
         names = [name for messages in item.messages for name in resolver.instances(messages)]
         for name in names:

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.language.lifecycle import COMMITMENT_PREDICATES, PREDICATES
-from cplc.semantics import resolved, statements
+from cplc.semantics import resolved
 from cplc.semantics.builtin_words import EVENTS, LITERALS, OPERATORS
-from cplc.semantics.cycles import cycles
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, INT, Enum, Type
 from cplc.source import Span
+from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
 
 MAX_LOOP_DEPTH = 30
@@ -447,7 +447,7 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return ()
 
 
-def broken_symbols(templates: Mapping[resolved.Signature, statements.Template], loops: set[object]) -> set[object]:
+def broken_symbols(templates: Mapping[resolved.Signature, resolved.Template], loops: set[object]) -> set[object]:
     """Return the symbols whose declarations have errors and cannot be instantiated."""
     broken: set[object] = set()
     for signature, template in templates.items():
@@ -461,14 +461,14 @@ def broken_symbols(templates: Mapping[resolved.Signature, statements.Template], 
     return broken
 
 
-def _declared(bodies: Iterable[statements.Body]) -> Iterator[object]:
+def _declared(bodies: Iterable[resolved.Body]) -> Iterator[object]:
     for body in bodies:
         match body:
-            case statements.Loop(_, inside):
+            case resolved.Loop(_, inside):
                 yield from _declared(inside)
             case (
-                statements.Message(symbol) | statements.Fact(symbol) | statements.Commitment(symbol)
-                | statements.Claim(symbol) | statements.Part(symbol) | statements.Agent(symbol)
+                resolved.Message(symbol) | resolved.Fact(symbol) | resolved.Commitment(symbol)
+                | resolved.Claim(symbol) | resolved.Part(symbol) | resolved.Agent(symbol)
             ):  # fmt: skip
                 yield symbol
             case _:
