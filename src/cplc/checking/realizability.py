@@ -31,6 +31,7 @@ from cplc.checking.joint_actions import with_actions
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.checking.shortest_paths import EngineRunSearch
+from cplc.checking.verdict_cache import decided
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
@@ -117,7 +118,7 @@ class Realizability:
         self.system = selector.system
         self._justified = frozenset(justice.role for justice in self.system.justice)
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
-        self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | ResourceExhausted | None] = {}
+        self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | str | None] = {}
 
     def has_fair_run(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
         """Tell whether a fair run begins in some initial state."""
@@ -139,13 +140,10 @@ class Realizability:
             return None
         key = assuming & self._justified, along
         if key not in self._excluded:
-            try:
-                self._excluded[key] = self._search(assuming, along)
-            except ResourceExhausted as limit:
-                self._excluded[key] = limit
+            self._excluded[key] = decided(lambda: self._search(assuming, along))
         cached = self._excluded[key]
-        if isinstance(cached, ResourceExhausted):
-            raise ResourceExhausted(str(cached))
+        if isinstance(cached, str):
+            raise ResourceExhausted(cached)
         return cached
 
     def _search(self, assuming: frozenset[str], along: Taken | None) -> ExcludedStates | None:

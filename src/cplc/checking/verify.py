@@ -293,19 +293,19 @@ class _ResultBuilder:
         A part that exceeds a limit leaves the answer open only if no other part fails.
         """
         failing: list[Part] = []
-        limit: ResourceExhausted | None = None
+        limit: str | None = None  # not the error, which would hold the nodes of the engine
         for part in parts:
             try:
                 holds = self.selector.is_valid(part.formula, self.assuming)
             except ResourceExhausted as reached:
-                limit = reached
+                limit = str(reached)
                 continue
             if not holds:
                 failing.append(part)
                 if not self.question.findings:
                     break
         if limit is not None and not failing:
-            raise limit
+            raise ResourceExhausted(limit)
         return failing
 
     def _is_valid(self, assuming: frozenset[str]) -> bool:

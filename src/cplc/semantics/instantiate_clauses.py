@@ -9,10 +9,10 @@ from fractions import Fraction
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.language.lifecycle import RULES
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
 from cplc.semantics.instantiate import Instantiator, may_coincide, range_text, shown
 from cplc.semantics.instantiate_terms import Resolver, Watch, where

@@ -54,7 +54,7 @@ from cplc.logic.formulas import (
     ctl_path,
     meaning,
 )
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.limits import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
 
 P = ParamSpec("P")
@@ -101,6 +101,8 @@ class SymbolicEngine(Engine[Node]):
         self._options = Options(backend, node_limit, variants, budget)
         self._exhaustion_reason: str | None = None
         """Reason why the reachable states cannot be computed."""
+        self._has_answered = False
+        """True if the memory holds sets of an earlier question."""
         self._states_of: dict[tuple[Formula, frozenset[str]], Node] = {}
         self._solutions: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
         self._exists_paths: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
@@ -153,6 +155,8 @@ class SymbolicEngine(Engine[Node]):
         except ResourceExhausted as limit:
             if "_reachable" not in vars(self):
                 self._exhaustion_reason = str(limit)
+            elif self._has_answered and self.is_out_of_memory:
+                raise MemoryFilled(str(limit)) from None
             raise
 
     def _refuse(self) -> NoReturn:
@@ -249,7 +253,9 @@ class SymbolicEngine(Engine[Node]):
     @_with_node_limit
     def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Node:
         self._projections.expect(formula)
-        return self._reachable & self._holds(formula, assuming)
+        states = self._reachable & self._holds(formula, assuming)
+        self._has_answered = True
+        return states
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
         """Return a set whose reachable members are the states that satisfy the formula."""
