@@ -36,20 +36,9 @@ from cplc.checking.results import Answer, ExcludedStates, Question, Remark, Resp
 from cplc.checking.triviality import trivial_value
 from cplc.checking.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.engines.interface import Engine
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Const, Read, conj, equal
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Commits,
-    Conditional,
-    Formula,
-    Fulfils,
-    Globally,
-    OnPaths,
-    SociallyCommits,
-    Taken,
-    subformulas,
-)
+from cplc.logic.formulas import And, Atom, Formula, Globally, OnPaths, Taken, subformulas
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System

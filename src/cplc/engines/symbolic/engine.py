@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property, wraps
-from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar
+from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar, assert_never
 
 from cplc.engines.games.fixpoints import Solution, Strategy
 from cplc.engines.games.strategy_solver import solution
@@ -35,24 +35,22 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
     Enforces,
     Formula,
-    Fulfils,
     Globally,
-    Iff,
-    Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
-    Or,
+    Previous,
     Regardless,
-    SociallyCommits,
+    Release,
+    Since,
     Taken,
+    Until,
     ctl_path,
-    meaning,
 )
 from cplc.runtime.limits import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
@@ -266,35 +264,22 @@ class SymbolicEngine(Engine[Node]):
         return states
 
     def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
-        encoding = self._encoding
         match formula:
             case Atom(condition):
-                return encoding.condition(condition)
+                return self._encoding.condition(condition)
             case Not(operand):
                 return ~self._holds(operand, assuming)
             case And(operands):
-                states = encoding.true
+                states = self._encoding.true
                 for operand in operands:
                     states = states & self._holds(operand, assuming)
                 return states
-            case Or(operands):
-                states = encoding.false
-                for operand in operands:
-                    states = states | self._holds(operand, assuming)
-                return states
-            case Implies(left, right):
-                return ~self._holds(left, assuming) | self._holds(right, assuming)
-            case Iff(left, right):
-                one, other = self._holds(left, assuming), self._holds(right, assuming)
-                return (one & other) | (~one & ~other)
             case OnPaths("E", path):
                 return self._exists_path(formula, assuming).satisfying(path)
             case OnPaths(_, path):
                 return ~self._exists_path(formula, assuming).failing(path)
             case Adjacent():
                 return self._adjacent(formula, self._holds(formula.operand, assuming))
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self._holds(meaning(formula), assuming)
             case KnownFrom(observed, operand):
                 return ~self._agreeing(observed, ~self._holds(operand, assuming))
             case Knows(mode, agents, operand):
@@ -303,8 +288,12 @@ class SymbolicEngine(Engine[Node]):
                 return self.regardless._holds(operand, assuming)
             case Enforces():
                 return self._enforcing(formula, assuming).winning_region
-            case _:
+            case Derived():
+                return self._holds(formula.definition, assuming)
+            case Next() | Until() | Release() | Previous() | Since() | Taken():
                 raise ValueError("a path formula needs a path quantifier")
+            case _:
+                assert_never(formula)
 
     # --- paths
 
