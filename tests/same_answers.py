@@ -313,7 +313,7 @@ def features(programs: Sequence[Program]) -> Features:
     def values(command: str, option: str) -> tuple[str, ...]:
         pattern = re.compile(rf"^ +{option} \[([^\]]+)\]", re.MULTILINE)
         helps = output(command, "--help")
-        return _union(re.sub(r"\s", "", found[1]).split("|") for text in helps if (found := pattern.search(text)))
+        return _union(re.sub(r"\s", "", match[1]).split("|") for text in helps if (match := pattern.search(text)))
 
     commands = _union(
         re.findall(r"^  (\w[\w-]*)", text.split("\nCommands:\n")[-1].split("\n\n")[0], re.MULTILINE)

@@ -67,7 +67,7 @@ def test_no_more_work_than_before(
     pytest.importorskip("oxidd")
     question_text = family.questions[kind]
     compilation = load(
-        str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.others))
+        str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.more_parameters))
     )
     assert isinstance(compilation, CplCompilation)
     question = compilation.formula_question(

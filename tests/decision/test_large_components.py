@@ -168,7 +168,7 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
         assert (one.advice is None) == (other.advice is None)
         if one.advice is not None and other.advice is not None:
             assert one.advice.is_observation_based or not other.advice.is_observation_based
-    distinguished, counted = ({(it.kind, it.beliefs) for it in found.remarks} for found in (listed, layered))
+    distinguished, counted = ({(it.kind, it.beliefs) for it in analysis.remarks} for analysis in (listed, layered))
     pairs = {one for one in distinguished if one[0] == "overlapping-beliefs"}
     assert distinguished - pairs <= counted <= distinguished  # of pairs one is said for all that are like it
     assert bool(pairs) == any(kind == "overlapping-beliefs" for kind, _ in counted)

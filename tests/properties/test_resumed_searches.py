@@ -98,9 +98,9 @@ def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rou
                     keeping.write()
 
         for most in (limit, other, _ENOUGH, other):
-            found = graph(most)
-            assert (found is None) == (len(whole.states) > most)
-            assert found is None or _told(found) == _told(whole)
+            outcome = graph(most)
+            assert (outcome is None) == (len(whole.states) > most)
+            assert outcome is None or _told(outcome) == _told(whole)
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)

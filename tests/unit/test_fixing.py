@@ -14,12 +14,12 @@ from cplc.source import Source
 
 
 def _repaired(text: str) -> tuple[str, int]:
-    found = fix_text(CplCompilation(Source("p.cpl", text)))
-    return found.text, found.count
+    fixed = fix_text(CplCompilation(Source("p.cpl", text)))
+    return fixed.text, fixed.count
 
 
 @pytest.mark.parametrize(
-    ("written", "known", "meant"),
+    ("written", "candidates", "meant"),
     [
         ("oder", ["order", "offer"], "order"),
         ("ordder", ["order"], "order"),
@@ -32,8 +32,12 @@ def _repaired(text: str) -> tuple[str, int]:
         ("ba", ["abc"], None),
     ],
 )
-def test_correction_is_certain_if_unique_at_distance_one(written: str, known: list[str], meant: str | None) -> None:
-    assert [note.replacement for note in did_you_mean(written, known) if note.replacement] == ([meant] if meant else [])
+def test_correction_is_certain_if_unique_at_distance_one(
+    written: str, candidates: list[str], meant: str | None
+) -> None:
+    assert [note.replacement for note in did_you_mean(written, candidates) if note.replacement] == (
+        [meant] if meant else []
+    )
 
 
 def test_fix_that_adds_an_error_is_not_applied() -> None:
@@ -63,8 +67,8 @@ def test_errors_hidden_by_others_are_fixed_in_same_run() -> None:
 )
 def test_comments_against_nothing_are_removed_with_nothing_else(before: str, after: str | None) -> None:
     head = "protocol P {\n  role A\n  role B\n"
-    kept = after or "  fact f = m // cplc: ignore unused\n  A -> B : m\n"
-    assert _repaired(f"{head}{before}}}\n")[0] == f"{head}{kept}}}\n"
+    expected = after or "  fact f = m // cplc: ignore unused\n  A -> B : m\n"
+    assert _repaired(f"{head}{before}}}\n")[0] == f"{head}{expected}}}\n"
 
 
 def test_fixing_keeps_line_ends_and_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,8 +112,8 @@ def test_fix_writes_replacement_of_its_note() -> None:
 }
 """
     compilation = CplCompilation(Source("p.cpl", text))
-    (found,) = compilation.diagnostics
-    assert [note.replacement for note in found.notes] == ["does(create goods)"]
+    (diagnostic,) = compilation.diagnostics
+    assert [note.replacement for note in diagnostic.notes] == ["does(create goods)"]
     after = fix_text(compilation).text
     assert "property p: EF does(create goods)\n" in after
     assert after.startswith("cpl 2\n")

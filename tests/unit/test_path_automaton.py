@@ -160,16 +160,16 @@ def accepted(word: Lasso, reader: Automaton) -> bool:
 
     def onward(start: set[tuple[int, int]], marks: frozenset[int]) -> set[tuple[int, int, frozenset[int]]]:
         """Return the pairs of state and position that are met, with the marks seen on the way."""
-        found = {(state, position, frozenset[int]()) for state, position in start}
-        waiting = list(found)
+        nodes = {(state, position, frozenset[int]()) for state, position in start}
+        waiting = list(nodes)
         while waiting:
-            state, position, seen = waiting.pop()
+            state, position, seen_marks = waiting.pop()
             for edge in reader.edges[state]:
-                later = (edge.target, word.after(position), seen | edge.marks & marks)
-                if fits(position, edge) and later not in found:
-                    found.add(later)
+                later = (edge.target, word.after(position), seen_marks | edge.marks & marks)
+                if fits(position, edge) and later not in nodes:
+                    nodes.add(later)
                     waiting.append(later)
-        return found
+        return nodes
 
     def comes_back(state: int, position: int) -> bool:
         every = frozenset(range(reader.marks))

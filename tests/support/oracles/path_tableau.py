@@ -240,7 +240,7 @@ class _Move(Generic[S]):
     """All moves from one state to another that look alike to the formula and to justice."""
 
     target: S
-    seen: Bits
+    visible: Bits
     served: Bits
     """Each justice: it does not wait here, or is served by the move; each set: it is visited."""
 
@@ -285,7 +285,7 @@ class _Search(Generic[S, M]):
     def _nodes(self, state: S, memory: Bits, promised: Bits | None) -> Iterator[_Node[S]]:
         """Yield the nodes at a state with this memory that deliver what was promised."""
         for move in self._moves[state]:
-            positions = self.tableau.positions(move.seen, memory)
+            positions = self.tableau.positions(move.visible, memory)
             chosen = positions.values() if promised is None else [positions.get(promised, [])]
             for alike in chosen:
                 for position in alike:
