@@ -1,7 +1,7 @@
 """The tools that are measured on the same questions, each by a file in its own language.
 
 Where a tool is to be found is said by a variable of the environment, Storm is a package of Python; what is not there is
-left out. All run with the options that serve them best on these models: MCMAS orders its variables anew (``-o 3``); of
+left out. All run with the options that serve them best on these models: MCMAS reorders its variables (``-o 3``); of
 NuSMV, with and without that, and of Storm, state by state and with decision diagrams, the faster run that answers
 counts.
 """

@@ -22,7 +22,7 @@ _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parent
 _PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 _COMPILED = (".so", ".pyd", ".dylib", ".c", ".pyi")
-"""What does not run there, and what that was made of."""
+"""Files that do not run there, and their sources."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

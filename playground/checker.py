@@ -1,4 +1,4 @@
-"""What the page asks: diagnostics of a text, and verdicts one by one. It runs in Pyodide, and in any other Python.
+"""Answers to the page: diagnostics of a text, and verdicts one by one. It runs in Pyodide, and in any other Python.
 
 Questions and answers are JSON, because that is what a worker can hand to a page. Places are offsets in UTF-16, which
 is how an editor in a browser counts.
@@ -36,7 +36,7 @@ Reading = Compilation
 FEW_STATES: Final = 20_000
 """Up to so many states are looked at one by one: here decision diagrams are in pure Python, which is slower."""
 MOST: Final = 500
-"""How many diagnostics a page is told of."""
+"""Maximum number of diagnostics sent to a page."""
 
 
 @dataclass(frozen=True, slots=True)

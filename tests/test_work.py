@@ -1,4 +1,4 @@
-"""How much work verdicts take, counted in operations on decision diagrams and in nodes: time would depend on the day.
+"""Work of verdicts, counted in operations on decision diagrams and in nodes, since time varies from run to run.
 
 What is counted depends a little on the order in which sets are read, so a quarter more or less is nothing.
 """

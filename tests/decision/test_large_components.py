@@ -211,7 +211,7 @@ def test_whoever_cannot_be_exchanged_is_told_apart() -> None:
 
 
 def _coins(copies: int) -> tuple[System, Participant]:
-    """In each copy the world chooses whether a coin is tossed for 1; whoever does not toss pays nothing."""
+    """In each copy the world chooses whether a coin is tossed for 1; an agent that does not toss pays nothing."""
     variables, beliefs = [], []
     steps: list[Step] = []
     worth: dict[int, str] = {}
@@ -230,7 +230,7 @@ def _coins(copies: int) -> tuple[System, Participant]:
 
 
 def test_open_choices_of_many_copies_are_followed_together() -> None:
-    """At best one stops when ahead, which of forty tosses one is but for ever falling behind; at worst none begins."""
+    """At best one stops when ahead, which of forty tosses one is but falling behind forever; at worst none begins."""
     with _layers():
         analysis = analyse(*_coins(40), sensitivity=False)
     assert "counted" in analysis.work.method

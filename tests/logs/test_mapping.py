@@ -1,4 +1,4 @@
-"""What a mapping says the fields of a log mean, and what is wrong with one."""
+"""Mappings of the fields of a log, and diagnostics of wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is learned from the logs of simulated runs is what they were drawn by, and the language reads it."""
+"""Log mining: beliefs estimated from simulated runs are those they were drawn with, and parse as beliefs."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_who_plays_one_of_a_family_believes_of_the_others() -> None:
 
 
 def test_what_logs_do_not_say_is_not_made_up() -> None:
-    """Where payloads are not in the log, nothing is believed of them, and what else is counted stays right."""
+    """Payloads missing in the log yield no beliefs, and all other counts stay right."""
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     events = _drawn(compilation, seed=1, runs=50)
     silent = [Event(one.place, one.case, one.message, one.sender, one.recipients) for one in events]

@@ -1,4 +1,4 @@
-"""What is written as a log is read back as the same events, and the runs of the simulator are such."""
+"""Round trip of logs: written events are read back equal, also those of the simulator."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, d
 
 
 def _compare(monitor: Monitor, naive: Naive) -> None:
-    """What every commitment may be now is the same, while the case is kept."""
+    """The possible states of every commitment are the same, while the case is open."""
     if _CASE in monitor.cases:
         for one in monitor.commitments(_CASE):
             assert set(one.possible) == naive.values(one.name), one.name

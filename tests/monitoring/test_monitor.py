@@ -257,7 +257,7 @@ def test_a_rejected_receipt_does_not_say_that_receipts_are_told() -> None:
 
 
 def test_rounds_that_are_over_do_not_multiply() -> None:
-    """Each of fifty customers may have begun anew or not, and nothing depends on which."""
+    """Each of fifty customers may have begun again or not, and nothing depends on which."""
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl", {"customers": "50"})
     for customer in range(1, 51):
         findings = _said(monitor, *(f"{name}[{customer}]" for name in ("request", "offer", "reject")))

@@ -1,4 +1,4 @@
-"""What only a real process shows: being killed at any moment, a log that grows, and one that is cut off."""
+"""The monitor as a process: killed at any moment, with a growing log, and with a truncated one."""
 
 from __future__ import annotations
 

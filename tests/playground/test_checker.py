@@ -1,4 +1,4 @@
-"""What the playground's page is told, asked of the same module in this Python."""
+"""Answers of the playground's checker, from the same module in this Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOP = """protocol Shop(most: 1..9 = 2) {
 }
 """
 _LACKING = ("oxidd", "numpy", "pygls", "fcntl", "resource", "termios", "sqlite3", "ssl", "_ssl", "_multiprocessing")
-"""What Pyodide does not have, or only as a package of its own."""
+"""Modules that Pyodide lacks, or has only as separate packages."""
 
 
 def _asked(text: str, **chosen: object) -> str:

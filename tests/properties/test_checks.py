@@ -36,7 +36,7 @@ Carrier = tuple[Key, str]
 
 OPEN = {"conditional", "active", "pending"}
 DONE = {"fulfilled", "released", "assigned"}
-"""Where the debtor of an active commitment has not failed."""
+"""States of an active commitment in which its debtor has not failed."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def consistent(walk: Walk) -> bool:
 
 
 def both_can_be_kept(walk: Walk, one: Commitment, other: Commitment) -> bool:
-    """Whether, wherever both are in force and each is kept on some fair run, some fair run keeps both."""
+    """True if, wherever both are in force and each is kept on some fair run, some fair run keeps both."""
     oracle = Naive(replace(walk.system, fairness=()))
 
     def on_some_run(*paths: Formula) -> frozenset[Key]:

@@ -1,4 +1,4 @@
-"""What `C` and `Fu` come to in random protocols, for the only commitment of a pair of roles, about a condition.
+"""Theorems on `C` and `Fu` in random protocols, for the only commitment of a pair of roles, about a condition.
 
 The other side of each theorem is found by plain search in the graph of the reference interpreter.
 """

@@ -1,4 +1,4 @@
-"""What `breaking` finds between a protocol and a mutant of it is what the plain interpreter finds, trace by trace."""
+"""Differences between a protocol and a mutant are those that the reference interpreter has, trace by trace."""
 
 from __future__ import annotations
 

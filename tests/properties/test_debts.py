@@ -67,7 +67,7 @@ class Judge:
         )
 
     def no_debt_forgotten(self) -> bool:
-        """Whoever waits for another one that is taken back as well is owed through that one."""
+        """A commitment that waits for another one that is taken back as well is owed through that one."""
         for number, world in enumerate(self.worlds):
             for move, after in self.graph.steps[number]:
                 if move.kind != "restart":

@@ -106,7 +106,7 @@ def test_every_path_formula(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_again_and_again(data: st.DataObject) -> None:
-    """What holds again and again on a fair run is one more condition of fairness; for good: the run stays there."""
+    """`GF` on a fair run is one more fairness condition; `FG` means that the run stays there."""
     system = data.draw(systems())
     conditions = data.draw(st.lists(conditions_over(system.variables), min_size=1, max_size=3))
     assuming = data.draw(roles(system))

@@ -1,6 +1,6 @@
-"""What makes the explicit engine fast changes nothing of what it finds.
+"""Optimisations of the explicit engine change no result.
 
-Small systems never come to the sizes at which it groups steps anew, forgets what it knows or takes conditions apart.
+Small systems never reach the sizes at which it regroups steps, drops caches or splits conditions.
 So these sizes are made small here.
 """
 

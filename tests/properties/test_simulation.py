@@ -105,7 +105,7 @@ def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
 @given(protocols(), st.integers(0, 2**32))
 @examples(25)
 def test_instances_are_counted_as_the_states_show_them(system: System, seed: int) -> None:
-    """What is counted through tables is what the interpreter's operations and states say, step by step."""
+    """Counts through tables equal those from the interpreter's operations and states, step by step."""
     *_, (_, statistics) = draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2)
     runs = [one for one, _ in draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2) if one is not None]
     expected: dict[str, Counter[str]] = {one.name: Counter() for one in system.commitments}

@@ -1,4 +1,4 @@
-"""What a run says of a path formula is what the definitions say; what its beginning says, all that it begins says."""
+"""Path formulas on runs are decided as by the definitions; a verdict on a prefix holds for all its extensions."""
 
 from __future__ import annotations
 

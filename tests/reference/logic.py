@@ -301,7 +301,7 @@ class Logic:
         return [self.satisfying(one.condition) for one in self.reference.model.fairness]
 
     def _is_fair(self, part: States) -> bool:
-        """Return whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
+        """Return whether some run that visits all of these states and steps forever, and nothing else, is fair."""
         steps = self.graph.steps
         return all(part & often for often in self._fairness) and all(
             any(not any(just(move) for move, _ in steps[n]) for n in part)

@@ -1,4 +1,4 @@
-"""What the server answers, through a real process."""
+"""Features of the language server, through a real process."""
 
 from __future__ import annotations
 

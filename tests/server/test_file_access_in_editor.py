@@ -1,4 +1,4 @@
-"""What an opened protocol imports neither blocks the server nor shows it what is outside of the project."""
+"""Imports of an open protocol neither block the server nor disclose files outside of the project."""
 
 from __future__ import annotations
 

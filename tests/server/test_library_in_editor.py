@@ -1,4 +1,4 @@
-"""What an editor is told of the examples and the library: what each name is, where it is declared, what causes it."""
+"""Hovers, declarations and causes of every name in the examples and the library."""
 
 from __future__ import annotations
 

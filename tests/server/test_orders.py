@@ -38,9 +38,9 @@ _ASKED = (
 )  # fmt: skip
 _ANY = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 99}}
 _CONTEXT = {"includeDeclaration": True, "diagnostics": [], "triggerKind": 1, "isRetrigger": False}
-"""What one or the other request has for a context."""
+"""Context of a request, as different editors send it."""
 _READER = "reader.cpl"
-"""Imports another one, is open, and is never touched: what is told of it depends on others."""
+"""Imports another one, is open, and is never touched: its diagnostics depend on others."""
 _CONVERTER = converters.get_converter()
 
 
@@ -51,7 +51,7 @@ def _position(text: str, offset: int) -> dict[str, int]:
 
 
 class Orders(RuleBasedStateMachine):
-    """What an editor sends, and what comes back."""
+    """Messages that an editor sends, and the replies."""
 
     @initialize()
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""What an editor that shows runs itself gets: a page for its panel, and a list of what is asked."""
+"""Answers to an editor that shows runs itself: a page for its panel, and a list of questions."""
 
 from __future__ import annotations
 

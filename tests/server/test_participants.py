@@ -1,4 +1,4 @@
-"""What is asked of participants, and what parameters are, as an editor sees it."""
+"""Questions about participants, and values of parameters, in an editor."""
 
 from __future__ import annotations
 

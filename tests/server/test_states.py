@@ -67,7 +67,7 @@ class Editors(RuleBasedStateMachine):
         self.documents = Documents()
         self.documents.folders = (str(self.folder),)
         self.texts: dict[str, str] = {}
-        """What the model thinks is open."""
+        """Documents that are open, according to the model."""
 
     def teardown(self) -> None:
         if hasattr(self, "documents"):

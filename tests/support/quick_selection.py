@@ -1,8 +1,9 @@
 """Selection of `make quick`: a sample of every test that is short, within a budget of processor time.
 
-Of a parametrised test about twice the square root of its cases run, evenly spread. Tests in `golden/long_tests.json`
-are left out: `--record-long-tests` runs the sample with them and writes the list anew. Time is that of the processor,
-of this process and of those that it started, so that other work on the machine does not count.
+The number of cases of a parametrised test that run is proportional to its square root; they are evenly spread. Tests in
+`golden/long_tests.json` are left out: `--record-long-tests` runs the sample with them and rewrites the list. Tests with
+the marker `quick` run in any case. Time is that of the processor, of this process and of those that it started, so that
+other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from typing import Final, TypeVar
 import pytest
 
 BUDGET_SECONDS: Final = 60.0
-LONG_SECONDS: Final = 0.4
+LONG_SECONDS: Final = 0.15
 """A test that takes more is left out."""
-TOLERANCE: Final = 2.5
-"""Factor by which a test may exceed that before it is reported: machines and their load differ."""
+REPORTED_SECONDS: Final = 0.6
+"""A test that takes more is reported; machines and their load differ."""
+SAMPLE_FACTOR: Final = 1.5
 LONG_TESTS: Final = Path(__file__).parents[1] / "golden" / "long_tests.json"
 
 T = TypeVar("T")
 
 
 def sample(cases: Sequence[T]) -> Sequence[T]:
-    """Return about twice the square root of their number, evenly spread, the first and the last among them."""
-    count = min(len(cases), ceil(2 * sqrt(len(cases))))
+    """Return a number of them proportional to the square root, evenly spread, the first and the last included."""
+    count = min(len(cases), ceil(SAMPLE_FACTOR * sqrt(len(cases))))
     if count < 2:
         return cases
     return [cases[round(position * (len(cases) - 1) / (count - 1))] for position in range(count)]
@@ -57,7 +59,9 @@ class QuickSelection:
             item
             for group in cases.values()
             for item in sample(group)
-            if item.get_closest_marker("slow") is None and (self.recording or item.nodeid not in self.long_tests)
+            if item.get_closest_marker("quick") is not None
+            or item.get_closest_marker("slow") is None
+            and (self.recording or item.nodeid not in self.long_tests)
         ]
         retained = set(map(id, selected))
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in retained])
@@ -81,7 +85,6 @@ class QuickSelection:
         total = used_seconds()
         terminalreporter.section("processor time")
         terminalreporter.line(f"{total:.1f} s of at most {BUDGET_SECONDS:.0f} s", red=total > BUDGET_SECONDS)
-        limit = LONG_SECONDS * TOLERANCE
         for name, seconds in sorted(self.seconds.items(), key=lambda entry: -entry[1]):
-            if seconds > limit and not self.recording:
+            if seconds > REPORTED_SECONDS and not self.recording:
                 terminalreporter.line(f"{seconds:6.1f} s  {name}: shorten it, or make quick-record")

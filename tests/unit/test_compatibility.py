@@ -1,4 +1,4 @@
-"""Limits of comparisons: what was found until then is said, and nothing else is."""
+"""Limits of comparisons: differences found before the limit are reported, and nothing else is."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_what_is_found_before_there_are_too_many_situations_counts() -> None:
 
 
 def test_the_smallest_sets_are_enough() -> None:
-    """Of two ways to a state, the one after which the other version is surely in one state is followed."""
+    """The search follows the path to a state after which the other version is certainly in one state."""
     hidden = "  role H\n  H -> A : h\n  A -> B : m  after k & h\n"
     old = _OLD.replace("  A -> B : m  after k\n", hidden)
     match = Match(system(old), system(_OLD), {})

@@ -19,7 +19,7 @@ Said = Callable[..., tuple[str, int]]
 
 @pytest.fixture
 def output_of(capsys: pytest.CaptureFixture[str]) -> Said:
-    """What `cplc analyze` says, and its exit code."""
+    """Output of `cplc analyze`, and its exit code."""
 
     def analyze(*arguments: str, form: str = "html") -> tuple[str, int]:
         code = run(["analyze", *arguments, "--format", form])

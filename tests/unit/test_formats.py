@@ -37,7 +37,7 @@ _MODEL = """protocol Shop "a <shop> & more: 100 %, \\"really\\"" {
 """
 
 Verdicts = dict[str, str]
-"""Of each question that is not simply as expected, what becomes of it: `fails` or `warns`."""
+"""Outcome of each question with an unexpected verdict or a remark: `fails` or `warns`."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is shown of members who get in each other's way, and what would be shown by wrong reasons."""
+"""Proofs for members who get in each other's way, and proofs that wrong reasons would give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a side said last is kept by the systems of those questions that ask what it is bound to, and by no others."""
+"""Last moves of a side are state variables in the systems of questions about its obligations, and in no others."""
 
 from __future__ import annotations
 

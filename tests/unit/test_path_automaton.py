@@ -27,7 +27,7 @@ F, G, X, U = f.Finally, f.Globally, f.Next, f.Until
 
 @dataclass(frozen=True)
 class Lasso:
-    """What is read at each position: the atoms that hold and the step taken next. From ``loop`` on it repeats."""
+    """A lasso word: at each position the atoms that hold and the step taken next. From ``loop`` on it repeats."""
 
     letters: tuple[tuple[frozenset[str], str], ...]
     loop: int

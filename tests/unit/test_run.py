@@ -1,4 +1,4 @@
-"""What a run that is stopped says of what it knows already."""
+"""Results of a run that is stopped early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `cplc analyze` and `cplc breaking` say as JSON is what their schemas say, without any field that these lack."""
+"""JSON of `cplc analyze` and `cplc breaking` conforms to its schemas, without any field that these lack."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_other_analyses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_what_has_no_bound_is_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever rings as often as he likes loses without end, if the world wants it."""
+    """An agent that may ring as often as it likes loses without bound, if the environment allows it."""
     circles = tmp_path / "calls.cpl"
     circles.write_text(_CIRCLES, encoding="utf-8")
     dora = next(one for one in _said(capsys, "analyze", str(circles), "--agent", "Dora")["agents"])

@@ -1,4 +1,4 @@
-"""What a run of ``cplc verify`` makes of its results, and the files that it writes."""
+"""Output, exit codes and files of ``cplc verify``."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Block:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What the fence says of the protocol's parameters."""
+        """The protocol's parameters, as given in the fence."""
         return {name: value for name, value in self.options.items() if name not in _OPTIONS}
 
     @property

@@ -111,7 +111,7 @@ class Naive:
 
     @cached_property
     def _next(self) -> dict[Frozen, States]:
-        """What may come next after each state, itself included."""
+        """Successors of each state, itself included."""
         return {state: frozenset({state, *(target for _, target in edges)}) for state, edges in self.edges.items()}
 
     def where(self, condition: Expr) -> States:

@@ -25,7 +25,7 @@ M = TypeVar("M", bound=Hashable)
 
 @dataclass(frozen=True)
 class Seen:
-    """What the present state and the move that is made there decide."""
+    """A condition on the present state and the move taken in it."""
 
     what: Hashable
 
@@ -145,9 +145,9 @@ class Runs(Generic[S, M]):
 
     moves: Mapping[S, Collection[tuple[M, S]]]
     justice: Sequence[tuple[frozenset[S], frozenset[M]]]
-    """Where each constraint waits for a move, and the moves that it waits for."""
+    """States in which each justice constraint waits, and the moves that serve it."""
     often: Sequence[frozenset[S]]
-    """Sets of states to be visited for ever."""
+    """Sets of states to be visited infinitely often."""
 
     def satisfying(self, path: Path, sees: Callable[[Hashable, S, M], bool]) -> frozenset[S]:
         """Return where some fair run begins of which the path formula holds."""
@@ -164,11 +164,11 @@ class _Position:
     holds: bool
     """The formula itself."""
     promised: Bits
-    """What the next position must deliver to this one."""
+    """Guesses that the next position must fulfil for this one."""
     delivered: Bits
-    """What it delivers to the one before."""
+    """Guesses that it fulfils for the previous position."""
     remembered: Bits
-    """What the next position remembers."""
+    """Memory of the next position."""
     settled: Bits
     """For each until: it is not promised, or kept here."""
 
