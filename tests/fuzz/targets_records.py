@@ -204,7 +204,9 @@ def _runs() -> Material:
     ]
     for seed in range(4):
         dice = RandomSource(seed)
-        run = begin(shop().system, dice).at_random(dice, 3 + 3 * seed).run
+        session = begin(shop().system, dice)
+        assert session is not None
+        run = session.at_random(dice, 3 + 3 * seed).run
         runs.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
     start = {variable.name: variable.initial[0] for variable in lamp().system.variables}
     acting = {"actions": {"Lamp": "press", "Man": "rest"}, "writes": {**start, "Man.y": True}}

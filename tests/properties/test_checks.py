@@ -23,8 +23,8 @@ from cplc.checking.verify import Verifier
 from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Expr, Read, one_of
 from cplc.logic.formulas import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
-from cplc.lowering.debts import debts_of
 from cplc.lowering.lower import all_views, lower
+from cplc.lowering.promises import debts_of
 from cplc.source import Source
 from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import Commitment, State, System

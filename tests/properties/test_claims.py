@@ -13,7 +13,7 @@ from tests.reference.semantics import Reference
 
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.lowering.dialogue import last_moves
+from cplc.lowering.lifecycle_analysis import last_moves
 from cplc.system.model import System
 
 STANDINGS = ("unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
+from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 
 if TYPE_CHECKING:
     from cplc.checking.results import Question
-    from cplc.compilation import CplCompilation
+    from cplc.compilation import Compilation
     from cplc.logic.expressions import Value
     from cplc.report.text import Part, Style
     from cplc.simulation.interactive_session import Choice, Session
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _MAX_CHOICES_SHOWN: Final = 40
 _HELP: Final = """\
-  NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
+  NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name; in a model in ISPL
+                     some actions of a round: `Gate: open, Train: stay`
   (an empty line)    take the next step of a run that was undone or recorded
   random [N]         take one step, or N, at random
   undo [N], redo [N] go back, and forward again
@@ -63,8 +64,8 @@ def run_interactive(
 ) -> Exit:
     """Let the user choose each step of a run."""
 
-    def work() -> tuple[CplCompilation | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+    def work() -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
+        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
         if compilation is not None:
             _ = compilation.system
         return compilation, diagnostics
@@ -82,22 +83,25 @@ def run_interactive(
 
     dice = RandomSource(seed)
     output.write(f"{printable(file)}: seed {seed}; `help` lists the commands\n")
-    _InteractiveRun(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
+    session = begin(compilation.system, dice)
+    assert session is not None
+    _InteractiveRun(compilation, compilation.system, session, dice, colour).loop()
     return Exit.EXPECTED
 
 
-def explore_recorded_run(compilation: CplCompilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
+def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
     """Let the user explore a recorded run, as far as it fits, and diverge from it."""
-    from cplc.simulation.interactive_session import ChoiceTable, Session
+    from cplc.simulation.interactive_session import Session, choice_table
     from cplc.simulation.rng import RandomSource
     from cplc.system.trace import Run
 
     if replayed.run is not None:
-        whole = Run(replayed.run.start, tuple(move for move in replayed.run.moves if move.step is not None))
+        moves = tuple(move for move in replayed.run.moves if move.step is not None or move.actions)
+        whole = Run(replayed.run.start, moves)
         output.write(
             f"a run of {len(whole.moves)} steps; an empty line takes the next step, `help` lists the commands\n"
         )
-        _InteractiveRun(compilation, system, Session(ChoiceTable(system), whole), RandomSource(0), colour).loop()
+        _InteractiveRun(compilation, system, Session(choice_table(system), whole), RandomSource(0), colour).loop()
     if replayed.misfit is not None:
         at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
         output.write(f"the record does not fit {at}: {replayed.misfit.message}\n")
@@ -109,7 +113,7 @@ class _InteractiveRun:
 
     def __init__(
         self,
-        compilation: CplCompilation,
+        compilation: Compilation,
         system: System,
         session: Session,
         dice: RandomSource,
@@ -172,8 +176,12 @@ class _InteractiveRun:
             self._say(f"  the run continues from here, {ahead} step{'' if ahead == 1 else 's'}, with {name}")
 
     def _name(self, at: int) -> str:
-        step = self._session.whole.moves[at].step
-        return "nothing" if step is None else self._system.steps[step].name
+        from cplc.report.step_text import step_text
+
+        move = self._session.whole.moves[at]
+        if move.step is not None:
+            return self._system.steps[move.step].name
+        return step_text(self._system, self._session.whole.states[at], move) if move.actions else "nothing"
 
     def _go(self, at: int) -> None:
         target = self._session.jump(at)
@@ -213,12 +221,24 @@ class _InteractiveRun:
 
     def _unknown(self, text: str) -> str:
         """Return the error message for unknown input: no such step, or a step that is not enabled."""
+        from cplc.simulation.interactive_session import agents_acting
         from cplc.system.interpreter import holds
 
         about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
         if about and not any(holds(step.guard, self._session.state) for step in about):
             return f"`{text}` is not enabled here"
-        candidates = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_COMMAND_NAMES]
+        if self._system.players:
+            for part in text.split(","):
+                owners, action = agents_acting(self._system, part)
+                if len(owners) > 1:
+                    return f"`{action}` is an action of {', '.join(owners)}; choose one: `{owners[0]}: {action}`"
+                if not owners:
+                    break
+            else:
+                return f"`{text}` is not possible here"
+        moves = (choice.move.step for choice in self._session.choices)
+        candidates = [*(self._system.steps[step].name for step in moves if step is not None), *_COMMAND_NAMES]
+        candidates += [action.name for player in self._system.players for action in player.actions]
         hints = [note.message for note in did_you_mean(text, candidates)]
         return f"`{text}` is neither a step nor a command; {hints[0] if hints else '`help` lists the commands'}"
 
@@ -264,7 +284,11 @@ class _InteractiveRun:
                 self._say(f"`{part}` is not an initial value; {among}")
                 return
             given[name] = values[text]
-        self._session = begin(self._system, self._dice, given)
+        session = begin(self._system, self._dice, given)
+        if session is None:
+            self._say("no initial state has these values")
+            return
+        self._session = session
         self._show(_MAX_CHOICES_SHOWN)
 
     # --- queries
@@ -343,9 +367,7 @@ class _InteractiveRun:
             "format_version": output.FORMAT_VERSION,
             "command": "simulate",
             "file": compilation.source.name,
-            "parameters": dict(compilation.parameters),
-            "channels": compilation.channels,
-            "protocol": compilation.protocol,
+            **compilation.options,
             "runs": [run_data(self._system, self._session.run)],
         }
         return json_text(document, 2) + "\n"

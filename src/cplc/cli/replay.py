@@ -13,7 +13,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, as_protocol, compile_file, exit_for, run_to_completion
+from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
 from cplc.cli.options import colour_option, files, reading_options, resource_options
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
@@ -116,7 +116,7 @@ def command(
         if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         assert compilation is not None
-        explore_recorded_run(as_protocol(compilation, taken.file, "--interactive"), *replayed_runs[0], colour=colour)
+        explore_recorded_run(compilation, *replayed_runs[0], colour=colour)
         return code
     for system, one in replayed_runs:
         _show(system, one, taken.file, colour)

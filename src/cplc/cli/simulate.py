@@ -14,7 +14,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
+from cplc.cli.load import Channels, as_protocol, compile_file, consume_events, exit_for
 from cplc.cli.options import colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.run_recording import Log, log_format
@@ -24,7 +24,7 @@ from cplc.diagnostics.render import in_order
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.compilation import CplCompilation
+    from cplc.compilation import Compilation
     from cplc.logs.events import Event
     from cplc.simulation.random_walk import DrawnRun
     from cplc.simulation.run_statistics import Statistics
@@ -52,6 +52,8 @@ class _Request:
     form: Form
     colour: Colour
     log: Log | None
+    needs_messages: str
+    """The option that needs a protocol with messages and commitments, if there is one."""
 
 
 @dataclass
@@ -157,6 +159,7 @@ def command(
         bias or ("beliefs" if agent is not None else "coverage"),
         agent, form, colour,
         Log(log, log_format(log), max(1, round(tick * 10**9)), steps) if log is not None else None,
+        "--log" if log is not None else "--chart" if chart is not None else "",
     )  # fmt: skip
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
@@ -193,12 +196,14 @@ def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnosti
     """Draw the runs; first yield the diagnostics of the file."""
     from cplc.simulation.random_walk import draw
 
-    compilation, diagnostics = compile_protocol(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
+    compilation, diagnostics = compile_file(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
     yield diagnostics
     if compilation is None:
         return
-    system, participant = _played(compilation, wish.agent)
+    system, participant = _played(compilation, wish.file, wish.agent)
     result.system = system
+    if wish.needs_messages:
+        as_protocol(compilation, wish.file, wish.needs_messages)
     keep = max(wish.show, int(wish.form == "itf"))
     previous = None
     if wish.log is not None:
@@ -222,7 +227,7 @@ def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnosti
         deque(events(), maxlen=0)
 
 
-def _played(compilation: CplCompilation, agent: str | None) -> tuple[System, Participant | None]:
+def _played(compilation: Compilation, file: str, agent: str | None) -> tuple[System, Participant | None]:
     """Return the system to simulate, and the participant whose beliefs apply."""
     if agent is None:
         return compilation.system, None
@@ -230,7 +235,7 @@ def _played(compilation: CplCompilation, agent: str | None) -> tuple[System, Par
     from cplc.compilation.participants import participants
 
     try:
-        (bound_participant,) = participants(compilation, (agent,))
+        (bound_participant,) = participants(as_protocol(compilation, file, "--agent"), (agent,))
     except UnknownQuestion as problem:
         candidates = f"there are {', '.join(problem.candidates)}" if problem.candidates else "the file declares none"
         raise click.UsageError(f"no participant is called `{problem.name}`; {candidates}") from None

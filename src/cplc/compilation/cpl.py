@@ -241,7 +241,7 @@ class CplCompilation(Compilation):
         """Return the views whose last moves occur in the formula."""
         if not self.model.subjects_of_moves:
             return frozenset()
-        from cplc.lowering.dialogue import last_moves_in
+        from cplc.lowering.lifecycle_analysis import last_moves_in
 
         return frozenset(last_moves_in(formula, self.model))
 
@@ -331,8 +331,8 @@ class CplCompilation(Compilation):
 
     def _check(self, name: str, expect_holds: bool, span: Span | None) -> BoundQuestion:
         from cplc.checking.builtin_checks import build_check
-        from cplc.lowering.debts import debts_of
         from cplc.lowering.lower import all_views
+        from cplc.lowering.promises import debts_of
 
         views = all_views(self.model) if name == "aligned" else ()
         system = self.system_with(self._observed(iter(views)))

@@ -21,8 +21,7 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Read, conj, disj, equal, negate
 from cplc.logic.formulas import Atom, Binding, Formula
-from cplc.lowering import dialogue
-from cplc.lowering.lifecycle_analysis import former_variable
+from cplc.lowering.lifecycle_analysis import former_variable, last_moves, mover
 from cplc.lowering.promises import in_force, on_course
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -198,13 +197,13 @@ def _open_claim(system: System, name: str) -> Atom:
 
 def _last_move(model: CheckedModel, system: System, name: str, verb: str, target: str | None = None) -> Atom:
     """Return the states where this was the last move of its side on an open subject, with the claim ``target``."""
-    standing, mover = STANDING_OF[verb], dialogue.mover(model, name, verb)
-    remembered = dialogue.last_moves(model, name).get(mover, {})
+    standing, side = STANDING_OF[verb], mover(model, name, verb)
+    remembered = last_moves(model, name).get(side, {})
     if remembered:
         value = remembered.get((verb, target))
-        last = Read(last_move_of(name, mover))
+        last = Read(last_move_of(name, side))
         return (
-            NEVER if value is None else _atom(equal(last, e.Const(value)), f"{mover} {standing} {name}", in_words=True)
+            NEVER if value is None else _atom(equal(last, e.Const(value)), f"{side} {standing} {name}", in_words=True)
         )
     conditions = [_is_in(system, standing_of(name), (standing,))]
     if target is not None and argument_of(name) in system.variable:

@@ -9,7 +9,7 @@ from typing import Protocol
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering import dialogue
+from cplc.lowering.lifecycle_analysis import open_states
 from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
@@ -99,7 +99,7 @@ class Interpretation:
         if state is None:
             return e.FALSE, e.Const(0)
         assert isinstance(state, e.Read)
-        is_open = e.one_of(state, sorted(dialogue.open_states(self.model, commitment)))
+        is_open = e.one_of(state, sorted(open_states(self.model, commitment)))
         return is_open, e.Read(f"{state.variable}.age")
 
     def stands(self, term: Stands) -> Expr:
@@ -110,7 +110,7 @@ class Interpretation:
         assert isinstance(state, e.Read)
         is_open: Expr = e.TRUE
         if UNANSWERED in term.standings:
-            is_open = e.one_of(state, sorted(dialogue.open_states(self.model, term.commitment)))
+            is_open = e.one_of(state, sorted(open_states(self.model, term.commitment)))
         if term.commitment not in self.model.subjects_of_moves:
             return is_open if UNANSWERED in term.standings else e.FALSE
         standing = e.one_of(e.Read(standing_of(state.variable)), sorted(term.standings))

@@ -12,7 +12,7 @@ from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Interpretation, condition
-from cplc.lowering.promises import promises
+from cplc.lowering.promises import conditional, promises
 from cplc.lowering.term_text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -36,21 +36,11 @@ def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool
 
 def restricting_changes(term: Term) -> Iterator[t.Does]:
     """Yield the changes that every step of a run must make, or not make, by ``E{...}`` or ``A{...}``."""
-    if isinstance(term, t.OverPaths) and term.along is not None:
-        yield from _changes_in(term.along)
-    for operand in t.operands_of(term):
-        yield from restricting_changes(operand)
-
-
-def _changes_in(action: Term) -> Iterator[t.Does]:
-    match action:
-        case t.Does(verb) if verb not in OTHER_ACTIONS:
-            yield action
-        case t.Apply(_, operands):
-            for operand in operands:
-                yield from _changes_in(operand)
-        case _:
-            pass
+    for part in t.subterms(term):
+        if isinstance(part, t.OverPaths) and part.along is not None:
+            for action in t.subterms(part.along):
+                if isinstance(action, t.Does) and action.verb not in OTHER_ACTIONS:
+                    yield action
 
 
 class _Lowering:
@@ -89,8 +79,6 @@ class _Lowering:
             case t.Social("Fu", _, _, body):
                 return f.Fulfils(self._channel(term), self.formula(body))
             case t.Conditional(_, _, _, antecedent, consequent):
-                from cplc.lowering.conditional_commitments import conditional
-
                 return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]

@@ -2,7 +2,9 @@
 
 An observer is `Env` or a role that has a view. `ObserverState` maps every variable of a commitment or claim to its
 value at the present point of the step, as a function of the state before the step. The operations of the message come
-first, in the order written, then the automatic rules. `dialogue.py` has the rules of claims.
+first, in the order written, then the automatic rules. A claim is decided by its content alone. A
+move of a dialogue sets the standing of an open subject, which is independent of its state: a refused commitment is
+still owed. An argument (justify, defend, attack) is made with a claim, which it also puts forward.
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ from collections.abc import Iterable, Iterator
 from cplc.language import lifecycle as table
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering import dialogue
 from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lifecycle_analysis import (
     LifecycleAnalysis,
+    Move,
     age_variable,
     clock_variable,
     depends_on,
     follows_variable,
     former_variable,
     monitor_variable,
+    mover,
+    open_states,
     operation_rows,
     states_in,
 )
@@ -109,7 +113,7 @@ class ObserverState:
             for closing, verb in table.CLOSED_BY.items():
                 self.record_change(verb, commitment, self.mtbdd.conj(when, self.mtbdd.is_in(entered, (closing,))))
         if commitment in self.lifecycles.standings or commitment in self.ages:
-            states = dialogue.open_states(self.lifecycles.model, commitment)
+            states = open_states(self.lifecycles.model, commitment)
             closed = self.mtbdd.conj(when, self.mtbdd.negate(self.mtbdd.is_in(entered, states)))
             self.set_standing(commitment, closed, table.UNANSWERED)
             self.set_last_move(commitment, closed)
@@ -133,11 +137,11 @@ class ObserverState:
         if self.observer is None and self.lifecycles.arguments.get(commitment):
             self._assign(argument_of(name), when, self.mtbdd.constant(argument))
 
-    def set_last_move(self, commitment: str, when: Diagram, move: dialogue.Move | None = None) -> None:
+    def set_last_move(self, commitment: str, when: Diagram, move: Move | None = None) -> None:
         """Set the last move of the side that makes this one, where a variable exists; without a move, reset all."""
         if self.observer is None:
             for role, encodings in self.lifecycles.last_moves.get(commitment, {}).items():
-                if move is None or dialogue.mover(self.lifecycles.model, commitment, move[0]) == role:
+                if move is None or mover(self.lifecycles.model, commitment, move[0]) == role:
                     encoding = NOTHING if move is None else encodings.get(move, NOTHING)
                     self._assign(last_move_of(commitment, role), when, self.mtbdd.constant(encoding))
 
@@ -226,9 +230,9 @@ class ObserverState:
     def _apply(self, operation: Operation, c: str, d: str | None) -> Diagram:
         verb = operation.verb
         if verb in table.STANDING_OF:
-            return dialogue.move(self, operation)
+            return self._make_move(operation)
         if c in self.lifecycles.model.claim:
-            return dialogue.perform(self, operation)
+            return self._perform_on_claim(operation)
         rows = operation_rows(verb, operation.retaining, self.lifecycles.model.commitment[c])
         # All conditions are of the state before the operation, so that no row follows another row.
         conditions = [(row, self.is_in(c, row.source)) for row in rows]
@@ -287,6 +291,54 @@ class ObserverState:
         follows = follows_variable(state_variable(commitment, self.observer))
         return self.mtbdd.is_in(self._get(follows), self.lifecycles.retained[commitment])
 
+    # --- claims and moves of a dialogue
+
+    def _make_move(self, operation: Operation) -> Diagram:
+        """Make a move on an open commitment or claim; the claim of an argument is put forward."""
+        when = self.is_in(operation.commitment, open_states(self.lifecycles.model, operation.commitment))
+        self.set_standing(operation.commitment, when, table.STANDING_OF[operation.verb], operation.target or NOTHING)
+        self.set_last_move(operation.commitment, when, (operation.verb, operation.target))
+        if operation.target is not None:
+            self._put_forward(operation.target, when)
+        return when
+
+    def _put_forward(self, claim: str, when: Diagram) -> None:
+        """Create the claim if it is not open, and reset its standing if it is."""
+        if claim not in self.observable:
+            return
+        is_open = self.is_in(claim, table.CLAIM_OPEN)
+        again = self.mtbdd.conj(when, is_open)
+        self._create_claim(claim, self.mtbdd.conj(when, self.mtbdd.negate(is_open)))
+        self.set_standing(claim, again, table.UNANSWERED)
+
+    def _create_claim(self, claim: str, when: Diagram) -> None:
+        self.record_change("create", claim, when)
+        self.move(claim, when, "open")
+        self.dirty[claim] = None
+
+    def _perform_on_claim(self, operation: Operation) -> Diagram:
+        """Perform an operation on a claim, and return where it applies."""
+        name = operation.commitment
+        row = next(row for row in table.OPERATIONS if (row.verb, row.of) == (operation.verb, table.CLAIM))
+        when = self.is_in(name, row.source)
+        if row.target in table.CLAIM_OPEN:
+            self._create_claim(name, when)
+        else:
+            self.move(name, when, row.target)
+        return when
+
+    def _decide_claim(self, claim: str, *, on_entering: bool) -> None:
+        """Close an open claim whose content its monitor decides, with ``on_entering`` also by the entered state."""
+        from cplc.lowering.content_monitors import decided
+
+        is_open = self.is_in(claim, table.CLAIM_OPEN)
+        if is_open == NO:
+            return
+        true = decided(self, claim, True, on_entering=on_entering)
+        false = decided(self, claim, False, on_entering=on_entering)
+        self.move(claim, self.mtbdd.conj(is_open, false), "violated")
+        self.move(claim, self.mtbdd.conj(is_open, true), "satisfied")
+
     # --- automatic rules
 
     def apply_automatic_rules(self, commitments: Iterable[str]) -> None:
@@ -327,7 +379,7 @@ class ObserverState:
     def decide(self, commitment: str, *, on_entering: bool = True) -> None:
         """Close a claim or commitment about runs that its monitor decides; a pending one can only be fulfilled."""
         if commitment in self.lifecycles.model.claim:
-            dialogue.decide(self, commitment, on_entering=on_entering)
+            self._decide_claim(commitment, on_entering=on_entering)
             return
         from cplc.lowering.content_monitors import decided
 
@@ -382,7 +434,7 @@ class ObserverState:
         for name, most in self.ages.items():
             age = e.Read(age_variable(state_variable(name, self.observer)))
             older = e.ite(e.equal(age, e.Const(most)), age, e.arith("+", age, e.Const(1)))
-            is_open = self.is_in(name, dialogue.open_states(self.lifecycles.model, name))
+            is_open = self.is_in(name, open_states(self.lifecycles.model, name))
             self._assign(age.variable, is_open, self.mtbdd.leaf(older))
 
     def _tick_deadlines(self, commitment: str, on_course: Diagram) -> None:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cplc.language import lifecycle as table
-from cplc.lowering import dialogue
+from cplc.language.lifecycle import STANDING_OF, UNANSWERED
 from cplc.lowering.variable_names import state_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation, waits_for
-from cplc.semantics.terms import Age, Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
+from cplc.semantics.terms import Age, InState, Social, Stands, Term, Value, is_about_runs, state_parts, subterms
 from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 
 if TYPE_CHECKING:
     from cplc.semantics.run_contents import Content
+
+
+Move = tuple[str, str | None]
+"""A move: its verb, and the claim of an argument."""
+
+_ANSWERS: Final = ("accept", "refuse")
+"""The moves without an argument that bind to what a claim says, or to the contrary."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class LifecycleAnalysis:
     """Commitment or claim with moves on it to its possible standings."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Commitment or claim to the claims of arguments about it, where its standing does not determine the claim."""
-    last_moves: Mapping[str, Mapping[str, Mapping[dialogue.Move, str]]] = field(default_factory=dict)
+    last_moves: Mapping[str, Mapping[str, Mapping[Move, str]]] = field(default_factory=dict)
     """Commitment or claim to the sides whose own last move has a variable: each binding move with its value."""
     contents: Mapping[str, Content] = field(default_factory=dict)
     """The contents of commitments about runs, and of claims."""
@@ -140,16 +147,24 @@ def analyse_lifecycles(
         for name, commitment in model.commitment.items()
     }
     possible |= {
-        claim.name: dialogue.possible_states(claim, involving[claim.name], contents[claim.name].monitor.decided)
+        claim.name: _possible_claim_states(claim, involving[claim.name], contents[claim.name].monitor.decided)
         for claim in model.claims
     }
-    subjects_of_moves = {name: dialogue.standings(name, involving[name]) for name in model.subjects_of_moves}
-    arguments = {name: dialogue.arguments(name, involving[name]) for name in model.subjects_of_moves}
-    last_moves: dict[str, dict[str, dict[dialogue.Move, str]]] = {}
+    subjects_of_moves = {name: _possible_standings(name, involving[name]) for name in model.subjects_of_moves}
+    arguments = {name: _arguments(name, involving[name]) for name in model.subjects_of_moves}
+    moves_by_side: dict[str, dict[str, dict[Move, str]]] = {}
     for role, name in sorted(recalled):
-        last_moves.setdefault(name, {})[role] = dialogue.last_moves(model, name)[role]
+        moves_by_side.setdefault(name, {})[role] = last_moves(model, name)[role]
     return LifecycleAnalysis(
-        model, observers, possible, retained, frozenset(suspended), subjects_of_moves, arguments, last_moves, contents
+        model,
+        observers,
+        possible,
+        retained,
+        frozenset(suspended),
+        subjects_of_moves,
+        arguments,
+        moves_by_side,
+        contents,
     )
 
 
@@ -204,13 +219,84 @@ def depends_on(lifecycles: LifecycleAnalysis, name: str) -> tuple[str, ...]:
 
 def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
     """Yield the commitments and claims whose lifecycle state the term mentions."""
-    match term:
-        case InState(commitment) | Stands(commitment) | Age(commitment):
-            yield commitment
-        case FactRef(fact):
-            yield from states_in(model.fact[fact].meaning, model)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from states_in(operand, model)
-        case _:
-            pass
+    return (part.commitment for part in subterms(term, model.meanings) if isinstance(part, InState | Stands | Age))
+
+
+# --- dialogue
+
+
+def open_states(model: CheckedModel, name: str) -> Iterable[str]:
+    """Return the lifecycle states in which a commitment or claim is open."""
+    return table.CLAIM_OPEN if name in model.claim else table.OPEN
+
+
+def _possible_claim_states(
+    claim: Claim, operations: Iterable[Operation], verdicts: Collection[bool | None]
+) -> tuple[str, ...]:
+    """Return the lifecycle states reachable by these operations and the verdicts of its monitor."""
+    verbs = {operation.verb for operation in operations if operation.commitment == claim.name}
+    argued = any(operation.target == claim.name for operation in operations)
+    if "create" not in verbs and not argued:
+        return ("null",)
+    verdict_of = {"content true": True, "content false": False}
+    reached = {"null", *table.CLAIM_OPEN}
+    reached |= {row.target for row in table.OPERATIONS if row.of == table.CLAIM and row.verb in verbs}
+    reached |= {row.target for row in table.RULES if row.of == table.CLAIM and verdict_of[row.when] in verdicts}
+    return tuple(state.name for state in table.CLAIM_STATES if state.name in reached)
+
+
+def _possible_standings(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
+    """Return the possible standings, none if no message makes a move on it."""
+    moved = {STANDING_OF[operation.verb] for operation in operations if _is_move(name, operation)}
+    return tuple(one for one in table.STANDINGS if one == UNANSWERED or one in moved) if moved else ()
+
+
+def _arguments(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
+    """Return the claims of arguments about it, if the standing does not determine which claim was used."""
+    targets_by_verb: dict[str, dict[str, None]] = {}
+    for operation in operations:
+        if _is_move(name, operation) and operation.target is not None:
+            targets_by_verb.setdefault(operation.verb, {})[operation.target] = None
+    if all(len(targets) == 1 for targets in targets_by_verb.values()):
+        return ()
+    return tuple(dict.fromkeys(target for targets in targets_by_verb.values() for target in targets))
+
+
+def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
+    """Return, for each side whose last move may differ from the standing, its binding moves and their values.
+
+    These are sides with binding moves where the other side moves, too, or where an argument with the claim resets its
+    standing.
+    """
+    operations = [operation for message in model.messages for operation in message.operations]
+    moves = dict.fromkeys((one.verb, one.target) for one in operations if _is_move(name, one))
+    is_argued_with = any(one.verb in STANDING_OF and one.target == name for one in operations)
+    encodings: dict[str, dict[Move, str]] = {}
+    for role in model.parties[name]:
+        own = [move for move in moves if mover(model, name, move[0]) == role]
+        binding = [move for move in own if move[1] is not None or (name in model.claim and move[0] in _ANSWERS)]
+        if binding and (is_argued_with or len(own) < len(moves)):
+            several = {verb for verb, _ in binding if sum(other == verb for other, _ in binding) > 1}
+            encodings[role] = {
+                (verb, claim): f"{STANDING_OF[verb]} with {claim}" if verb in several else STANDING_OF[verb]
+                for verb, claim in binding
+            }
+    return encodings
+
+
+def mover(model: CheckedModel, name: str, verb: str) -> str:
+    """Return the side that makes such moves."""
+    return model.parties[name][table.SIDE_OF[verb]]
+
+
+def last_moves_in(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
+    """Yield the sides whose last move a formula depends on, each with the commitment or claim of the move."""
+    for part in subterms(term):
+        if isinstance(part, Social) and part.modality in ("SC", "SCc"):
+            for name in sorted(model.subjects_of_moves):
+                if {part.debtor, part.creditor} == set(model.parties[name]) and part.debtor in last_moves(model, name):
+                    yield part.debtor, name
+
+
+def _is_move(name: str, operation: Operation) -> bool:
+    return operation.commitment == name and operation.verb in STANDING_OF

@@ -13,7 +13,7 @@ from cplc.lowering.term_text import content_text
 from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
-from cplc.semantics.terms import FactRef, InState, Stands, Term, is_about_runs, operands_of
+from cplc.semantics.terms import InState, Stands, Term, is_about_runs, subterms
 from cplc.system.model import (
     Agent,
     Claim,
@@ -160,14 +160,9 @@ def all_views(model: CheckedModel) -> frozenset[View]:
 
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
     """Yield the views that a formula reads."""
-    match term:
-        case InState(commitment, _, str(view)) | Stands(commitment, _, str(view)):
-            yield view, commitment
-        case FactRef(fact):
-            yield from views_in(model.fact[fact].meaning, model)
-        case _:
-            for operand in operands_of(term):
-                yield from views_in(operand, model)
+    for part in subterms(term, model.meanings):
+        if isinstance(part, InState | Stands) and part.view is not None:
+            yield part.view, part.commitment
 
 
 def _guard_views(model: CheckedModel) -> set[View]:

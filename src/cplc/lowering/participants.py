@@ -15,7 +15,7 @@ from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
-from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Value
+from cplc.semantics.terms import TRUE, Apply, InState, Stands, Term, Value, subterms
 from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
 
@@ -37,16 +37,7 @@ def participant_views(declared: m.Participant, model: CheckedModel) -> Iterator[
 
 
 def _states(term: Term, model: CheckedModel) -> Iterator[InState | Stands]:
-    match term:
-        case InState() | Stands():
-            yield term
-        case FactRef(fact):
-            yield from _states(model.fact[fact].meaning, model)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from _states(operand, model)
-        case _:
-            pass
+    return (part for part in subterms(term, model.meanings) if isinstance(part, InState | Stands))
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cplc.logic.expressions import Const, Expr, Read, conj, disj, equal, negate
-from cplc.logic.formulas import Channel
-from cplc.lowering.lifecycle_analysis import former_variable
+from cplc.logic.expressions import FALSE, Const, Expr, Read, conj, disj, equal, negate
+from cplc.logic.formulas import Channel, Conditional, Formula, Offer, Offering, Operation
+from cplc.lowering.lifecycle_analysis import follows_variable, former_variable
+from cplc.semantics import terms as t
+from cplc.semantics.model import CheckedModel
+from cplc.system.debts import Debt
 from cplc.system.model import System
 
 
@@ -65,3 +68,62 @@ def is_in(system: System, variable: str, state: str) -> Expr:
     if declared is None or state not in declared.domain:
         return Const(False)
     return equal(Read(variable), Const(state))
+
+
+def debts_of(system: System) -> dict[str, Debt]:
+    """Return when each commitment is owed, suspended, or waits for another one."""
+    return {commitment.name: _debt(system, commitment.name) for commitment in system.commitments}
+
+
+def _debt(system: System, name: str) -> Debt:
+    waiting = system.variable.get(follows_variable(name))
+    targets = () if waiting is None else tuple(str(value) for value in waiting.domain if value != "none")
+    follows = Read(follows_variable(name))
+    pending = equal(Read(name), Const("pending")) if "pending" in system.variable[name].domain else FALSE
+    suspended = pending if waiting is None else conj((pending, equal(follows, Const("none"))))
+    waits_for = tuple((target, conj((pending, equal(follows, Const(target))))) for target in targets)
+    return Debt(owed(system, name), in_force(system, name), suspended, waits_for)
+
+
+_CLOSED: dict[Operation, str] = {"CaS": "withdrawn", "ReS": "released", "DeS": "delegated", "AsS": "assigned"}
+"""The state in which the action leaves the commitment."""
+
+
+def conditional(
+    term: t.Conditional, model: CheckedModel, system: System, antecedent: Formula, consequent: Formula
+) -> Conditional:
+    """Return the modality over the system, of an antecedent and a consequent over it."""
+    channel = _offering(term.between, model, system, term.modality)
+    if term.other is None:
+        return Conditional(channel, term.modality, antecedent, consequent)
+    other = _offering(term.other, model, system, "SCC")
+    handed_over_by_debtor = term.modality == "DeS"
+    party = term.other.commitment or (term.other.debtor if handed_over_by_debtor else term.other.creditor)
+    return Conditional(channel, term.modality, antecedent, consequent, other, party)
+
+
+def _offering(between: t.Between, model: CheckedModel, system: System, operation: Operation) -> Offering:
+    name, names = channel_of(between, model)
+    offers = (_offer(system, commitment, operation) for commitment in names)
+    possible = tuple(offer for offer in offers if offer.offered != FALSE or offer.ended != FALSE)
+    return Offering(promises(system, name, names), possible)
+
+
+def channel_of(between: t.Between, model: CheckedModel) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the channel and its commitments."""
+    if between.commitment is not None:
+        return between.commitment, (between.commitment,)
+    parties = between.debtor, between.creditor
+    names: Iterable[str] = (c.name for c in model.commitments if (c.debtor, c.creditor) == parties)
+    return f"{between.debtor} -> {between.creditor}", tuple(names)
+
+
+def _offer(system: System, commitment: str, operation: Operation) -> Offer:
+    ended = is_in(system, commitment, _CLOSED[operation]) if operation in _CLOSED else FALSE
+    return Offer(
+        commitment,
+        offered(system, commitment),
+        promised(system, commitment),
+        kept(system, commitment),
+        ended,
+    )

@@ -11,14 +11,13 @@ from cplc.simulation.interactive_session import Choice
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, System, Variable
 from cplc.system.printer import condition_text, content_text, expr_text
-from cplc.system.trace import Move
 
 
 def choices_text(system: System, state: State, choices: Sequence[Choice], most: int) -> Iterator[str]:
     """Yield the numbered ways on, with what each changes."""
     rows = []
     for choice in choices[:most]:
-        move = Move(choice.step, choice.state)
+        move = choice.move
         effects = [*changes(system, state, move), *(f"{name} = {value_text(value)}" for name, value in choice.chosen)]
         rows.append((step_text(system, state, move), ", ".join(effects)))
     width = min(48, max((len(what) for what, _ in rows), default=0))
@@ -38,7 +37,7 @@ def view_text(system: System, agent: str, state: State, style: Style = plain) ->
         message = system.message.get(variable.about)
         how = "sent" if message is not None and message.sender == agent else "received"
         messages[how].append(variable.about + _payload(system, variable, state))
-    for how, names in messages.items():
+    for how, names in messages.items() if system.messages else ():
         yield f"  {how}: {printable(', '.join(names)) or 'nothing'}"
     for variable in shown:
         if variable.kind in ("copy", "field") or variable.kind in HIDDEN:

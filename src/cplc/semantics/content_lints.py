@@ -229,12 +229,6 @@ class ContentLints:
                 for operand in operands:
                     yield from self._atoms(operand, True)
                     yield from self._atoms(operand, False)
-            case t.Apply("R", (left, right)):
-                yield from self._atoms(left, helps)
-                yield from self._atoms(right, helps)
-            case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", operands):
-                for operand in operands:
-                    yield from self._atoms(operand, helps)
             case t.Apply(_, operands):
                 for operand in operands:
                     yield from self._atoms(operand, helps)
@@ -306,10 +300,4 @@ def _messages(atom: Term) -> Iterator[str]:
 
 
 def _has_payload(term: Term) -> bool:
-    match term:
-        case t.Field():
-            return True
-        case t.Apply(_, operands):
-            return any(map(_has_payload, operands))
-        case _:
-            return False
+    return any(isinstance(part, t.Field) for part in t.subterms(term))

@@ -9,7 +9,6 @@ of the declarations, and a variable that connects two copies is connected to eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cached_property
 from itertools import chain
 
@@ -139,7 +138,7 @@ class UniformityCheck:
         """Return whether a part, or a part of it, depends on the index of one of its roles."""
         template = self.templates[part.signature]
         parts = [body.symbol for body in _all(template.body) if isinstance(body, statements.Part)]
-        return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, _nodes(template.body)))
+        return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, resolved.nodes(template.body)))
 
     def _reader(self, span: Span) -> _Reader:
         return _Reader(
@@ -198,7 +197,7 @@ class _Reader:
             case tuple():
                 yield from self.obstacles(*node)
             case _:
-                yield from self.obstacles(*_children(node))
+                yield from self.obstacles(*resolved.children(node))
 
     def _named(self, index: resolved.Tree | None) -> Iterator[NotUniform]:
         """Yield violations in the index that names a member."""
@@ -219,32 +218,6 @@ class _Reader:
 
     def _because(self, message: str) -> NotUniform:
         return NotUniform(message, self.span)
-
-
-_SYMBOLS = (
-    resolved.Binder,
-    resolved.RoleSymbol,
-    resolved.MessageSymbol,
-    resolved.FactSymbol,
-    resolved.CommitmentSymbol,
-    resolved.ClaimSymbol,
-    resolved.PartSymbol,
-    resolved.AgentSymbol,
-    resolved.ParameterSymbol,
-    resolved.VariableSymbol,
-)
-
-
-def _children(node: object) -> Iterator[object]:
-    """Yield the children of a declaration or tree; symbols are leaves."""
-    if is_dataclass(node) and not isinstance(node, (*_SYMBOLS, Span, type)):
-        yield from (getattr(node, one.name) for one in fields(node) if one.name != "node")
-
-
-def _nodes(node: object) -> Iterator[object]:
-    for child in node if isinstance(node, tuple) else _children(node):
-        yield child
-        yield from _nodes(child)
 
 
 def _is_number_of_role(node: object) -> bool:

@@ -10,13 +10,12 @@ from cplc.language.lifecycle import RULES
 from cplc.semantics import model, resolved, statements
 from cplc.semantics import terms as t
 from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
-from cplc.semantics.constant_folding import combined
 from cplc.semantics.cycles import circle_from, cycles
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
 from cplc.semantics.instantiate import Instantiator, may_coincide
 from cplc.semantics.instantiate_terms import Resolver, Watch, where
 from cplc.semantics.participants import ParticipantInstantiator
-from cplc.semantics.terms import Term, Value, is_about_runs, state_parts
+from cplc.semantics.terms import Term, Value, combined, is_about_runs, state_parts
 from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
 from cplc.syntax import ast
@@ -182,7 +181,7 @@ class ClauseInstantiator:
             commitment.name: [
                 atom.commitment
                 for part in state_parts(commitment.consequent)
-                for fact_or_atom in atoms(part)
+                for fact_or_atom in t.atoms(part)
                 for atom in self._atoms_of(fact_or_atom)
                 if isinstance(atom, t.InState | t.Stands)
             ]
@@ -443,14 +442,3 @@ def _collector(collected: dict[Term, None]) -> Watch:
         collected[atom] = None
 
     return watch
-
-
-def atoms(term: Term) -> Iterator[Term]:
-    """Yield the atoms of a condition; a fact is an atom."""
-    stack = [term]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, t.Apply | t.OverPaths | t.Strategic | t.Social | t.Knowledge | t.Conditional):
-            stack.extend(reversed(t.operands_of(part)))
-        else:
-            yield part

@@ -10,11 +10,22 @@ from cplc.diagnostics.core import Note
 from cplc.language.lifecycle import CLAIM, COMMITMENT, DEADLINES, OPERATIONS, RESULT_OF, RULES, STANDINGS
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.constant_folding import combined, compared, equivalence, is_constant, is_zero, negated
-from cplc.semantics.idle_step import allows_idling, names_idle_step
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, ProtocolInstance, RoleValue, Values
 from cplc.semantics.static_vacuity import VacuityRecorder
-from cplc.semantics.terms import FALSE, TRUE, Term, Value
+from cplc.semantics.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    Value,
+    allows_idling,
+    combined,
+    compared,
+    equivalence,
+    is_constant,
+    is_zero,
+    names_idle_step,
+    negated,
+)
 from cplc.source import Span
 
 MAX_BOUND = 10_000

@@ -12,7 +12,6 @@ from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
 from cplc.semantics.diagnostic_sink import DiagnosticSink
-from cplc.semantics.instantiate_clauses import atoms
 from cplc.semantics.terms import Term
 from cplc.source import Span
 
@@ -24,7 +23,7 @@ class GuardLints:
 
     def __init__(self, checked: model.CheckedModel) -> None:
         self._model = checked
-        self._meanings = {fact.name: fact.meaning for fact in checked.facts}
+        self._meanings = checked.meanings
         self._demands = {message.name: tuple(self._literals(message.guard)) for message in checked.messages}
         self._needs = {
             name: [atom.message for atom, holds in demands if holds and isinstance(atom, t.Happened)]
@@ -106,7 +105,7 @@ class GuardLints:
         visited_facts: set[str] = set()
         stack = [guard]
         while stack:
-            for atom in atoms(stack.pop()):
+            for atom in t.atoms(stack.pop()):
                 match atom:
                     case t.Happened(message) | t.Sent(message) | t.InFlight(message) | t.Field(message, _):
                         messages.add(message)

@@ -213,15 +213,7 @@ def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
 
 def _names_idle_step(action: resolved.Tree) -> bool:
     """Return whether a combination of `does(…)` has `does(idle)` in it."""
-    match action:
-        case resolved.Does("idle"):
-            return True
-        case resolved.Apply(_, operands):
-            return any(map(_names_idle_step, operands))
-        case resolved.Quantified(_, _, body):
-            return _names_idle_step(body)
-        case _:
-            return False
+    return any(isinstance(node, resolved.Does) and node.verb == "idle" for node in (action, *resolved.nodes(action)))
 
 
 def path_word(tree: resolved.Tree) -> str | None:

@@ -323,6 +323,11 @@ class CheckedModel:
         return {fact.name: fact for fact in self.facts}
 
     @cached_property
+    def meanings(self) -> dict[str, Term]:
+        """The meaning of each fact."""
+        return {fact.name: fact.meaning for fact in self.facts}
+
+    @cached_property
     def variable(self) -> dict[str, Variable]:
         return {variable.name: variable for variable in self.variables}
 

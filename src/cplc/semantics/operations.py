@@ -10,7 +10,6 @@ from cplc.language.lifecycle import CLAIM, COMMITMENT, PARTIES, permitted_partie
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.instances import InstanceTable
-from cplc.semantics.instantiate_clauses import atoms
 from cplc.source import Span
 
 
@@ -34,13 +33,7 @@ def _check_ages(table: InstanceTable, message: model.Message) -> None:
 
 
 def _ages(term: t.Term) -> list[t.Age]:
-    match term:
-        case t.Age():
-            return [term]
-        case t.Apply(_, operands):
-            return [age for operand in operands for age in _ages(operand)]
-        case _:
-            return []
+    return [part for part in t.subterms(term) if isinstance(part, t.Age)]
 
 
 def _uncompared_ages(guard: t.Term) -> list[t.Age]:
@@ -178,7 +171,7 @@ def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:
 
 def _creditor_takes_part(table: InstanceTable, commitment: model.Commitment) -> bool:
     """Return whether the creditor sends or receives a message in the conditions of the commitment."""
-    for atom in (*atoms(commitment.antecedent), *atoms(commitment.consequent)):
+    for atom in (*t.atoms(commitment.antecedent), *t.atoms(commitment.consequent)):
         for inner in table.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
             if isinstance(inner, t.Happened | t.Field) and commitment.creditor in table.parties[inner.message]:
                 return True

@@ -10,11 +10,10 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.records import dataclass
 from cplc.semantics import model, statements
-from cplc.semantics.constant_folding import is_constant
 from cplc.semantics.instances import InstanceTable, PendingInstance, Values
 from cplc.semantics.instantiate import range_text, shown
 from cplc.semantics.instantiate_terms import Resolver
-from cplc.semantics.terms import TRUE, Term, Value
+from cplc.semantics.terms import TRUE, Term, Value, is_constant
 from cplc.semantics.visibility import VisibilityCheck
 from cplc.source import Span
 from cplc.syntax.printer import decimal

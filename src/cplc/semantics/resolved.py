@@ -6,7 +6,8 @@ parameters of protocols and indices are still in them, quantifiers and arithmeti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Literal
 
 from cplc.records import dataclass
@@ -408,15 +409,36 @@ def as_number(tree: Tree, type_: Type) -> tuple[Tree, Type]:
 
 def counts_ticks(tree: Tree) -> bool:
     """Return whether a bound in it counts ticks."""
-    match tree:
-        case Apply(_, operands):
-            return tree.in_ticks or any(map(counts_ticks, operands))
-        case Quantified(_, _, body):
-            return counts_ticks(body)
-        case _:
-            return False
+    return any(isinstance(node, Apply) and node.in_ticks for node in (tree, *nodes(tree)))
 
 
 def is_value(tree: Tree) -> bool:
     """Return whether the tree denotes a value to read or write, and not a condition."""
     return isinstance(tree, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)
+
+
+_SYMBOLS = (
+    Binder,
+    RoleSymbol,
+    MessageSymbol,
+    FactSymbol,
+    CommitmentSymbol,
+    ClaimSymbol,
+    PartSymbol,
+    AgentSymbol,
+    ParameterSymbol,
+    VariableSymbol,
+)
+
+
+def children(node: object) -> Iterator[object]:
+    """Yield the children of a declaration or tree; symbols are leaves."""
+    if is_dataclass(node) and not isinstance(node, (*_SYMBOLS, Span, type)):
+        yield from (getattr(node, one.name) for one in fields(node) if one.name != "node")
+
+
+def nodes(node: object) -> Iterator[object]:
+    """Yield all that a declaration or tree is made of, without what symbols stand for."""
+    for child in node if isinstance(node, tuple) else children(node):
+        yield child
+        yield from nodes(child)

@@ -60,14 +60,7 @@ class Content:
 
 def acts_in(term: Term) -> Iterator[t.Does]:
     """Yield the `does(…)` atoms of the content."""
-    match term:
-        case t.Does():
-            yield term
-        case t.Apply(_, operands):
-            for operand in operands:
-                yield from acts_in(operand)
-        case _:
-            pass
+    return (part for part in t.subterms(term) if isinstance(part, t.Does))
 
 
 def compiled(term: Term, model: CheckedModel) -> Content:
@@ -84,9 +77,8 @@ def monitor_size(term: Term, model: CheckedModel) -> int:
 
 def longest_tick_bound(term: Term) -> int:
     """Return the longest bound in ticks; 0 if there is none."""
-    if not isinstance(term, t.Apply):
-        return 0
-    return max([term.bound if term.in_ticks and term.bound else 0, *map(longest_tick_bound, term.operands)])
+    bounds = (part.bound for part in t.subterms(term) if isinstance(part, t.Apply) and part.in_ticks)
+    return max((bound or 0 for bound in bounds), default=0)
 
 
 def largest_that_fits(term: Term, model: CheckedModel) -> int | None:
@@ -128,7 +120,7 @@ def _with_bound(term: Term, old: int, new: int) -> Term:
 
 def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tuple[t.Does, ...], Ltl, bool]:
     """Return the atoms, the acts and the formula over their numbers, and whether it counts ticks."""
-    facts = {name: fact.meaning for name, fact in model.fact.items()}
+    facts = model.meanings
     atoms: dict[Term, int] = {}
     _number_atoms(term, facts, atoms)
     acts = tuple(dict.fromkeys(acts_in(term)))
@@ -245,23 +237,21 @@ def _group(members: list[int], atoms: tuple[Term, ...], model: CheckedModel) -> 
 
 
 def _sources(atom: Term) -> Iterator[_Source]:
-    match atom:
-        case t.Happened(message):
-            yield "message", message
-        case t.Field(message, parameter):
-            yield "message", message
-            yield "payload", message, parameter
-        case t.Var(variable):
-            yield "variable", variable
-        case t.InState(commitment, _, view):
-            yield "state", commitment, view or ""
-        case t.Stands(commitment, _, view):
-            yield "standing", commitment, view or ""
-        case t.Apply(_, operands):
-            for operand in operands:
-                yield from _sources(operand)
-        case _:
-            pass
+    for part in t.subterms(atom):
+        match part:
+            case t.Happened(message):
+                yield "message", message
+            case t.Field(message, parameter):
+                yield "message", message
+                yield "payload", message, parameter
+            case t.Var(variable):
+                yield "variable", variable
+            case t.InState(commitment, _, view):
+                yield "state", commitment, view or ""
+            case t.Stands(commitment, _, view):
+                yield "standing", commitment, view or ""
+            case _:
+                pass
 
 
 def _domain(source: _Source, model: CheckedModel) -> tuple[Value, ...]:

@@ -5,7 +5,7 @@ Each name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from cplc.records import dataclass
@@ -219,6 +219,23 @@ def operands_of(term: Term) -> tuple[Term, ...]:
             return ()
 
 
+def subterms(term: Term, meanings: Mapping[str, Term] | None = None) -> Iterator[Term]:
+    """Yield the term and all its parts in the order of the text; ``meanings`` adds the parts of the facts in it."""
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        yield part
+        if isinstance(part, FactRef) and meanings is not None:
+            stack.append(meanings[part.fact])
+        else:
+            stack.extend(reversed(operands_of(part)))
+
+
+def atoms(term: Term) -> Iterator[Term]:
+    """Yield the parts of a term without operands; a fact is one of them."""
+    return (part for part in subterms(term) if not operands_of(part))
+
+
 def is_about_runs(term: Term) -> bool:
     """Return whether the term is a formula about runs, not a state condition."""
     match term:
@@ -244,18 +261,12 @@ def state_parts(term: Term) -> Iterator[Term]:
 
 def speaks_of_ticks(term: Term) -> bool:
     """Return whether the term depends on ticks: a bound counts them, or it names the step."""
-    match term:
-        case Does("tick"):
-            return True
-        case Apply(_, operands):
-            return term.in_ticks or any(map(speaks_of_ticks, operands))
-        case _:
-            return False
+    return counts_ticks(term) or any(isinstance(part, Does) and part.verb == "tick" for part in subterms(term))
 
 
 def counts_ticks(term: Term) -> bool:
     """Return whether a bound in it counts ticks."""
-    return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))
+    return any(isinstance(part, Apply) and part.in_ticks for part in subterms(term))
 
 
 def ages_in(term: Term) -> Iterator[tuple[str, int]]:
@@ -270,3 +281,91 @@ def ages_in(term: Term) -> Iterator[tuple[str, int]]:
             yield name, 0
         case _:
             pass
+
+
+# --- constructors that evaluate constant operands
+
+
+def is_constant(term: Term | None, value: Value) -> bool:
+    return isinstance(term, Const) and term.value is value
+
+
+def is_zero(term: Term) -> bool:
+    return isinstance(term, Const) and term.value == 0
+
+
+def negated(term: Term) -> Term:
+    match term:
+        case Const(value):
+            return Const(not value)
+        case Apply("!", (inner,)):
+            return inner
+        case _:
+            return Apply("!", (term,))
+
+
+def combined(op: Op, operands: Iterable[Term]) -> Term:
+    """Return the conjunction or disjunction; operands after a decisive one are not evaluated."""
+    remaining: list[Term] = []
+    for operand in operands:
+        if is_constant(operand, op == "|"):
+            return operand
+        if isinstance(operand, Apply) and operand.op == op:
+            remaining.extend(operand.operands)
+        elif not isinstance(operand, Const):
+            remaining.append(operand)
+    if not remaining:
+        return TRUE if op == "&" else FALSE
+    return remaining[0] if len(remaining) == 1 else Apply(op, tuple(remaining))
+
+
+def equivalence(left: Term, right: Term) -> Term:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Const):
+            return other if one.value else negated(other)
+    return Apply("<->", (left, right))
+
+
+def compared(op: str, left: Value, right: Value) -> bool:
+    if op in ("=", "!="):
+        return (left == right) is (op == "=")
+    assert not isinstance(left, str)
+    assert not isinstance(right, str)
+    match op:
+        case "<":
+            return left < right
+        case "<=":
+            return left <= right
+        case ">":
+            return left > right
+        case _:
+            return left >= right
+
+
+# --- action formulas: the α of `E{α}`
+
+
+def allows_idling(action: Term) -> bool:
+    """Return whether the idle step satisfies a combination of `does(…)`."""
+    match action:
+        case Const(value):
+            return value is True
+        case Apply("!", (operand,)):
+            return not allows_idling(operand)
+        case Apply("&", operands):
+            return all(map(allows_idling, operands))
+        case Apply("|", operands):
+            return any(map(allows_idling, operands))
+        case Apply("->", (left, right)):
+            return not allows_idling(left) or allows_idling(right)
+        case Apply("<->", (left, right)):
+            return allows_idling(left) == allows_idling(right)
+        case Does(verb):
+            return verb == "idle"
+        case _:
+            raise AssertionError(f"the checker lets no such action through: {action}")
+
+
+def names_idle_step(action: Term) -> bool:
+    """Return whether a combination of `does(…)` contains `does(idle)`."""
+    return Does("idle", "") in subterms(action)

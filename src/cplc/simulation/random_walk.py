@@ -1,13 +1,15 @@
-"""Random walks through the state space, by compiled successor tables."""
+"""Random walks: through interleaved systems by compiled successor tables, through synchronous ones by rounds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.records import dataclass
 from cplc.simulation.rng import RandomSource
+from cplc.simulation.round_sampler import RoundSampler, draw_initial_state
 from cplc.simulation.run_statistics import Ending, Statistics, StatisticsCollector
 from cplc.simulation.scheduler_weights import Bias, Chooser, Ways, beliefs, coverage, uniform
 from cplc.system.model import System
@@ -116,12 +118,15 @@ def draw(
     """Yield each of the first ``keep`` random runs with the statistics of all runs so far.
 
     After these, statistics alone follow with every hundredth run and the last one. ``on_step`` receives each step with
-    the number of its run.
+    the number of its run; in a synchronous system nothing.
     """
+    if system.players:
+        yield from _draw_rounds(system, bias, seed=seed, runs=runs, most=most, keep=keep)
+        return
     walker, dice = RandomWalker(system), RandomSource(seed)
     choose = _chooser(walker, dice, bias, participant)
     tally = StatisticsCollector(system, walker.packing)
-    max_kept_steps = _KEPT_VALUES // (max(1, len(system.variables)) * max(1, min(keep, runs)))
+    max_kept_steps = _max_kept_steps(system, min(keep, runs))
     for number in range(runs):
         start = walker.start(dice)
         tally.begin(start)
@@ -132,6 +137,48 @@ def draw(
             yield DrawnRun(walker.run(walk), walk.length, walk.ending), tally.statistics
         elif number % _OFTEN == 0 or number == runs - 1:
             yield None, tally.statistics
+
+
+def _max_kept_steps(system: System, kept_runs: int) -> int:
+    return _KEPT_VALUES // (max(1, len(system.variables)) * max(1, kept_runs))
+
+
+def _draw_rounds(
+    system: System, bias: Bias, *, seed: int, runs: int, most: int, keep: int
+) -> Iterator[tuple[DrawnRun | None, Statistics]]:
+    """Yield random runs of a synchronous system; its statistics count the actions of players."""
+    sampler, dice = RoundSampler(system), RandomSource(seed)
+    max_kept_steps = _max_kept_steps(system, min(keep, runs))
+    endings: Counter[Ending] = Counter()
+    taken: Counter[tuple[int, str]] = Counter()
+    steps = longest = 0
+    for number in range(runs):
+        start = state = draw_initial_state(system, dice)
+        if start is None or state is None:
+            raise ValueError("the system has no initial state")
+        prefix: list[Move] = []
+        length = 0
+        while length < most and not sampler.is_final(state):
+            move = sampler.draw(state, dice, taken if bias == "coverage" else None)
+            assert move is not None  # the state is not final
+            if bias != "coverage":
+                taken.update(enumerate(move.actions))
+            if length < max_kept_steps and number < keep:
+                prefix.append(move)
+            state = move.state
+            length += 1
+        ending: Ending = "nothing" if sampler.is_final(state) else "limit"
+        endings[ending] += 1
+        steps, longest = steps + length, max(longest, length)
+        is_kept = number < keep
+        if is_kept or number % _OFTEN == 0 or number == runs - 1:
+            counts = tuple(
+                (f"{player.agent}: {action.name}", taken[position, action.name])
+                for position, player in enumerate(system.players)
+                for action in player.actions
+            )
+            statistics = Statistics(number + 1, steps, longest, dict(endings), (), counts)
+            yield (DrawnRun(Run(start, tuple(prefix)), length, ending) if is_kept else None), statistics
 
 
 def _telling(watch: Watch, on_step: Callable[[int, int], None], number: int) -> Watch:

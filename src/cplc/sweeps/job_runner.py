@@ -49,7 +49,7 @@ def run_job(job: Job) -> Iterator[JobOutput]:
             case "coverage":
                 yield from _coverage(job, protocol_of(reading))
             case "simulate":
-                yield from _simulate(job, protocol_of(reading))
+                yield from _simulate(job, reading)
             case "stats":
                 yield from _stats(job, reading)
     except UnknownQuestion as problem:
@@ -196,7 +196,7 @@ def _coverage(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
         yield subject, (ResultRow(subject, outcome.verdict, figures),)
 
 
-def _simulate(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
+def _simulate(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
     from cplc.simulation.random_walk import draw
 
     options, system = job.options, compilation.system

@@ -22,6 +22,7 @@ from cplc.source import Source, Span
 from cplc.syntax import ast, formula_parser
 from cplc.syntax.input_limits import unreadable
 from cplc.syntax.other_notation import Context, applied, translations
+from cplc.syntax.peg import recogniser
 from cplc.syntax.recovery import Piece, pieces
 from cplc.syntax.reserved_words import VERSION
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
@@ -226,20 +227,23 @@ class _Recovery:
 def _metamodel() -> Any:
     from textx import metamodel_from_file
 
-    return metamodel_from_file(shipped("grammar") / "cpl.tx", autokwd=True)
+    return metamodel_from_file(shipped("grammar") / "cpl.tx")
 
 
 def _model(text: str, nesting: int) -> list[Any] | Rejection:
-    """Return the items that textX finds in a text, as its objects."""
+    """Return the items of a text, as objects of textX or its equivalent, or else where and why textX rejects it."""
     if not text or text.isspace():
         return []  # textX makes no object of nothing
-    from textx.exceptions import TextXSyntaxError
+    prepared = recogniser("cpl")
+    with _recursion_limit_for(nesting):
+        if prepared is not None and (model := prepared.read(text)) is not None:
+            return list(model.items)
+        from textx.exceptions import TextXSyntaxError
 
-    try:
-        with _recursion_limit_for(nesting):
+        try:
             return list(_metamodel().model_from_str(text).items)
-    except TextXSyntaxError as error:
-        return rejection(text, error.line, error.col, error.expected_rules)
+        except TextXSyntaxError as error:
+            return rejection(text, error.line, error.col, error.expected_rules)
 
 
 @contextmanager

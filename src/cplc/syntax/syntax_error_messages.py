@@ -40,6 +40,9 @@ _NEXT: Final = {
 }
 """Tokens that may follow a declaration that could be complete."""
 
+_UNSAID: Final = frozenset({"", "Comment"})
+"""Expectations of Arpeggio that are no terminals: negative lookahead, which has no text, and comments."""
+
 _ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
     "=", ":=", ":", "->", "in", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming", "receipt",
@@ -134,7 +137,7 @@ def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> R
     Then the place is where that message would begin.
     """
     offset = _offset(text, line, column)
-    expected = {_kind(rule) for rule in rules}
+    expected = {kind for rule in rules if (kind := _kind(rule)) not in _UNSAID}
     if expected <= _NEXT_MESSAGE and "->" in expected:
         reference = _LAST_REFERENCE.search(text, max(0, offset - _LONGEST_REFERENCE), offset)
         start = reference.start() if reference else offset
@@ -157,7 +160,7 @@ def _kind(rule: Expected) -> str:
         case (_, r"\.(?!\.)"):
             return "."
         case (_, literal):
-            return literal
+            return literal.removesuffix(r"\b")
 
 
 def _offset(text: str, line: int, column: int) -> int:
