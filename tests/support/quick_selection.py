@@ -60,8 +60,7 @@ class QuickSelection:
             for group in cases.values()
             for item in sample(group)
             if item.get_closest_marker("quick") is not None
-            or item.get_closest_marker("slow") is None
-            and (self.recording or item.nodeid not in self.long_tests)
+            or (item.get_closest_marker("slow") is None and (self.recording or item.nodeid not in self.long_tests))
         ]
         retained = set(map(id, selected))
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in retained])

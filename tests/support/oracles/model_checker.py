@@ -268,7 +268,7 @@ class Naive:
         states = self.where(offering.promises.caught_up)
         offered = [offer for offer in offering.offers if self._is_offered(offer, state, counted)]
         for offer in offered:
-            states &= self.where(offer.offered) | self.where(offer.kept)
+            states &= self.where(offer.offered) | self.where(offer.fulfilled)
         for promised in offering.promises.promised:
             if all(promised != offer.promised for offer in offered):
                 promised_states = self.where(promised)
