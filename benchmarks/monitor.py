@@ -19,10 +19,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cplc.compilation import CplCompilation, load
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logs.events import Event
 from cplc.monitoring.monitor import Monitor
 from cplc.simulation.rng import RandomSource
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.model import System
 
 _ROOT = Path(__file__).parents[1]
@@ -40,14 +40,14 @@ def _system(customers: int) -> System:
 
 def events(system: System, count: int, seed: int = 1) -> Iterator[dict[str, object]]:
     """Yield the events of random runs: interleaved cases, each replaced by a new case when it is long enough."""
-    dice, stepper = RandomSource(seed), SuccessorGenerator(system)
-    initial = stepper.packing.pack({variable.name: variable.initial[0] for variable in system.variables})
+    dice, relation = RandomSource(seed), InterleavedRelation(system)
+    initial = relation.packing.pack({variable.name: variable.initial[0] for variable in system.variables})
     cases = [(number, initial, 0) for number in range(_AT_ONCE)]
     following, sent = _AT_ONCE, 0
     while sent < count:
         at = dice.below(_AT_ONCE)
         case, state, length = cases[at]
-        ways = stepper.ways(state)
+        ways = relation.transitions(state)
         if length >= _LONGEST or not ways:
             cases[at], following = (following, initial, 0), following + 1
             continue

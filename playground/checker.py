@@ -22,7 +22,7 @@ from cplc.compilation import (
     compile_text,
     is_ispl,
 )
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Fix, Note
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.report.html import fragment
 from cplc.report.outcome import Standing, standing
@@ -201,6 +201,7 @@ def _diagnostic(reading: Reading, diagnostic: Diagnostic) -> Said:
         "code": diagnostic.code,
         "message": diagnostic.message,
         "notes": [_note(reading, note) for note in diagnostic.notes],
+        "fixes": [_fix(reading, fix) for fix in diagnostic.fixes],
         "file": diagnostic.span.source.name,
         "place": _place(reading, diagnostic.span),
     }
@@ -208,7 +209,12 @@ def _diagnostic(reading: Reading, diagnostic: Diagnostic) -> Said:
 
 def _note(reading: Reading, note: Note) -> Said:
     span = note.span if note.span is not None and note.span.source.text else None
-    return {"message": note.message, "place": _place(reading, span), "replacement": note.replacement}
+    return {"message": note.message, "place": _place(reading, span)}
+
+
+def _fix(reading: Reading, fix: Fix) -> Said:
+    edits = [{"place": _place(reading, edit.span), "text": edit.text} for edit in fix.edits]
+    return {"title": fix.title, "edits": edits}
 
 
 def _place(reading: Reading, span: Span | None) -> Said | None:

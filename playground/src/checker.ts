@@ -10,7 +10,11 @@ export interface Place {
 export interface Note {
   message: string;
   place: Place | null;
-  replacement: string | null;
+}
+
+export interface Fix {
+  title: string;
+  edits: { place: Place | null; text: string }[];
 }
 
 export interface Problem {
@@ -18,6 +22,7 @@ export interface Problem {
   code: string;
   message: string;
   notes: Note[];
+  fixes: Fix[];
   file: string;
   place: Place | null;
 }

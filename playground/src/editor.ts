@@ -8,7 +8,7 @@ import { Compartment, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view';
 import { tags as t } from '@lezer/highlight';
 import { grammars } from 'built';
-import type { Place, Problem } from './checker';
+import type { Fix, Place, Problem } from './checker';
 import { parserOf } from './textmate';
 
 const COLOURS = HighlightStyle.define([
@@ -113,16 +113,15 @@ export class Editor {
   private squiggle(problem: Problem, place: Place): Diagnostic {
     const length = this.view.state.doc.length;
     const from = Math.min(place.from, length);
-    const replacements = problem.notes.flatMap((note) => (note.replacement === null ? [] : [note.replacement]));
     return {
       from,
       to: Math.min(Math.max(place.to, from + 1), length),
       severity: problem.severity,
       message: problem.message,
       renderMessage: () => this.told(problem),
-      actions: replacements.map((insert) => ({
-        name: `write ${insert}`,
-        apply: (view, from, to) => view.dispatch({ changes: { from, to, insert } }),
+      actions: problem.fixes.map((fix) => ({
+        name: fix.title.replaceAll('`', ''),
+        apply: (view, from) => view.dispatch({ changes: changesOf(fix, from - place.from) }),
       })),
     };
   }
@@ -134,6 +133,13 @@ export class Editor {
     told.append(code(problem, this.explain));
     return told;
   }
+}
+
+/** Return the edits of a fix, moved with the text since it was checked. */
+function changesOf(fix: Fix, moved: number): { from: number; to: number; insert: string }[] {
+  return fix.edits.flatMap(({ place, text }) =>
+    place === null ? [] : [{ from: place.from + moved, to: place.to + moved, insert: text }],
+  );
 }
 
 export function said(text: string, style = ''): HTMLElement {

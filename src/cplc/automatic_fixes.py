@@ -1,18 +1,17 @@
-"""Automatic fixes: unambiguous edits, each validated by compiling the result, so that none adds an error."""
+"""Automatic fixes: the certain fixes of diagnostics, each validated by compiling the result: none adds an error."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from cplc.compilation import CplCompilation
-from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.rules import OTHER_NOTATION, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNNEEDED_IGNORE
+from cplc.diagnostics.core import Diagnostic, Edit, Fix
+from cplc.diagnostics.rules import OTHER_NOTATION, SYNTAX, TOO_DEEP, UNKNOWN_VERSION
 from cplc.records import dataclass
-from cplc.semantics.language_versions import Edit, migration, remarks_on_migration
-from cplc.settings import ignore_removals
+from cplc.semantics.language_versions import migration, remarks_on_migration
 from cplc.source import Source
 
 _MAX_SINGLE_TRIALS: Final = 100
@@ -52,14 +51,13 @@ def fix_text(compilation: CplCompilation) -> FixedText:
 
 def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[tuple[int, int]]:
     """Return the ranges of earlier fixes after further edits, and the ranges of these edits."""
-    moved = [
-        tuple(offset + sum(len(new) - (end - start) for start, end, new in edits if end <= offset) for offset in place)
-        for place in (*written, *((start, start) for start, _, _ in edits))
-    ]
-    retained = [(start, end) for start, end in moved[: len(moved) - len(edits)]]
-    return retained + [
-        (start, start + len(new)) for (start, _), (_, _, new) in zip(moved[len(retained) :], edits, strict=True)
-    ]
+
+    def shift(offset: int) -> int:
+        return offset + sum(len(one.text) - (one.span.end - one.span.start) for one in edits if one.span.end <= offset)
+
+    retained = [(shift(start), shift(end)) for start, end in written]
+    begins = [(shift(one.span.start), len(one.text)) for one in edits]
+    return retained + [(start, start + length) for start, length in begins]
 
 
 def _migrated(compilation: CplCompilation, written: Sequence[tuple[int, int]]) -> tuple[CplCompilation, int]:
@@ -67,13 +65,12 @@ def _migrated(compilation: CplCompilation, written: Sequence[tuple[int, int]]) -
 
     Text written by a fix is in that version already. A text that does not parse completely is unchanged.
     """
-    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
-    if any(diagnostic.code in _INCOMPLETE_TREE_RULES for diagnostic in mine):
+    if any(diagnostic.code in _INCOMPLETE_TREE_RULES for diagnostic in _own(compilation)):
         return compilation, 0
     version, *edits = migration(compilation.file) or (None,)
     if version is None:
         return compilation, 0
-    edits = [edit for edit in edits if not any(start <= edit[0] < end for start, end in written)]
+    edits = [edit for edit in edits if not any(start <= edit.span.start < end for start, end in written)]
     before = _errors(compilation.diagnostics)
     everything = _applied(compilation, [version, *edits])
     if _errors(everything.diagnostics) <= before:
@@ -87,12 +84,10 @@ def _migrated(compilation: CplCompilation, written: Sequence[tuple[int, int]]) -
 
 def _accepted(compilation: CplCompilation) -> Sequence[Edit]:
     """Return the fixes that add no error. A translation from another notation is exempt: it may reveal errors."""
-    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
-    if translated := _non_overlapping(
-        _translated(diagnostic) for diagnostic in mine if diagnostic.code == OTHER_NOTATION.code
-    ):
-        return translated
-    edits = sorted(_edits(compilation))[:_MAX_SINGLE_TRIALS]
+    mine = _own(compilation)
+    if translated := [diagnostic for diagnostic in mine if diagnostic.code == OTHER_NOTATION.code]:
+        return _certain_edits(translated)
+    edits = _certain_edits(mine)[:_MAX_SINGLE_TRIALS]
     if not edits or _is_better(compilation, _applied(compilation, edits)):
         return edits
     accepted: list[Edit] = []
@@ -102,45 +97,35 @@ def _accepted(compilation: CplCompilation) -> Sequence[Edit]:
     return accepted
 
 
-def _translated(diagnostic: Diagnostic) -> Edit:
-    """Return the translation of another notation."""
-    instead = next(
-        (note.replacement for note in diagnostic.notes if note.replacement is not None), diagnostic.span.text
-    )
-    return diagnostic.span.start, diagnostic.span.end, instead
+def _own(compilation: CplCompilation) -> list[Diagnostic]:
+    """Return the diagnostics of the text itself, without those of imports and settings."""
+    return [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
 
 
-def _non_overlapping(edits: Iterable[Edit]) -> list[Edit]:
-    """Return the edits that change something, the first of those that overlap."""
+def _certain_edits(diagnostics: Iterable[Diagnostic]) -> list[Edit]:
+    """Return the edits of certain fixes, the first of those that overlap; a later round applies the others."""
+    edits = (edit for diagnostic in diagnostics for edit in _certain(diagnostic.fixes))
     apart: list[Edit] = []
-    for edit in sorted(edits):
-        if not apart or apart[-1][1] <= edit[0]:
+    for edit in sorted(dict.fromkeys(edits), key=_place):
+        if not apart or apart[-1].span.end <= edit.span.start:
             apart.append(edit)
     return apart
 
 
-def _edits(compilation: CplCompilation) -> Iterator[Edit]:
-    """Yield the candidate fixes in the text itself, each once."""
-    mine = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.span.source == compilation.source]
-    yield from ignore_removals(
-        (diagnostic.span for diagnostic in mine if diagnostic.code == UNNEEDED_IGNORE.code), compilation.source
-    )
-    yield from dict.fromkeys(edit for diagnostic in mine if (edit := _spelling_fix(diagnostic)) is not None)
+def _certain(fixes: Sequence[Fix]) -> tuple[Edit, ...]:
+    """Return the edits of the only certain fix; none if there are several."""
+    certain = [fix for fix in fixes if fix.certainty == "certain"]
+    return certain[0].edits if len(certain) == 1 else ()
 
 
-def _spelling_fix(diagnostic: Diagnostic) -> Edit | None:
-    """Return the correction of a misspelt name, if it is unique."""
-    written = diagnostic.span.text
-    meant = [note.replacement for note in diagnostic.notes if note.replacement is not None]
-    if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in diagnostic.message:
-        return None
-    return diagnostic.span.start, diagnostic.span.end, meant[0]
+def _place(edit: Edit) -> tuple[int, int, str]:
+    return edit.span.start, edit.span.end, edit.text
 
 
 def _applied(compilation: CplCompilation, edits: Sequence[Edit]) -> CplCompilation:
     text = compilation.source.text
-    for start, end, instead in sorted(edits, reverse=True):
-        text = text[:start] + instead + text[end:]
+    for edit in sorted(edits, key=_place, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return replace(compilation, source=Source(compilation.source.name, text), _systems={})
 
 

@@ -152,7 +152,7 @@ def test_evaluation_of_wide_guards_counted_as_work() -> None:
         compilation = load(str(protocol), {"trades": str(trades)})
         assert isinstance(compilation, CplCompilation)
         world = LazyStateSpace(compilation.system, 10**6, effort=10**9)
-        world.moves(next(world.initial()))
+        world.moves(world.initial()[0])
         assert world._effort is not None
         return 10**9 - world._effort
 

@@ -56,7 +56,7 @@ def test_places_are_counted_as_a_browser_counts() -> None:
     assert units[2 * place["from"] : 2 * place["to"]].decode("utf-16-le") == "shipp"
     assert (place["line"], place["column"]) == (7, 37)
     assert diagnostic["code"] == "unknown-name"
-    assert [note["replacement"] for note in diagnostic["notes"]] == ["ship"]
+    assert [edit["text"] for fix in diagnostic["fixes"] for edit in fix["edits"]] == ["ship"]
 
 
 def test_answers_come_one_by_one_and_say_when_it_is_over() -> None:

@@ -15,11 +15,10 @@ from tests.support.generators.systems import atoms, every_kind, formulas, roles,
 from tests.support.random_examples import examples
 
 from cplc.engines.explicit import engine as explicit
-from cplc.engines.explicit import graph
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import Const, Equal, Read
 from cplc.logic.formulas import Atom, Finally, Knows, OnPaths
-from cplc.statespace import packing
+from cplc.statespace import interleaved, packing, state_graph
 from cplc.system.model import System
 
 
@@ -46,8 +45,8 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
     counts = [plain.count(plain.satisfying(formula, assuming)) for formula in sample_formulas]
     moved = edges(plain, system)
     with (
-        patch.object(graph, "_SAMPLE_STATES", 8),
-        patch.object(graph, "_REGROUPING_STATES", (1, 2, 5, 9)),
+        patch.object(interleaved, "SAMPLE_STATES", 8),
+        patch.object(state_graph, "_REGROUPING_STATES", (1, 2, 5, 9)),
         patch.object(packing, "MAX_TABLE_ENTRIES", 2),
         patch.object(explicit, "_WIDE", 0),
         patch.object(explicit, "_REMEMBERED_BYTES", 0),

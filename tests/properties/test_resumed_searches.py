@@ -16,16 +16,13 @@ from tests.support.random_examples import examples
 
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
-from cplc.engines.explicit import graph as explicit_graph
-from cplc.engines.explicit import synchronous_graph
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Graph, explore
-from cplc.engines.explicit.synchronous_graph import explore_rounds
 from cplc.engines.symbolic.bdd_checkpoint import _read, _written
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.runtime.context import Context, use_context
 from cplc.runtime.limits import ResourceExhausted
-from cplc.statespace import packing
+from cplc.statespace import packing, state_graph
+from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.model import System
 
 _ENOUGH = 1 << 20
@@ -36,15 +33,14 @@ _BACKENDS = ("oxidd", "dd.autoref")
 def _small_pieces() -> Iterator[None]:
     """Let searches through few states come by as many moments as others do, and nothing be too little to be kept."""
     with (
-        patch.multiple(explicit_graph, _SAMPLE_STATES=3, _REGROUPING_STATES=(5, 20)),
-        patch.object(synchronous_graph, "_OFTEN", 2),
-        patch("cplc.engines.explicit.graph_checkpoint._MIN_STATES_TO_SAVE", 0),
+        patch.multiple(state_graph, _BATCH=3, _REGROUPING_STATES=(5, 20)),
+        patch("cplc.statespace.graph_checkpoint._MIN_STATES_TO_SAVE", 0),
         patch("cplc.engines.symbolic.bdd_checkpoint._MIN_NODES_TO_SAVE", 0),
     ):
         yield
 
 
-def _told(graph: Graph) -> tuple[object, ...]:
+def _told(graph: StateGraph) -> tuple[object, ...]:
     """Return all that there is in a graph: two that say the same give the same verdicts and the same evidence."""
     numbers = list(map(graph.number.__getitem__, graph.states))
     return graph.states, numbers, graph.initial, graph.first, graph.target, graph.label
@@ -68,12 +64,11 @@ def _interrupted(run: Callable[[], object], data: st.DataObject) -> Keeping:
 @given(st.data(), st.booleans())
 def test_a_graph_is_the_same_as_if_nobody_had_stopped(data: st.DataObject, in_rounds: bool) -> None:
     system = data.draw(synchronous_systems() if in_rounds else systems())
-    search = explore_rounds if in_rounds else explore
     with _small_pieces():
-        whole = _told(search(system, _ENOUGH))
-        keeping = _interrupted(lambda: search(system, _ENOUGH), data)
+        whole = _told(explore(system, _ENOUGH))
+        keeping = _interrupted(lambda: explore(system, _ENOUGH), data)
         with kept_by(keeping):
-            again = _told(search(system, _ENOUGH))
+            again = _told(explore(system, _ENOUGH))
     assert keeping.refused == []
     assert again == whole
 
@@ -82,16 +77,15 @@ def test_a_graph_is_the_same_as_if_nobody_had_stopped(data: st.DataObject, in_ro
 def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rounds: bool) -> None:
     """A search that was given up is kept, too: it must not pass for one that came to its end."""
     system = data.draw(synchronous_systems() if in_rounds else systems())
-    search = explore_rounds if in_rounds else explore
     with _small_pieces():
-        whole = search(system, _ENOUGH)
+        whole = explore(system, _ENOUGH)
         limit, other = (data.draw(st.integers(1, len(whole.states) + 5)) for _ in range(2))
         keeping = Keeping()
 
-        def graph(most: int) -> Graph | None:
+        def graph(most: int) -> StateGraph | None:
             with kept_by(keeping):
                 try:
-                    return search(system, most)
+                    return explore(system, most)
                 except ResourceExhausted:
                     return None
                 finally:

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from tests.support.random_examples import examples
 from cplc.checking.ltl_progression import NotProgressible, progression
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Equal, Read, conj
 from cplc.logic.formulas import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
 from cplc.report.itf import run_trace
@@ -31,6 +31,7 @@ from cplc.simulation.run_replay import replayed
 from cplc.simulation.run_verdicts import RunVerdicts
 from cplc.simulation.scheduler_weights import Bias
 from cplc.source import Source
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
 from cplc.system.trace import Run
@@ -87,19 +88,20 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
 @examples(25)
 def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
     """All ways from the states of a run are the same, before steps are looked up together and after."""
-    interpreter, stepper = Interpreter(system), SuccessorGenerator(system)
+    interpreter = Interpreter(system)
+    with patch("cplc.statespace.interleaved._REGROUPING_STATES", (4, 9)):
+        relation = InterleavedRelation(system)
     drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=15, keep=1))
     assert drawn is not None
     states = drawn.run.states
     for _ in range(2):
         for state in states:
             expected = Counter(
-                (step, stepper.packing.pack(after))
+                (step, relation.packing.pack(after))
                 for step in range(len(system.steps))
                 for after in {tuple(one.items()): one for one in interpreter.after(state, step)}.values()
             )
-            assert Counter(stepper.ways(stepper.packing.pack(state))) == expected
-        stepper.regroup([stepper.packing.pack(state) for state in states])
+            assert Counter(relation.transitions(relation.packing.pack(state))) == expected
 
 
 @given(protocols(), st.integers(0, 2**32))

@@ -19,13 +19,11 @@ from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Graph, SuccessorGenerator
 from cplc.engines.explicit.por_symmetry import (
     ReducedEngine,
     ReducedSearch,
     ReductionMethod,
     StubbornFilter,
-    initial_states,
 )
 from cplc.engines.on_the_fly import OnTheFlyEngine, stubborn_successors
 from cplc.logic import expressions as e
@@ -38,6 +36,8 @@ from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import Goal, StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
+from cplc.statespace.interleaved import InterleavedRelation
+from cplc.statespace.state_graph import StateGraph
 from cplc.system.model import Agent, Step, System, Variable
 from cplc.system.printer import formula_text
 
@@ -46,14 +46,14 @@ LIMIT = 100_000
 
 def reduced(system: System, plan: ReachabilityGoals) -> ReducedEngine:
     """Return what is met by stubborn sets."""
-    stepper = SuccessorGenerator(system)
+    stepper = InterleavedRelation(system)
     follow = StubbornFilter(StubbornSets(DependencyRelation(system), plan.goals), plan)
-    search = ReducedSearch(stepper, initial_states(system, stepper.packing, LIMIT), follow, None, LIMIT)
+    search = ReducedSearch(stepper, stepper.initial_states(LIMIT), follow, None, LIMIT)
     assert search.advance(LIMIT)
     return ReducedEngine(system, search.graph, ReductionMethod((), plan))
 
 
-def distances(graph: Graph, goal: bytes) -> dict[int, int]:
+def distances(graph: StateGraph, goal: bytes) -> dict[int, int]:
     """Return by how many steps each state from which the goal can be reached is away from it."""
     steps_to_goal = {number: 0 for number, is_goal in enumerate(goal) if is_goal}
     waiting = deque(steps_to_goal)

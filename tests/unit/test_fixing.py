@@ -35,9 +35,8 @@ def _repaired(text: str) -> tuple[str, int]:
 def test_correction_is_certain_if_unique_at_distance_one(
     written: str, candidates: list[str], meant: str | None
 ) -> None:
-    assert [note.replacement for note in did_you_mean(written, candidates) if note.replacement] == (
-        [meant] if meant else []
-    )
+    replacements = [one for note in did_you_mean(written, candidates) for one in note.replacements]
+    assert [one.text for one in replacements if one.certainty == "certain"] == ([meant] if meant else [])
 
 
 def test_fix_that_adds_an_error_is_not_applied() -> None:
@@ -112,8 +111,10 @@ def test_fix_writes_replacement_of_its_note() -> None:
 }
 """
     compilation = CplCompilation(Source("p.cpl", text))
-    (diagnostic,) = compilation.diagnostics
-    assert [note.replacement for note in diagnostic.notes] == ["does(create goods)"]
+    (found,) = compilation.diagnostics
+    (fix,) = found.fixes
+    assert [edit.text for edit in fix.edits] == ["does(create goods)"]
+    assert fix.certainty == "certain"
     after = fix_text(compilation).text
     assert "property p: EF does(create goods)\n" in after
     assert after.startswith("cpl 2\n")

@@ -89,5 +89,5 @@ def test_delegation_to_a_role_without_one_is_not_repaired() -> None:
     compilation = CplCompilation(Source("delegation.cpl", _DELEGATION.replace("WRITTEN", "Delegate(Mer, goods, Cus)")))
     [problem] = [one for one in compilation.diagnostics if one.is_error]
     [note] = problem.notes
-    assert note.replacement is None
+    assert not problem.fixes
     assert note.message == "`does(delegate goods)` is the nearest: no message here hands it over to that role"

@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from cplc.control_characters import printable
-from cplc.diagnostics.core import Diagnostic, Note, Rule
+from cplc.diagnostics.core import Diagnostic, Note, Rule, other_name
 from cplc.diagnostics.render import in_order, rendered, summary
 from cplc.source import Source, Span
 
@@ -36,7 +36,7 @@ def test_frame_marks_the_place() -> None:
 def test_notes_have_frames_of_their_own_and_hints_have_not() -> None:
     text = "role A\nA -> Bob : m\n"
     declared = Note("`A` is declared here", Span(Source("m.cpl", text), 5, 6))
-    assert rendered([_at(text, "Bob", Note("did you mean `Rob`?"), declared)]) == dedent("""\
+    assert rendered([_at(text, "Bob", other_name("Rob"), declared)]) == dedent("""\
         error[unknown-name]: Nothing is called so
          --> m.cpl:2:6
           |

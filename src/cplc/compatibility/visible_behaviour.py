@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cplc.compatibility.matching import Match
-from cplc.engines.explicit.graph import Graph, explore
 from cplc.logic.expressions import Value, reads
 from cplc.records import dataclass
+from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, Step, System
 
@@ -39,7 +39,7 @@ class Behaviour:
     """Nodes are the reachable states, followed by those in the middle of an exchange that is two events."""
 
     system: System
-    graph: Graph
+    graph: StateGraph
     visible_events: tuple[tuple[Event, ...], ...]
     """The visible events of each step."""
     idles_through_time: bool

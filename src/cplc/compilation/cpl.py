@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export, Request
+    from cplc.formatter import Formatted
     from cplc.lowering.lower import View
     from cplc.mutation.coverage import Outcome
     from cplc.semantics.analysis import Analysis
@@ -276,7 +277,7 @@ class CplCompilation(Compilation):
     @property
     def _usual(self) -> tuple[str, ...]:
         """The usual checks that the file neither names nor switches off."""
-        from cplc.semantics.builtin_words import USUAL_CHECKS
+        from cplc.language.words import USUAL_CHECKS
 
         named = {check.name for check in self.model.checks}
         return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
@@ -349,7 +350,7 @@ class CplCompilation(Compilation):
 
         A usual check can be named even if the file switches it off; a named check is never advisory.
         """
-        from cplc.semantics.builtin_words import USUAL_CHECKS
+        from cplc.language.words import USUAL_CHECKS
 
         if not names:
             return self._asked
@@ -436,6 +437,11 @@ class CplCompilation(Compilation):
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def formatted(self) -> Formatted:
+        from cplc.formatter import format_source
+
+        return format_source(self.source)
 
     def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         """Return the system and these questions in the format of another tool."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export
+    from cplc.formatter import Formatted
     from cplc.simulation.recorded_runs import Recorded
     from cplc.simulation.run_replay import Replayed
     from cplc.system.model import System
@@ -175,6 +176,12 @@ class Compilation(ABC):
         for one in questions:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
             yield verifier.answer(one.question, vacuity=vacuity, on_answer=on_answer)
+
+    # --- text
+
+    @abstractmethod
+    def formatted(self) -> Formatted:
+        """Return the text in the canonical layout of its language, or its syntax errors."""
 
     # --- other tools
 

@@ -19,6 +19,7 @@ from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
     from cplc.export import Export
+    from cplc.formatter import Formatted
     from cplc.ispl.semantics import Checked
     from cplc.ispl.semantics.model import Model as IsplModel
     from cplc.ispl.semantics.model import Specification
@@ -183,6 +184,11 @@ class IsplCompilation(Compilation):
             "formula", "formula", self._formula(specification), specification.text, span=Span(source, 0, len(text))
         )
         return BoundQuestion(question, system, problems)
+
+    def formatted(self) -> Formatted:
+        from cplc.formatter.ispl import format_ispl
+
+        return format_ispl(self.source)
 
     def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         from cplc import __version__

@@ -1,7 +1,8 @@
-"""Diagnostics: the violated rule, the place, and notes with advice."""
+"""Diagnostics: the violated rule, the place, notes with advice, and the fixes that the editor and `--fix` offer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import field
 from difflib import get_close_matches
@@ -13,8 +14,48 @@ from cplc.source import Span
 
 Severity = Literal["error", "warning", "remark"]
 """A remark is information: it never causes a failure, not even where warnings do."""
+Certainty = Literal["certain", "likely", "possible"]
+"""`check --fix` applies a certain fix, if it adds no error; the editor prefers a likely one to possible ones."""
+Arguments = tuple[tuple[str, str], ...]
+"""Names in a problem, each with what it is, for fixes that take more of the text than the check that reports it."""
 MIN_LENGTH_FOR_ONE_EDIT: Final = 3
 """Length of a name above which one edit is a certain correction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The replacement of a range of a text."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that correct a problem, made where the problem is reported."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    certainty: Certainty = "possible"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A fix of the text that a diagnostic marks: of all of it, or of ``written`` if that occurs in it once."""
+
+    text: str
+    certainty: Certainty = "possible"
+    written: str | None = None
+
+    def at(self, span: Span) -> Fix | None:
+        """Return the fix of a marked text; None if the text to be replaced is not in it once."""
+        if self.written is not None and self.written != span.text:
+            places = list(re.finditer(rf"(?<!\w){re.escape(self.written)}(?!\w)", span.text))
+            if len(places) != 1:
+                return None
+            span = Span(span.source, span.start + places[0].start(), span.start + places[0].end())
+        verb = "Write" if self.certainty == "possible" else "Replace by"
+        return Fix(f"{verb} `{self.text}`", (Edit(span, self.text),), self.certainty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +64,14 @@ class Note:
 
     message: str
     span: Span | None = None
-    replacement: str | None = field(default=None, compare=False)
-    """The replacement of the marked text, if it is unambiguous."""
+    label: Literal["note", "hint"] = "note"
+    replacements: tuple[Replacement, ...] = field(default=(), compare=False)
+    """The alternatives to the marked text that the note names."""
+
+
+def suggestion(message: str, *texts: str, certainty: Certainty = "possible", written: str | None = None) -> Note:
+    """Return a note that names texts to be written in place of the marked text, or of ``written`` in it."""
+    return Note(message, replacements=tuple(Replacement(text, certainty, written) for text in texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +83,15 @@ class Diagnostic:
     message: str
     span: Span
     notes: tuple[Note, ...] = ()
+    fixes: tuple[Fix, ...] = field(default=(), compare=False)
+    arguments: Arguments = field(default=(), compare=False)
 
     @property
     def is_error(self) -> bool:
         return self.severity == "error"
+
+    def argument(self, name: str) -> str | None:
+        return dict(self.arguments).get(name)
 
     def concise(self) -> str:
         """Return the problem in one line."""
@@ -54,21 +106,31 @@ class Rule:
     summary: str
     severity: Severity = field(default="error", kw_only=True)
 
-    def at(self, span: Span, message: str, *notes: Note) -> Diagnostic:
-        return Diagnostic(self.code, self.severity, message, span, notes)
+    def at(
+        self, span: Span, message: str, *notes: Note, fixes: Iterable[Fix] = (), arguments: Arguments = ()
+    ) -> Diagnostic:
+        """Return the violation at a place; the replacements of its notes become fixes."""
+        replacements = (one.at(span) for note in notes for one in note.replacements)
+        every = (*(fix for fix in replacements if fix is not None), *fixes)
+        return Diagnostic(self.code, self.severity, message, span, notes, every, arguments)
 
 
 def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
-    """Return a note with the closest known name, if one is close."""
+    """Return a hint with the closest known name, if one is close."""
     names = list(dict.fromkeys(known_names))
     match get_close_matches(written, names, n=1, cutoff=0.6):
         case [close]:
-            is_certain = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [
+            is_one_edit = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [
                 name for name in names if _is_one_edit_apart(written, name)
             ] == [close]
-            return (Note(f"did you mean `{close}`?", replacement=close if is_certain else None),)
+            return (other_name(close, written, "certain" if is_one_edit and written.isidentifier() else "likely"),)
         case _:
             return ()
+
+
+def other_name(name: str, written: str | None = None, certainty: Certainty = "likely") -> Note:
+    """Return the hint that another name was meant, with its replacement."""
+    return Note(f"did you mean `{name}`?", None, "hint", (Replacement(name, certainty, written),))
 
 
 def _is_one_edit_apart(left: str, right: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from cplc.control_characters import printable
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic
 from cplc.source import Span
 
 Part = Literal["error", "warning", "remark", "note", "place", "frame", "message"]
@@ -66,20 +66,11 @@ def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     bar = style("=", "frame")
     for note in diagnostic.notes:
         if note.span is None:
-            yield f"{' ' * gutter} {bar} {style(_label(note), 'note')}: {_remark(note)}"
+            yield f"{' ' * gutter} {bar} {style(note.label, 'note')}: {printable(note.message)}"
     for note in diagnostic.notes:
         if note.span is not None:
-            yield f"{style(_label(note), 'note')}: {_remark(note)}"
+            yield f"{style(note.label, 'note')}: {printable(note.message)}"
             yield from _frame(note.span, gutter, "note", style)
-
-
-def _label(note: Note) -> str:
-    """Notes that suggest something are hints."""
-    return "hint" if note.message.startswith(("did you mean", "hint: ")) else "note"
-
-
-def _remark(note: Note) -> str:
-    return printable(note.message.removeprefix("hint: "))
 
 
 def _gutter(span: Span) -> int:

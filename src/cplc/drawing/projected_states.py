@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import Atom
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
+from cplc.statespace.interleaved import InterleavedRelation
+from cplc.statespace.packing import Packing
 from cplc.system.model import State, System
 
 MAX_STATES: Final = 40_000
@@ -38,10 +39,10 @@ def projected_graph(
     slices = IndependentComponents(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
     part = slices.slice(slices.components_of(Atom(about, "")))
-    stepper = SuccessorGenerator(part)
-    packing, mask = stepper.packing, stepper.packing.mask(names)
+    relation = InterleavedRelation(part)
+    packing, mask = relation.packing, relation.packing.mask(names)
     writing = [bool(step.writes.intersection(names)) for step in part.steps]
-    starts = _starts(part, stepper, limit)
+    starts = _starts(part, packing, limit)
     number: dict[int, int] = {}
     for state in starts[:limit]:
         number.setdefault(state & mask, len(number))
@@ -52,7 +53,7 @@ def projected_graph(
     is_complete = len(starts) <= limit
     for state in waiting:
         here = number[state & mask]
-        for step, target in stepper.ways(state):
+        for step, target in relation.transitions(state):
             if target not in reached:
                 if len(reached) >= limit or len(number) > projections:
                     is_complete = False
@@ -66,10 +67,10 @@ def projected_graph(
     return ProjectedGraph(part, projected_states, first, tuple(edges), is_complete)
 
 
-def _starts(system: System, stepper: SuccessorGenerator, limit: int) -> list[int]:
+def _starts(system: System, packing: Packing, limit: int) -> list[int]:
     """Return initial states, at most one more than the limit."""
     states = [0]
     for variable in system.variables:
-        bits = dict.fromkeys(stepper.packing.bits(variable.name, value) for value in variable.initial)
+        bits = dict.fromkeys(packing.bits(variable.name, value) for value in variable.initial)
         states = [state | one for one in bits for state in states][: limit + 1]
     return states

@@ -86,7 +86,7 @@ class ObservedChoices:
 
     def _excludes(self, state: int, one: int, other: int) -> bool:
         """Tell whether both sends are enabled in the state, and one of them disables the other."""
-        taken, steps = self.tracker.stepper.taken, self.tracker.system.steps
+        taken, steps = self.tracker.relation.by_step, self.tracker.system.steps
         if not taken(state, other):
             return False
         return (
@@ -96,7 +96,7 @@ class ObservedChoices:
         )
 
     def _is_possible_after(self, state: int, first: int, second: int) -> bool:
-        taken, receipt = self.tracker.stepper.taken, self._receipt[first]
+        taken, receipt = self.tracker.relation.by_step, self._receipt[first]
         arrived = (
             end
             for sent in taken(state, first)

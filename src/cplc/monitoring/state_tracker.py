@@ -11,16 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Final, Literal, TypeVar
 
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Expr, reads
 from cplc.lowering.lifecycle_analysis import clock_variable
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.model import Claim, Commitment, System
 from cplc.system.standings import argument_of, standing_of, standing_text
 
@@ -66,8 +65,8 @@ class StateTracker:
         self.system = system
         self.most = most
         """Maximum number of possible states of a case."""
-        self.stepper = SuccessorGenerator(system)
-        self.packing = self.stepper.packing
+        self.relation = InterleavedRelation(system)
+        self.packing = self.relation.packing
         self.reported: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
         """The commitments and claims that are reported."""
         self.tracked: tuple[Commitment | Claim, ...] = (*self.reported, *(view for _, view in views(system)))
@@ -95,16 +94,9 @@ class StateTracker:
     @cached_property
     def initial(self) -> States:
         """The initial states."""
-        choices = [tuple(dict.fromkeys(variable.initial)) for variable in self.system.variables]
-        if prod(map(len, choices)) > self.most:
+        if prod(len(set(variable.initial)) for variable in self.system.variables) > self.most:
             raise ResourceExhausted(f"a case may begin in more than {self.most:,} states")
-        names = [variable.name for variable in self.system.variables]
-        return tuple(
-            sorted(
-                sum(self.packing.bits(name, value) for name, value in zip(names, values, strict=True))
-                for values in product(*choices)
-            )
-        )
+        return tuple(sorted(self.relation.initial_states()))
 
     def _condition(self, condition: Expr) -> tuple[int, Expr]:
         return self.packing.mask(reads(condition)), condition
@@ -145,7 +137,7 @@ class StateTracker:
     def is_possible(self, states: States, step: int, inferring: bool) -> bool:
         """Tell whether a step may be enabled now; false if too many states would have to be explored."""
         try:
-            return any(self.stepper.taken(state, step) for state in self.before(states, (step,), inferring))
+            return any(self.relation.by_step(state, step) for state in self.before(states, (step,), inferring))
         except ResourceExhausted:
             return False
 
@@ -157,7 +149,7 @@ class StateTracker:
             while waiting:
                 before = waiting.pop()
                 for step in steps:
-                    for target in self.stepper.taken(before, step):
+                    for target in self.relation.by_step(before, step):
                         if target not in reached:
                             reached[target] = reached[before] + self._effects_of_step(before, step)
                             waiting.append(target)
@@ -251,7 +243,7 @@ class StateTracker:
             ends = [
                 (target, effects + self._effects_of_step(state, step))
                 for state, effects in ends
-                for target in self.stepper.taken(state, step)
+                for target in self.relation.by_step(state, step)
             ]
         return ends
 
@@ -310,7 +302,7 @@ class StateTracker:
 
         Inferred receipts on which they depend have happened by then.
         """
-        return [before for before in self.before(states, way, inferring) if self.stepper.taken(before, way[0])]
+        return [before for before in self.before(states, way, inferring) if self.relation.by_step(before, way[0])]
 
     def values(self, position: int, states: States, inferring: bool) -> tuple[str, ...]:
         """Return the possible lifecycle states of a commitment or claim; all, if exploring would be too expensive."""
@@ -348,15 +340,15 @@ class StateTracker:
     def _ending(self, states: States, inferring: bool) -> Ending | None:
         watched = self.visible_steps if inferring else (*self.visible_steps, *self._receipts)
         if len(states) != 1 or (
-            states != self.initial and any(self.stepper.taken(states[0], step) for step in watched)
+            states != self.initial and any(self.relation.by_step(states[0], step) for step in watched)
         ):
             return None
         try:
             reached = self.reached(states, inferring)
         except ResourceExhausted:
             return None
-        alive = [state for state in reached if any(self.stepper.taken(state, step) for step in watched)]
-        if self.tick is not None and any(self.stepper.taken(state, self.tick) != [state] for state in reached):
+        alive = [state for state in reached if any(self.relation.by_step(state, step) for step in watched)]
+        if self.tick is not None and any(self.relation.by_step(state, self.tick) != [state] for state in reached):
             return None
         if not alive:
             return "over"

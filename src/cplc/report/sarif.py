@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from cplc.checking.results import Result
 from cplc.control_characters import json_text
-from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.core import Diagnostic, Edit, Fix
 from cplc.diagnostics.rules import RULES
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.step_text import changes, step_text
@@ -71,16 +71,27 @@ def _diagnostic(diagnostic: Diagnostic) -> Data:
     related = [{**_location(note.span), "message": {"text": note.message}} for note in diagnostic.notes if note.span]
     if related:
         result["relatedLocations"] = related
-    fixes = [_fix(diagnostic.span, note.replacement) for note in diagnostic.notes if note.replacement]
-    if fixes:
-        result["fixes"] = fixes
+    if diagnostic.fixes:
+        result["fixes"] = [_fix(fix) for fix in diagnostic.fixes]
     return result
 
 
-def _fix(span: Span, text: str) -> Data:
-    replaced = {"deletedRegion": _region(span), "insertedContent": {"text": text}}
-    change = {"artifactLocation": _artifact(span), "replacements": [replaced]}
-    return {"description": {"text": f"write `{text}`"}, "artifactChanges": [change]}
+def _fix(fix: Fix) -> Data:
+    """Return the fix, with one change for each file that it edits."""
+    changes: dict[str, list[Edit]] = {}
+    for edit in fix.edits:
+        changes.setdefault(edit.span.source.name, []).append(edit)
+    return {
+        "description": {"text": fix.title},
+        "artifactChanges": [
+            {"artifactLocation": _artifact(edits[0].span), "replacements": [_replacement(edit) for edit in edits]}
+            for edits in changes.values()
+        ],
+    }
+
+
+def _replacement(edit: Edit) -> Data:
+    return {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
 
 
 def _verdict(result: Result, standing: Standing) -> Data:

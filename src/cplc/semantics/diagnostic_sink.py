@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Diagnostic, Note, Rule
+from cplc.diagnostics.core import Arguments, Diagnostic, Fix, Note, Rule
 from cplc.source import Span
 
 
@@ -24,8 +24,10 @@ class DiagnosticSink:
         self._harmless = 0
         self._errors = 0
 
-    def report(self, rule: Rule, span: Span, message: str, *notes: Note) -> None:
-        self.add(rule.at(span, message, *notes))
+    def report(
+        self, rule: Rule, span: Span, message: str, *notes: Note, fixes: Iterable[Fix] = (), arguments: Arguments = ()
+    ) -> None:
+        self.add(rule.at(span, message, *notes, fixes=fixes, arguments=arguments))
 
     def add(self, diagnostic: Diagnostic) -> None:
         key = diagnostic.code, diagnostic.span

@@ -7,10 +7,10 @@ from enum import Enum, auto
 from typing import Final
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, Rule
+from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
+from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import AGE, EVENTS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
@@ -104,9 +104,9 @@ class ExpressionChecker:
 
     # --- reporting ------------------------------------------------------------------------------
 
-    def _error(self, rule: Rule, span: Span, message: str, *notes: Note) -> None:
+    def _error(self, rule: Rule, span: Span, message: str, *notes: Note, arguments: Arguments = ()) -> None:
         calls = tuple(Note(f"in this use of `{call.name.text}`", call.span) for call in reversed(self._calls[-3:]))
-        self._problems.report(rule, span, message, *notes, *calls)
+        self._problems.report(rule, span, message, *notes, *calls, arguments=arguments)
 
     # --- expressions ----------------------------------------------------------------------------
 
@@ -188,7 +188,8 @@ class ExpressionChecker:
             case ast.Quantifier():
                 return self._quantifier(expr, scope, purpose)
             case ast.View(commitment):
-                hint = Note(f"ask for its state: `active({expr.span.text})`")
+                active = f"active({expr.span.text})"
+                hint = suggestion(f"ask for its state: `{active}`", active)
                 self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is not a condition", hint)
                 return _WRONG
             case ast.Does() if purpose is Purpose.CONTENT:
@@ -259,11 +260,13 @@ class ExpressionChecker:
             case resolved.FactSymbol():
                 return resolved.FactAt(instance, ref.span), BOOL
             case resolved.CommitmentSymbol():
-                hint = Note(f"ask for its state: `active({ref.span.text})`")
+                active = f"active({ref.span.text})"
+                hint = suggestion(f"ask for its state: `{active}`", active)
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a commitment, not a condition", hint)
                 return _WRONG
             case resolved.ClaimSymbol():
-                hint = Note(f"ask for its state: `accepted({ref.span.text})`")
+                accepted = f"accepted({ref.span.text})"
+                hint = suggestion(f"ask for its state: `{accepted}`", accepted)
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a claim, not a condition", hint)
                 return _WRONG
             case resolved.PartSymbol() | resolved.AgentSymbol():

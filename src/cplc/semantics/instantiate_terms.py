@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
+from cplc.diagnostics.core import Note, suggestion
 from cplc.language.lifecycle import CLAIM, COMMITMENT, DEADLINES, OPERATIONS, RESULT_OF, RULES, STANDINGS
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
@@ -502,7 +502,8 @@ class Resolver:
         if tree.verb not in ("take", "send") and not self._can_be_done(tree, subject.symbol, name):
             message = f"This is always false: no message means `{tree.verb} {subject.symbol.name}`"
             state = RESULT_OF.get(tree.verb)
-            hint = () if state is None else (Note(f"write `{state}({subject.span.text})` for the state"),)
+            predicate = f"{state}({subject.span.text})"
+            hint = () if state is None else (suggestion(f"write `{predicate}` for the state", predicate),)
             self._table.problems.report(rules.NEVER_DONE, tree.span, message, *hint)
         return t.Does(tree.verb, name, other, tree.by_message)
 

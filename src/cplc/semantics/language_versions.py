@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Edit, Fix, Note
 from cplc.diagnostics.rules import MEANING_CHANGED
 from cplc.language.lifecycle import CLAIM_VERBS, VERBS
+from cplc.language.words import VERSION
 from cplc.records import dataclass
 from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.reserved_words import VERSION
-
-Edit = tuple[int, int, str]
-"""A replacement: start, end and new text."""
 
 _RENAMED_CHECKS: Final = {"deadlock_free": "no_dangling"}
 """Checks of version 1, each with the equivalent checks of version 2."""
@@ -50,7 +47,11 @@ def remarks(file: ast.File) -> tuple[Diagnostic, ...]:
     message = f"The file names no version of the language, and version {VERSION} changed the meaning of {listed}"
     advice = Note(f"`cplc check --fix` writes `cpl {VERSION}` and changes what has one certain equivalent")
     notes = [Note(f"{change.construct} {change.explanation}", change.span) for change in changes]
-    return (MEANING_CHANGED.at(Span(file.span.source, start, end), message, advice, *notes),)
+    version, *rest = migration(file)
+    fixes = [Fix(f"Write `cpl {VERSION}`", (version,))]
+    if rest:
+        fixes.append(Fix(f"Write `cpl {VERSION}`, and what has one equivalent as that", (version, *rest)))
+    return (MEANING_CHANGED.at(Span(file.span.source, start, end), message, advice, *notes, fixes=fixes),)
 
 
 def remarks_on_migration(before: ast.File, migrated: ast.File) -> tuple[Diagnostic, ...]:
@@ -71,7 +72,7 @@ def migration(file: ast.File) -> tuple[Edit, ...]:
     text = file.span.source.text
     start = 1 if text.startswith("\ufeff") else 0
     line_end = "\r\n" if "\r\n" in text else "\n"
-    version = (start, start, f"cpl {VERSION}{line_end}{line_end}")
+    version = Edit(Span(file.span.source, start, start), f"cpl {VERSION}{line_end}{line_end}")
     return (version, *dict.fromkeys(change.edit for change in changes if change.edit is not None))
 
 
@@ -111,7 +112,7 @@ def _of_protocol(protocol: ast.Protocol) -> Iterator[Change]:
         if (former := _RENAMED_CHECKS.get(item.name.text)) is not None:
             span = item.name.span
             is_checked = all(one.name.text != former for one in checks)
-            edit = (span.start, span.end, former) if is_checked else None
+            edit = Edit(span, former) if is_checked else None
             text = f"asks only for what is owed at the end; `{former}` asks for all that is open"
             yield Change(f"`{item.name.text}`", span, text, edit)
         elif item.name.text in _STRENGTHENED_CHECKS:
@@ -127,25 +128,25 @@ def _done(verb: ast.Name, span: Span) -> Change:
     text = "is true of every change it names, automatic ones too; `does(message operation …)` is about messages alone"
     if verb.text == "test":
         return Change("`does(test …)`", span, "is gone: ask for `satisfied` or `violated`")
-    return Change("`does(operation …)`", span, text, (verb.span.start, verb.span.start, "message "))
+    before = Span(span.source, verb.span.start, verb.span.start)
+    return Change("`does(operation …)`", span, text, Edit(before, "message "))
 
 
 def _tests(means: ast.Means, operations: tuple[ast.Operation, ...]) -> Iterator[Change]:
     """Yield the operations `test p`: a claim is satisfied or violated as soon as its content is decided."""
     explanation = "is gone: a claim is satisfied or violated as soon as its content is decided"
-    text = means.span.source.text
+    source = means.span.source
     tested = [one for one in operations if one.verb.text == "test" and one.target is None]
     for index, operation in enumerate(operations):
         if operation not in tested:
             continue
         if len(tested) == len(operations):
-            start = len(text[: means.span.start].rstrip(" \t"))
-            edit = (start, means.span.end, "")
+            span = Span(source, len(source.text[: means.span.start].rstrip(" \t")), means.span.end)
         elif index:
-            edit = (operations[index - 1].span.end, operation.span.end, "")
+            span = Span(source, operations[index - 1].span.end, operation.span.end)
         else:
-            edit = (operation.span.start, operations[1].span.start, "")
-        yield Change("`test`", operation.span, explanation, edit)
+            span = Span(source, operation.span.start, operations[1].span.start)
+        yield Change("`test`", operation.span, explanation, Edit(span, ""))
 
 
 def _head(span: Span, word: str) -> Span:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean
+from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, JOINED, VERBS
+from cplc.language.words import OWN_STEPS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import OWN_STEPS
 from cplc.semantics.references import Scope
 from cplc.semantics.symbol_lookup import SymbolLookup
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
@@ -198,7 +198,7 @@ class ModalityChecker:
             subject_text, other = expr.subject.span.text, expr.other.span.text
             right = f"{verb.text} {subject_text}" + (f" {joined} {other}" if joined else "")
             message = f"`{verb.text}` takes no `{expr.joined}`"
-            self._error(rules.WRONG_TARGET, expr.span, message, Note(f"write `does({right})`"))
+            self._error(rules.WRONG_TARGET, expr.span, message, suggestion(f"write `does({right})`", f"does({right})"))
             return False
         return True
 
@@ -301,10 +301,11 @@ def quantified(expr: ast.Expr) -> Note:
         return Note("put `A` before it for every run, or `E` for some run")
     match expr:
         case ast.Unary("X" | "F" | "G", bound=None):
-            return Note(f"write `A{text}` for every run, or `E{text}` for some run")
+            rest = text
         case ast.Unary("X" | "F" | "G" | "Y" | "O" | "H") | ast.Does():
-            return Note(f"write `A {text}` for every run, or `E {text}` for some run")
+            rest = f" {text}"
         case ast.Binary("U" | "W" | "R" | "S"):
-            return Note(f"write `A[{text}]` for every run, or `E[{text}]` for some run")
+            rest = f"[{text}]"
         case _:
-            return Note(f"write `A ({text})` for every run, or `E ({text})` for some run")
+            rest = f" ({text})"
+    return suggestion(f"write `A{rest}` for every run, or `E{rest}` for some run", f"A{rest}", f"E{rest}")

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Note, suggestion
 from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
@@ -98,7 +98,7 @@ def _suggestion(whole: Span, written: Sequence[str]) -> tuple[Note, ...]:
     """Return the advice with the explicit groupings, if they fit on a line."""
     if "\n" in whole.text:
         return (Note("put parentheses around the operands"),)
-    return (Note("write " + " or ".join(f"`{text}`" for text in written)),)
+    return (suggestion("write " + " or ".join(f"`{text}`" for text in written), *written),)
 
 
 def _one_line(text: str) -> str:

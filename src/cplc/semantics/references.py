@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean
+from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.records import dataclass
 from cplc.semantics import resolved as tree
 from cplc.semantics.types import BOOL, INT, Enum, Role, Type
@@ -226,7 +226,8 @@ class References:
             notes = (Note(f"`{name.text}` is a value of `{member_of}`: compare it with a value of that type"),)
         elif not notes and scope.signature is None:
             notes = (Note("a macro at the top of a file can use only its parameters and other macros"),)
-        self._error(rules.UNKNOWN_NAME, name.span, f"Nothing here is called `{name.text}`", *notes)
+        message = f"Nothing here is called `{name.text}`"
+        self._error(rules.UNKNOWN_NAME, name.span, message, *notes, arguments=(("undeclared", name.text),))
 
     def _bare(self, segments: Sequence[_Segment], kind: str) -> bool:
         """Report indices and further names behind something that has none."""
@@ -302,10 +303,10 @@ class References:
         outer = owner[0].chain if owner else chain
         if len(written) == len(total) - len(outer) and scope.chain[: len(outer)] == outer:
             return tuple(tree.LoopValue(binder) for binder in outer) + written, not written
-        shape = f"`{span.text.split('[')[0]}[{', '.join(binder.name for binder in total)}]`"
+        shape = f"{span.text.split('[')[0]}[{', '.join(binder.name for binder in total)}]"
         needs = f"needs {_count(len(total), 'index', 'indices')}" if total else "takes no index"
         has = f", {len(written)} written" if written and total else ""
-        notes = (Note(f"write {shape}"),) if total else ()
+        notes = (suggestion(f"write `{shape}`", shape),) if total else ()
         self._error(rules.WRONG_INDICES, span, f"`{span.text}` {needs}{has}", *notes)
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
+from cplc.diagnostics.core import Note, suggestion
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.semantics import resolved, types
 from cplc.semantics.references import Deferred, Entity, References, Scope, ValueOf, kind_of
@@ -58,7 +58,8 @@ class SymbolLookup:
             case resolved.AllOf(role=symbol):
                 text = f"`{symbol.name}` is a family of roles, and a step is taken by one of them"
                 variable = symbol.name[0].lower()
-                hint = Note(f"write `exists {variable} in {ref.span.text}: does({variable})`")
+                member = f"exists {variable} in {ref.span.text}: does({variable})"
+                hint = suggestion(f"write `{member}`", member)
                 self._error(rules.WRONG_KIND, ref.span, text, hint)
             case resolved.Instance(resolved.CommitmentSymbol() | resolved.ClaimSymbol() as symbol):
                 text = f"`{ref.span.text}` is {kind_of(symbol)}: say what is done with it"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean
+from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics import resolved, statements, types
 from cplc.semantics.agent_declarations import AgentChecker, actor_of
-from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.references import OwnLocal, Scope
@@ -198,9 +198,10 @@ class TemplateBuilder:
         joined = JOINED.get(verb)
         if joined is not None and (operation.target is None or operation.joined != joined):
             other = "a commitment to hand over to" if joined == "to" else "a claim to argue with"
-            target = "…" if operation.target is None else operation.target.span.text
+            target = None if operation.target is None else operation.target.span.text
+            right = f"{verb} {operation.subject.span.text} {joined} {target or '…'}"
             what = f"`{verb}` needs {other}"
-            hint = Note(f"write `{verb} {operation.subject.span.text} {joined} {target}`")
+            hint = suggestion(f"write `{right}`", *([right] if target else []))
         elif joined is None and operation.target is not None:
             what = f"`{verb}` takes no `{operation.joined}`"
             fit = [f"`{other}`" for other, word in JOINED.items() if word == operation.joined]
@@ -289,7 +290,8 @@ class TemplateBuilder:
         for role in inside.roles:
             if role.name not in first:
                 message = f"The role `{role.name}` of `{inside.name}` is not bound"
-                self._problems.report(rules.UNBOUND_ROLE, use, message, Note("declared here", role.span))
+                declared = Note("declared here", role.span)
+                self._problems.report(rules.UNBOUND_ROLE, use, message, declared, arguments=(("unbound", role.name),))
         for parameter in inside.parameters.values():
             if parameter.name not in first and parameter.default is None:
                 message = f"The parameter `{parameter.name}` of `{inside.name}` has neither a value nor a default"

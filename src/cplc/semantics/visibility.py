@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
+from cplc.diagnostics.core import Edit, Fix, Note
 from cplc.semantics import terms as t
 from cplc.semantics.instances import InstanceTable
 from cplc.semantics.terms import Term
@@ -55,16 +55,27 @@ class VisibilityCheck:
         notes: list[Note] = []
         if isinstance(written, t.FactRef):
             notes.append(Note("the fact is declared here", self._table.facts[written.fact].body.symbol.span))
-        if seers:
-            notes.append(Note(self._advice(seers)))
-        self._table.problems.report(rules.UNSEEN, span, message, *notes)
+        informing = self._informing_message(seers)
+        if informing is not None:
+            who = self._table.parties[informing].first
+            notes.append(Note(f"`{who}` can send the value: wait for `{informing}`, or for a message sent after it"))
+            family = informing.partition("[")[0]
+            fix = Fix(f"Wait for `{family}`", (Edit(span, family),))
+            self._table.problems.report(rules.UNSEEN, span, message, *notes, fixes=(fix,))
+        elif seers:
+            sender, receiver = seers[0], self._roles[0]
+            notes.append(Note(f"declare a message that sends the value: `{sender} -> {receiver} : …`"))
+            arguments = ("sender", sender), ("receiver", receiver)
+            self._table.problems.report(rules.UNSEEN, span, message, *notes, arguments=arguments)
+        else:
+            self._table.problems.report(rules.UNSEEN, span, message, *notes)
 
-    def _advice(self, seers: tuple[str, ...]) -> str:
-        """Return the advice how the agent could learn the value."""
+    def _informing_message(self, seers: tuple[str, ...]) -> str | None:
+        """Return a message to the agent from one that observes the value."""
         for name, parties in self._table.parties.items():
             if name in self._table.messages and parties.first in seers and parties.second in self._roles:
-                return f"`{parties.first}` can send the value: wait for `{name}`, or for a message sent after it"
-        return f"declare a message that sends the value: `{seers[0]} -> {self._roles[0]} : …`"
+                return name
+        return None
 
 
 def described(atom: Term) -> str:

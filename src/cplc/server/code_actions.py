@@ -11,115 +11,71 @@ from lsprotocol.types import CodeAction, CodeActionKind, TextEdit, WorkspaceEdit
 from lsprotocol.types import Diagnostic as Shown
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Diagnostic
-from cplc.records import dataclass
+from cplc.diagnostics.core import Diagnostic, Edit, Fix
 from cplc.resources import shipped
-from cplc.semantics.language_versions import migration
 from cplc.semantics.symbol_index import Declared, declarations, walk
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.cursor_context import context
-from cplc.source import Source
+from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
-from cplc.syntax.reserved_words import VERSION
 
-_DID_YOU_MEAN: Final = re.compile(r"did you mean `([^`]+)`\?")
-_INSTEAD: Final = re.compile(r"`([^`…]+)`")
-_REPLACED: Final = frozenset(
-    rule.code
-    for rule in (
-        rules.MISREAD_FORMULA,
-        rules.NOT_A_STATE_FORMULA,
-        rules.WRONG_INDICES,
-        rules.WRONG_KIND,
-        rules.WRONG_TARGET,
-    )
-)
-"""Rules whose hints, `write …`, contain the replacement of the marked text."""
-_TELLS: Final = re.compile(r"a message would tell: `([^`]+) -> ([^`]+) : …`")
-_WAITS: Final = re.compile(r"let this wait for `([^`]+)`, or")
-_NOT_BOUND: Final = re.compile(r"The role `(\w+)` of `\w+` is not bound")
-_FREE: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """Edits as offsets and texts, and the diagnostic that they fix."""
-
-    title: str
-    edits: tuple[tuple[int, int, str], ...]
-    answers: Diagnostic | None = None
-    is_preferred: bool = False
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def actions(compiled: Compiled | CompiledIspl, start: int, end: int, shown: Iterable[Shown]) -> list[CodeAction]:
     """Return the code actions for the text between two offsets."""
     given = list(shown)
     result: list[CodeAction] = []
-    for fix in dict.fromkeys(_fixes(compiled, start, end)):
-        edits = [TextEdit(compiled.text.range(first, last), text) for first, last, text in fix.edits]
+    for fix, problem in dict.fromkeys(_fixes(compiled, start, end)):
+        edits = [TextEdit(compiled.range(edit.span), edit.text) for edit in fix.edits]
         answered = None
-        if (problem := fix.answers) is not None:
+        if problem is not None:
             place = compiled.range(problem.span)
             answered = [one for one in given if one.code == problem.code and one.range == place] or None
-        kind = CodeActionKind.RefactorRewrite if fix.answers is None else CodeActionKind.QuickFix
+        kind = CodeActionKind.RefactorRewrite if problem is None else CodeActionKind.QuickFix
         change = WorkspaceEdit(changes={compiled.document.uri: edits})
-        result.append(CodeAction(fix.title, kind, answered, is_preferred=fix.is_preferred or None, edit=change))
+        is_preferred = fix.certainty != "possible" or None
+        result.append(CodeAction(fix.title, kind, answered, is_preferred=is_preferred, edit=change))
     return result
 
 
-def _fixes(compiled: Compiled | CompiledIspl, start: int, end: int) -> Iterator[Fix]:
+def _fixes(compiled: Compiled | CompiledIspl, start: int, end: int) -> Iterator[tuple[Fix, Diagnostic | None]]:
+    """Yield the fixes of the diagnostics between two offsets, and changes that no diagnostic asks for."""
     for problem in compiled.diagnostics:
         span = problem.span
         if span.source.name == compiled.source.name and span.start <= end and start <= span.end:
-            yield from _hinted(problem)
+            yield from ((fix, problem) for fix in problem.fixes)
             if isinstance(compiled, Compiled):
-                yield from _for(compiled, problem)
+                yield from ((fix, problem) for fix in _contextual(compiled, problem))
     if isinstance(compiled, Compiled):
-        yield from _guards(compiled, start, end)
+        yield from ((fix, None) for fix in _guards(compiled, start, end))
 
 
-def _hinted(problem: Diagnostic) -> Iterator[Fix]:
-    """Yield the replacements in the notes of a diagnostic."""
-    span = problem.span
-    for note in problem.notes:
-        if (meant := _DID_YOU_MEAN.match(note.message)) is not None:
-            if problem.code == rules.UNREADABLE_FILE.code:
-                written = span.text.removeprefix("import").split(" as ")[0].strip()
-                at = span.start + span.text.find(written)
-                yield Fix(f"Replace by `{meant[1]}`", ((at, at + len(written), meant[1]),), problem, True)
-            else:
-                yield Fix(f"Replace by `{meant[1]}`", ((span.start, span.end, meant[1]),), problem, True)
-        elif note.replacement is not None:
-            yield Fix(f"Replace by `{note.replacement}`", ((span.start, span.end, note.replacement),), problem, True)
-        elif problem.code in _REPLACED and note.message.startswith(("write `", "ask for its state: `")):
-            for text in _INSTEAD.findall(note.message):
-                yield Fix(f"Write `{text}`", ((span.start, span.end, text),), problem)
-        elif (name := _WAITS.search(note.message)) is not None:
-            text = name[1].split("[")[0]
-            yield Fix(f"Wait for `{text}`", ((span.start, span.end, text),), problem)
-
-
-def _for(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield fixes that change more than the marked text."""
+def _contextual(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
+    """Yield fixes that take more of the text than the check that reports the problem."""
+    if (name := problem.argument("undeclared")) is not None:
+        yield from _declaring(compiled, name, problem.span.start)
     if problem.code == rules.UNKNOWN_NAME.code:
-        yield from _declaring(compiled, problem)
-        yield from _importing(compiled, problem)
-    elif problem.code == rules.UNSEEN.code:
-        yield from _telling(compiled, problem)
-    elif problem.code == rules.UNBOUND_ROLE.code:
-        yield from _binding(compiled, problem)
-    elif problem.code == rules.MEANING_CHANGED.code:
-        yield from _migrating(compiled, problem)
+        yield from _importing(compiled, problem.span.text)
+    if (role := problem.argument("unbound")) is not None:
+        yield from _binding(compiled, role, problem.span)
+    sender, receiver = problem.argument("sender"), problem.argument("receiver")
+    if sender is not None and receiver is not None:
+        yield from _informing(compiled, sender, receiver, problem.span)
+
+
+def _insertion(compiled: Compiled, at: int, text: str) -> Edit:
+    return Edit(Span(compiled.source, at, at), text)
 
 
 # --- missing declarations
 
 
-def _declaring(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    name, at = problem.span.text, problem.span.start
+def _declaring(compiled: Compiled, name: str, at: int) -> Iterator[Fix]:
+    """Yield declarations of a name that is used at an offset."""
     protocol = compiled.protocol_at(at)
-    if protocol is None or not _FREE.fullmatch(name) or not problem.message.startswith("Nothing here is called"):
+    if protocol is None or not _IDENTIFIER.fullmatch(name):
         return
     around = next((node for node in protocol.declarations if node.span.start <= at <= node.span.end), None)
     if around is None:
@@ -128,7 +84,7 @@ def _declaring(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
         place = _after_roles(compiled, protocol) if kind == "role" else around.span.start
         indent = _indent(compiled, around.span.start)
         inserted = f"{text}\n{indent}" if kind != "role" else f"\n{indent}{text}"
-        yield Fix(f"Declare the {kind} `{name}`", ((place, place, inserted),), problem)
+        yield Fix(f"Declare the {kind} `{name}`", (_insertion(compiled, place, inserted),))
 
 
 def _missing(compiled: Compiled, name: str, at: int, around: ast.Declaration) -> Iterator[tuple[str, str]]:
@@ -184,8 +140,9 @@ def _standard_macros() -> dict[str, str]:
     return libraries
 
 
-def _importing(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    if (library := _standard_macros().get(problem.span.text)) is None:
+def _importing(compiled: Compiled, name: str) -> Iterator[Fix]:
+    """Yield the import that brings a macro of the standard library."""
+    if (library := _standard_macros().get(name)) is None:
         return
     imports = compiled.file.imports
     if any(imported.target == library for imported in imports):
@@ -195,53 +152,41 @@ def _importing(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
     else:
         tokens = compiled.tokens.code
         place, text = (tokens[0].start if tokens else 0), f"import {library}\n\n"
-    yield Fix(f"Import `{library}`", ((place, place, text),), problem, True)
+    yield Fix(f"Import `{library}`", (_insertion(compiled, place, text),), "likely")
 
 
-def _telling(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield a message that informs the sender of a condition that it cannot observe."""
-    protocol = compiled.protocol_at(problem.span.start)
-    for note in problem.notes:
-        match = _TELLS.match(note.message)
-        span_text = problem.span.text
-        if match is None or protocol is None or "[" in match[0] or not _FREE.fullmatch(span_text):
-            continue
-        around = next((n for n in protocol.declarations if n.span.start <= problem.span.start <= n.span.end), None)
-        name = f"tell_{span_text}"
-        if around is None or any(one.name.text == name for one in compiled.declared_in(protocol)):
-            continue
-        message = f"{match[1]} -> {match[2]} : {name}  after {span_text}\n{_indent(compiled, around.span.start)}"
-        edits = ((around.span.start, around.span.start, message), (problem.span.start, problem.span.end, name))
-        yield Fix(f"Let `{match[1]}` tell `{match[2]}`", edits, problem)
-
-
-def _binding(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield bindings for a role of a used protocol."""
-    match = _NOT_BOUND.match(problem.message)
-    protocol = compiled.protocol_at(problem.span.start)
-    if match is None or protocol is None:
+def _informing(compiled: Compiled, sender: str, receiver: str, condition: Span) -> Iterator[Fix]:
+    """Yield a message that informs the receiver of a condition that it cannot observe."""
+    protocol = compiled.protocol_at(condition.start)
+    if protocol is None or "[" in sender + receiver or not _IDENTIFIER.fullmatch(condition.text):
         return
-    uses = [n for n in walk(protocol) if isinstance(n, ast.Use) and n.protocol.span == problem.span]
+    around = next((n for n in protocol.declarations if n.span.start <= condition.start <= n.span.end), None)
+    name = f"tell_{condition.text}"
+    if around is None or any(one.name.text == name for one in compiled.declared_in(protocol)):
+        return
+    message = f"{sender} -> {receiver} : {name}  after {condition.text}\n{_indent(compiled, around.span.start)}"
+    edits = (_insertion(compiled, around.span.start, message), Edit(condition, name))
+    yield Fix(f"Let `{sender}` tell `{receiver}`", edits)
+
+
+def _binding(compiled: Compiled, unbound: str, used: Span) -> Iterator[Fix]:
+    """Yield bindings for a role of a used protocol."""
+    protocol = compiled.protocol_at(used.start)
+    if protocol is None:
+        return
+    uses = [n for n in walk(protocol) if isinstance(n, ast.Use) and n.protocol.span == used]
     for use in uses[:1]:
         taken = {argument.value.span.text for argument in use.arguments}
         roles = [one.name.text for one in compiled.declared_in(protocol) if _is_single(one)]
         for role in [role for role in roles if role not in taken][:5]:
             if use.arguments:
-                at, text = use.arguments[-1].span.end, f", {match[1]} = {role}"
+                at, text = use.arguments[-1].span.end, f", {unbound} = {role}"
             elif compiled.text.text[use.protocol.span.end :].lstrip().startswith("("):
                 at = compiled.text.text.index("(", use.protocol.span.end) + 1
-                text = f"{match[1]} = {role}"
+                text = f"{unbound} = {role}"
             else:
-                at, text = use.protocol.span.end, f"({match[1]} = {role})"
-            yield Fix(f"Bind `{match[1]}` to `{role}`", ((at, at, text),), problem)
-
-
-def _migrating(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
-    """Yield the version of the language, alone and with the migration of constructs that changed their meaning."""
-    version, *changes = migration(compiled.file)
-    yield Fix(f"Write `cpl {VERSION}`", (version,), problem)
-    if changes:
-        yield Fix(f"Write `cpl {VERSION}`, and what has one equivalent as that", (version, *changes), problem)
+                at, text = use.protocol.span.end, f"({unbound} = {role})"
+            yield Fix(f"Bind `{unbound}` to `{role}`", (_insertion(compiled, at, text),))
 
 
 def _is_single(one: Declared) -> bool:
@@ -267,4 +212,4 @@ def _guards(compiled: Compiled, start: int, end: int) -> Iterator[Fix]:
         received = [one for one in before if one.receiver.span.text == message.sender.span.text]
         for one in list(reversed(received))[:3]:
             text = f"after {one.name.text} " if message.clauses else f"  after {one.name.text}"
-            yield Fix(f"Add `after {one.name.text}`", ((place, place, text),))
+            yield Fix(f"Add `after {one.name.text}`", (_insertion(compiled, place, text),))

@@ -103,7 +103,9 @@ class Compiled:
         if not self.compilation.parameters or not self.file.protocols:
             return reported
         here = self.file.protocols[-1].name.span
-        return tuple(replace(one, span=here) if one.span.source.name == COMMAND_LINE else one for one in reported)
+        return tuple(
+            replace(one, span=here, fixes=()) if one.span.source.name == COMMAND_LINE else one for one in reported
+        )
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -173,6 +175,10 @@ class CompiledIspl:
     @property
     def text(self) -> Text:
         return self.document.text
+
+    @property
+    def compilation(self) -> IsplCompilation:
+        return self.reading
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -48,7 +48,7 @@ def _diagnostic(compiled: Compiled | CompiledIspl, problem: Found, uri_of_name: 
     lines = [problem.message]
     for note in problem.notes:
         if note.span is None or not note.span.source.text:
-            lines.append(note.message.removeprefix("hint: "))
+            lines.append(note.message)
         else:
             is_here = note.span.source.name == compiled.source.name
             uri = compiled.document.uri if is_here else uri_of_name(note.span.source.name)

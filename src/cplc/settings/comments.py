@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Edit, Fix, Note
 from cplc.diagnostics.rules import BAD_IGNORE, UNNEEDED_IGNORE
 from cplc.records import dataclass
 from cplc.settings.files import Settings, ignore_problem
@@ -51,7 +51,9 @@ def apply_ignores(
     mine = list(_problems(source))
     if is_whole and not any(diagnostic.is_error for diagnostic in reported):
         mine += [
-            UNNEEDED_IGNORE.at(one.span, f"There is no warning `{one.code}` here to be switched off")
+            UNNEEDED_IGNORE.at(
+                one.span, f"There is no warning `{one.code}` here to be switched off", fixes=_removals(one)
+            )
             for one in _ignores(source)
             if one not in used and ignore_problem(one.code, one.span) is None and one.code not in settings.ignored
         ]
@@ -115,16 +117,19 @@ def _problems(source: Source) -> Iterator[Diagnostic]:
             yield problem
 
 
-def ignore_removals(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
-    """Yield the edits that remove these rules from directives; a directive without rules is deleted."""
-    starts = {span.start for span in unneeded}
+def _removals(ignore: _Ignore) -> Iterator[Fix]:
+    """Yield the fix that removes a rule from its directive; a directive without rules is deleted."""
+    source = ignore.span.source
     for directive, _ in _directives(source):
         words = list(_CODE.finditer(source.text, *directive.span("codes")))
-        needed = [word.group() for word in words if word.start() not in starts]
+        needed = [word.group() for word in words if word.start() != ignore.span.start]
         if words and not needed:
-            yield (*_whole(source.text, directive.start()), "")
+            edit = Edit(Span(source, *_whole(source.text, directive.start())), "")
         elif len(needed) < len(words):
-            yield (*directive.span("codes"), " " + ", ".join(needed))
+            edit = Edit(Span(source, *directive.span("codes")), " " + ", ".join(needed))
+        else:
+            continue
+        yield Fix(f"Remove `{ignore.code}`", (edit,), "certain")
 
 
 def _whole(text: str, start: int) -> tuple[int, int]:

@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import compress, islice
 from typing import Final, Protocol
 
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import TRUE, Value
 from cplc.records import dataclass
 from cplc.simulation.rng import RandomSource
 from cplc.simulation.round_sampler import RoundSampler, draw_initial_state
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 
@@ -52,12 +52,13 @@ class StepChoices:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._stepper = SuccessorGenerator(system)
+        self._relation = InterleavedRelation(system)
 
     def choices(self, state: State) -> tuple[Choice, ...]:
-        packing = self._stepper.packing
+        packing = self._relation.packing
         return tuple(
-            self._choice(step, packing.unpack(target)) for step, target in self._stepper.ways(packing.pack(state))
+            self._choice(step, packing.unpack(target))
+            for step, target in self._relation.transitions(packing.pack(state))
         )
 
     def _choice(self, step: int, after: State) -> Choice:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.records import dataclass
 from cplc.simulation.rng import RandomSource
 from cplc.simulation.round_sampler import RoundSampler, draw_initial_state
 from cplc.simulation.run_statistics import Ending, Statistics, StatisticsCollector
 from cplc.simulation.scheduler_weights import Bias, Chooser, Ways, beliefs, coverage, uniform
+from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.model import System
 from cplc.system.participant import Participant
 from cplc.system.trace import Move, Run
@@ -19,8 +19,6 @@ from cplc.system.trace import Move, Run
 _OFTEN: Final = 100
 _KEPT_VALUES: Final = 4_000_000
 """Maximum number of variable values that are stored of displayed runs; later steps are only counted."""
-_SEEN: Final = 2048
-"""Number of visited states after which the steps are grouped."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +41,13 @@ class RandomWalker:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._stepper = SuccessorGenerator(system)
-        self.packing = self._stepper.packing
+        self._relation = InterleavedRelation(system)
+        self.packing = self._relation.packing
         self._ticks = frozenset(index for index, step in enumerate(system.steps) if step.kind == "tick")
         self._initial = [
             list(dict.fromkeys(self.packing.bits(variable.name, value) for value in variable.initial))
             for variable in system.variables
         ]
-        self._seen: list[int] | None = []
 
     def start(self, dice: RandomSource) -> int:
         """Return a random initial state."""
@@ -58,14 +55,9 @@ class RandomWalker:
 
     def ways(self, state: int) -> Ways:
         """Return the enabled steps with their successors, without ticks that change nothing."""
-        ways = self._stepper.ways(state)
+        ways = self._relation.transitions(state)
         if self._ticks:
             ways = [(step, target) for step, target in ways if target != state or step not in self._ticks]
-        if self._seen is not None:
-            self._seen.append(state)
-            if len(self._seen) >= _SEEN:
-                self._stepper.regroup(self._seen)
-                self._seen = None
         return ways
 
     def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> RandomWalk:
@@ -87,7 +79,7 @@ class RandomWalker:
         return RandomWalk(start, tuple(prefix), most, "limit" if self.ways(state) else self._at_rest(state))
 
     def _at_rest(self, state: int) -> Ending:
-        return "time" if self._stepper.ways(state) else "nothing"
+        return "time" if self._relation.transitions(state) else "nothing"
 
     def run(self, walk: RandomWalk) -> Run:
         """Return the stored prefix as a run on unpacked states."""

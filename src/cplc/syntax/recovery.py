@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Final, NamedTuple
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
+from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Source, Span
-from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.token_text import closest_word, text_or
 
@@ -199,8 +199,7 @@ def _misspelt(layout: _Layout, token: Token, after: Token) -> str:
     meant = closest_word(token.text, RESERVED)
     if meant not in DECLARATIONS or len(token.text) < 3:
         return ""
-    note = Note(f"did you mean `{meant}`?")
-    layout.report(token.start, token.end, f"Expected a declaration, found {text_or(token.text, '')}", note)
+    layout.report(token.start, token.end, f"Expected a declaration, found {text_or(token.text, '')}", other_name(meant))
     return meant or ""
 
 

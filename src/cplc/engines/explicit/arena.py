@@ -6,13 +6,13 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from cplc.engines.explicit.graph import Graph
-from cplc.engines.explicit.synchronous_graph import RoundSuccessors
 from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
 from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.interface import Engine
 from cplc.logic.expressions import Expr, disj
 from cplc.statespace.graph_algorithms import members
+from cplc.statespace.state_graph import StateGraph
+from cplc.statespace.synchronous import RoundSuccessors, SynchronousRelation
 from cplc.system.model import State
 
 States = bytes
@@ -25,7 +25,7 @@ _EDGES = 8
 
 
 class ExplicitSets(StateSets[States]):
-    def __init__(self, engine: Engine[States], graph: Graph) -> None:
+    def __init__(self, engine: Engine[States], graph: StateGraph) -> None:
         self.engine = engine
         self.everything = engine.reachable
         self._graph = graph
@@ -125,7 +125,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
 class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
     """The arena of a synchronous system. The joint actions of each group are computed once per state."""
 
-    def __init__(self, engine: Engine[States], graph: Graph, limit: int) -> None:
+    def __init__(self, engine: Engine[States], graph: StateGraph, limit: int) -> None:
         super().__init__(engine, graph)
         self._limit = limit
         self._kept = 0
@@ -193,6 +193,13 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             return tuple((joint, bytes(where)) for joint, where in states_by_joint.items())
 
         return ControllableStates(bytes(won), chosen)
+
+
+def arena(engine: Engine[States], graph: StateGraph, limit: int) -> ExplicitArena | ExplicitRoundArena:
+    """Return the arena of games by the transition relation of the graph."""
+    if isinstance(graph.relation, SynchronousRelation):
+        return ExplicitRoundArena(engine, graph, limit)
+    return ExplicitArena(engine, graph)
 
 
 def _permitted(acts: Actions, may: PermittedActions[States], state: int) -> JointAction | None:

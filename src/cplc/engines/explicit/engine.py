@@ -9,19 +9,18 @@ A set is a string of bytes, one for each reachable state in breadth-first order:
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from itertools import compress
 
 from cplc.automata.path_automaton import automaton
-from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
+from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
 from cplc.engines.explicit.common_knowledge import common_knowledge_classes
 from cplc.engines.explicit.fairness import FairnessConstraints
-from cplc.engines.explicit.graph import Graph, explore
 from cplc.engines.explicit.path_formulas import Product, links
-from cplc.engines.explicit.synchronous_graph import adjacent, explore_rounds
 from cplc.engines.games.fixpoints import Solution
-from cplc.engines.games.strategy_solver import round_solution, solution
+from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
 from cplc.logic import expressions as expr
 from cplc.logic.expressions import Expr, Read
@@ -58,6 +57,8 @@ from cplc.logic.formulas import (
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
+from cplc.statespace.state_graph import StateGraph, explore
+from cplc.statespace.synchronous import SynchronousRelation, agreeing
 from cplc.system.model import State, System
 
 States = bytes
@@ -78,15 +79,15 @@ class ExplicitEngine(Engine[States]):
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
 
     @cached_property
-    def _graph(self) -> Graph:
-        return (explore_rounds if self.system.is_synchronous else explore)(self.system, self.limit)
+    def _graph(self) -> StateGraph:
+        return explore(self.system, self.limit)
 
     @property
     def is_explored(self) -> bool:
         """True if the reachable states have been computed."""
         return "_graph" in vars(self)
 
-    def use(self, graph: Graph) -> None:
+    def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
         vars(self).update(_graph=graph)
 
@@ -258,7 +259,7 @@ class ExplicitEngine(Engine[States]):
             case Knows(_, agents, operand):
                 return self._common_knowledge(agents, states(operand))
             case Adjacent(operand):
-                return adjacent(self._graph, self.system, formula, self.intersection(states(operand), self._considered))
+                return self._adjacent(formula, self.intersection(states(operand), self._considered))
             case Regardless(operand):
                 return self.regardless.satisfying(operand, assuming)
             case Enforces():
@@ -308,23 +309,23 @@ class ExplicitEngine(Engine[States]):
 
     def _lasting(self, assuming: frozenset[str]) -> States:
         """Return the states from which an infinite fair run begins."""
-        if not (self.system.conditions or self.system.is_synchronous):
+        if self._graph.relation.has_idle_step and not self.system.conditions:
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
 
     @cached_property
     def _considered(self) -> States:
         """The states that the accessibility relations of knowledge and commitments relate."""
-        return self._fair(frozenset()) if self.system.is_synchronous else self.reachable
+        return self.reachable if self._graph.relation.has_idle_step else self._fair(frozenset())
 
     def _ending(self, goal: States, assuming: frozenset[str]) -> States:
         """Return the goal states from which some fair run continues."""
         return self.intersection(goal, self._fair(assuming))
 
     def _next(self, goal: States) -> States:
-        """Return the states with a successor in the goal. In interleaved systems a goal state may idle."""
+        """Return the states with a successor in the goal, by the idle step if there is one."""
         before = self.predecessors(goal)
-        return before if self.system.is_synchronous else self.union(goal, before)
+        return self.union(goal, before) if self._graph.relation.has_idle_step else before
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
@@ -349,28 +350,27 @@ class ExplicitEngine(Engine[States]):
     def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run stays in the set.
 
-        Such a run reaches a strongly connected component of the set that meets every fairness constraint. Idling makes
-        a single state such a component.
+        Such a run reaches a strongly connected component of the set that meets every fairness constraint. If there is
+        an idle step, a single state may be such a component.
         """
         graph = self._graph
         constraints = self._constraints(assuming)
-        if self.system.is_synchronous:
-            parts = (
-                part
-                for part in strongly_connected_components(graph.after, keep)
-                if len(part) > 1 or part[0] in graph.after(*part)
-            )
-            cycling = self._set(member for part in parts if constraints.met_within(set(part)) for member in part)
-            return backward_reachable(graph.before, keep, cycling)
-        resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
-        resting_reachable = backward_reachable(graph.before, keep, resting)
-        rest = strongly_connected_components(graph.after, self.difference(keep, resting_reachable))
-        cycling = self._set(member for part in rest if constraints.met_within(set(part)) for member in part)
+        resting_reachable = self._nothing
+        if graph.relation.has_idle_step:
+            resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
+            resting_reachable = backward_reachable(graph.before, keep, resting)
+        rest = self.difference(keep, resting_reachable)
+        parts = (
+            part
+            for part in strongly_connected_components(graph.after, rest)
+            if graph.relation.has_idle_step or len(part) > 1 or part[0] in graph.after(*part)
+        )
+        cycling = self._set(member for part in parts if constraints.met_within(set(part)) for member in part)
         return self.union(resting_reachable, backward_reachable(graph.before, keep, cycling))
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> FairnessConstraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]
-        steps = permitted or b"\1" * len(self._step_names)
+        steps = permitted or b"\1" * len(self._graph.relation.labels)
         return FairnessConstraints(self._graph, self.system.constraints(assuming), fairness, steps)
 
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
@@ -378,10 +378,11 @@ class ExplicitEngine(Engine[States]):
         reader = automaton(path)
         if self.size * len(reader.edges) > self.limit:
             raise ResourceExhausted(f"more than {self.limit:,} pairs of a state and of what a path must do from there")
-        permitted = bytes([along is None or name in along.steps for name in self._step_names])
+        relation = self._graph.relation
+        permitted = bytes([along is None or name in along.steps for name in relation.labels])
         product = Product(
             self._graph,
-            links(reader, self._step_names, permitted, idling=not self.system.is_synchronous),
+            links(reader, relation.labels, permitted, idling=relation.has_idle_step),
             [self.satisfying(label, assuming) for label in reader.labels],
             reader.marks,
             self._constraints(assuming, permitted),
@@ -391,11 +392,6 @@ class ExplicitEngine(Engine[States]):
             ends = filter(reader.accepts_everything, range(len(reader.edges)))
             accepting_from = {state: self._lasting(assuming) for state in ends}
         return product.beginning(reader.initial, accepting_from)
-
-    @cached_property
-    def _step_names(self) -> list[str]:
-        """The name of each label in the graph; all rounds have one label."""
-        return ["round"] if self.system.is_synchronous else [step.name for step in self.system.steps]
 
     # --- strategies
 
@@ -410,17 +406,11 @@ class ExplicitEngine(Engine[States]):
         def satisfying(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
-        if self.system.is_synchronous:
-            return round_solution(self._round_arena, self.system, formula, self._considered, satisfying)
-        return solution(self._arena, self.system, formula, assuming, satisfying)
+        return solution(self._arena, self.system, formula, assuming, lambda: self._considered, satisfying)
 
     @cached_property
-    def _arena(self) -> ExplicitArena:
-        return ExplicitArena(self, self._graph)
-
-    @cached_property
-    def _round_arena(self) -> ExplicitRoundArena:
-        return ExplicitRoundArena(self, self._graph, self.limit)
+    def _arena(self) -> ExplicitArena | ExplicitRoundArena:
+        return arena(self, self._graph, self.limit)
 
     # --- knowledge and commitments
 
@@ -444,6 +434,23 @@ class ExplicitEngine(Engine[States]):
         leading = common_knowledge_classes([self._local_states((agent,)) for agent in agents], self._considered)
         doubtful = set(compress(leading, self.difference(self._considered, satisfying)))
         return bytes([group not in doubtful for group in leading])
+
+    def _adjacent(self, formula: Adjacent, goal: States) -> States:
+        """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
+        graph, relation, choice = self._graph, self._graph.relation, formula.choice
+        assert isinstance(relation, SynchronousRelation), "adjacency by a round requires a synchronous system"
+        agree = agreeing(graph.packing, formula.same)
+        result = bytearray(self.size)
+        for number, state in enumerate(graph.states):
+            if formula.back and not goal[number]:
+                continue
+            targets = graph.after(number)
+            if choice is not None:
+                targets = array("I", map(graph.number.__getitem__, relation.by_action(state, choice)))
+            for target in targets:
+                if (formula.back or goal[target]) and agree(state, graph.states[target]):
+                    result[target if formula.back else number] = 1
+        return bytes(result)
 
     def agreeing(self, observed: tuple[Expr, ...], states: States) -> States:
         views = self._values(observed)

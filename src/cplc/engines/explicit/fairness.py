@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from cplc.engines.explicit.graph import Graph
+from cplc.statespace.state_graph import StateGraph
 from cplc.system.model import Justice
 
 
@@ -15,7 +15,9 @@ class FairnessConstraints:
     ``permitted`` count neither as taken nor as enabled.
     """
 
-    def __init__(self, graph: Graph, justice: Sequence[Justice], fairness: Sequence[bytes], permitted: bytes) -> None:
+    def __init__(
+        self, graph: StateGraph, justice: Sequence[Justice], fairness: Sequence[bytes], permitted: bytes
+    ) -> None:
         self._graph = graph
         self._justice = (1 << len(justice)) - 1
         self.met_by = [0] * len(permitted)

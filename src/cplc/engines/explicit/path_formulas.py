@@ -12,9 +12,9 @@ from contextlib import suppress
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge
 from cplc.engines.explicit.fairness import FairnessConstraints
-from cplc.engines.explicit.graph import Graph
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import ComponentSearch
+from cplc.statespace.state_graph import StateGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Product:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: StateGraph,
         links: Sequence[Sequence[Link]],
         labels: Sequence[bytes],
         marks: int,

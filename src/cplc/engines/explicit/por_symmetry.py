@@ -10,14 +10,11 @@ formula in each of them and for a shortest run that shows it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
-from math import prod
 
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
@@ -34,14 +31,15 @@ from cplc.reductions.symmetry_quotient import (
 )
 from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.interleaved import SAMPLE_STATES, InterleavedRelation
 from cplc.statespace.packing import Packing, StateIndex
+from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.model import State, System
 
 States = bytes
 
 LIMIT = 1_000_000
 """States that a reduced search may store before it is given up."""
-_SAMPLE_STATES = 1024
 _MAX_FOLLOWED_FRACTION = 0.7
 """Above this fraction of followed enabled steps, computing stubborn sets costs more than it saves."""
 
@@ -51,13 +49,13 @@ class ReducedSearch:
 
     def __init__(
         self,
-        stepper: SuccessorGenerator,
+        relation: InterleavedRelation,
         initial: Iterable[int],
         follow: StubbornFilter | None,
         image: Canonical | None,
         limit: int,
     ) -> None:
-        self._stepper = stepper
+        self._relation = relation
         self._follow = follow
         self._image = image
         self._limit = limit
@@ -81,7 +79,7 @@ class ReducedSearch:
         index_of = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
-            ways = self._stepper.ways(state)
+            ways = self._relation.transitions(state)
             if follow is not None:
                 ways = follow(state, ways)
             for step, after in ways:
@@ -94,26 +92,24 @@ class ReducedSearch:
                 self._target.append(position)
                 self._label.append(step)
             first.append(len(self._target))
-            if len(first) % _SAMPLE_STATES == 0:
+            if len(first) % SAMPLE_STATES == 0:
                 context.report(ExplorationProgress(len(states), len(states) - len(first) + 1))
                 context.safepoint()
                 context.charge(len(first) - charged)
                 charged = len(first)
                 index_of, before = self._number.adder(2 * len(states) - before), len(states)
-                if len(first) in (_SAMPLE_STATES, 16 * _SAMPLE_STATES):
-                    self._stepper.regroup(states)
             if len(states) > self._limit:
                 raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
         context.charge(len(first) - charged)
         return self.is_over
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> StateGraph:
         """The graph of the stored states; those that were not expanded have no edges."""
         expanded = len(self._first) - 1
         rest = array("I", (self._first[-1],)) * (len(self.states) - expanded)
         first = self._first + rest
-        return Graph(self._stepper.packing, self.states, self._number, self._initial, first, self._target, self._label)
+        return StateGraph(self._relation, self.states, self._number, self._initial, first, self._target, self._label)
 
 
 class StubbornFilter:
@@ -163,15 +159,6 @@ class StubbornFilter:
         return ways if steps == enabled else [way for way in ways if steps >> way[0] & 1]
 
 
-def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int]:
-    if prod(len(set(variable.initial)) for variable in system.variables) > limit:
-        raise ResourceExhausted(f"more than {limit:,} initial states")
-    choices = [
-        dict.fromkeys(packing.bits(variable.name, value) for value in variable.initial) for variable in system.variables
-    ]
-    return map(sum, product(*choices))
-
-
 @dataclass(frozen=True)
 class ReductionMethod:
     """The reductions that preserve the verdict of a question."""
@@ -191,7 +178,7 @@ class ReducedEngine(ExplicitEngine):
 
     has_every_state = False
 
-    def __init__(self, system: System, graph: Graph, way: ReductionMethod, image: Canonical | None = None) -> None:
+    def __init__(self, system: System, graph: StateGraph, way: ReductionMethod, image: Canonical | None = None) -> None:
         super().__init__(system)
         self._way = way
         self._image = image
@@ -229,11 +216,11 @@ class _PermutedLayout:
 
     @property
     def packing(self) -> Packing:
-        return self.stepper.packing
+        return self.relation.packing
 
     @cached_property
-    def stepper(self) -> SuccessorGenerator:
-        return SuccessorGenerator(self.system)
+    def relation(self) -> InterleavedRelation:
+        return InterleavedRelation(self.system)
 
     @cached_property
     def dependency(self) -> DependencyRelation:
@@ -302,12 +289,12 @@ class ReducedEngines:
         image = canonical_representative(place.packing, way.members) if way.members else None
 
         def search(follow: StubbornFilter | None) -> ReducedSearch:
-            initial = initial_states(place.system, place.packing, self._limit)
-            return ReducedSearch(place.stepper, initial, follow, image, self._limit)
+            initial = place.relation.initial_states(self._limit)
+            return ReducedSearch(place.relation, initial, follow, image, self._limit)
 
         follow = None if way.plan is None else StubbornFilter(StubbornSets(place.dependency, way.plan.goals), way.plan)
         search_result = search(follow)
-        if not search_result.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
+        if not search_result.advance(SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
             if image is None:
                 return None
             way, search_result = replace(way, plan=None), search(None)

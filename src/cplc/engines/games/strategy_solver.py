@@ -22,9 +22,26 @@ V = TypeVar("V")
 
 
 def solution(
+    arena: Arena[S] | RoundArena[S],
+    system: System,
+    formula: Enforces,
+    assuming: frozenset[str],
+    counting: Callable[[], S],
+    satisfying: Callable[[Formula], S],
+) -> Solution[S]:
+    """Return the winning region and strategies of a formula.
+
+    ``counting`` returns the states that count in rounds, and ``satisfying`` evaluates the operands of the goal.
+    """
+    if isinstance(arena, RoundArena):
+        return _round_solution(arena, system, formula, counting(), satisfying)
+    return _step_solution(arena, system, formula, assuming, satisfying)
+
+
+def _step_solution(
     arena: Arena[S], system: System, formula: Enforces, assuming: frozenset[str], satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
-    """Return the winning region and strategies of a formula; ``satisfying`` evaluates the operands of its goal.
+    """Return the solution where steps are interleaved.
 
     For ``X`` and ``G`` the optimal strategy is to refrain, which is uniform. It wins uniformly from a state if it
     succeeds from all states that the members together cannot distinguish from it.
@@ -44,10 +61,10 @@ def solution(
     return Solution(won, (Strategy(won),))
 
 
-def round_solution(
+def _round_solution(
     arena: RoundArena[S], system: System, formula: Enforces, counting: S, satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
-    """Return the solution in a synchronous system; ``counting`` are the states that count."""
+    """Return the solution in a synchronous system."""
     game = RoundGame(arena, system, formula.group, counting)
     match formula.goal:
         case Until(left, right):

@@ -10,7 +10,6 @@ from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.engines.on_the_fly.product import Product, ProductEdge, product
 from cplc.engines.on_the_fly.reachable_states import ReachableStates
 from cplc.engines.on_the_fly.search import SearchResults, accepting_start, nearest_accepting_start
-from cplc.engines.on_the_fly.synchronous_states import LazySynchronousStateSpace
 from cplc.engines.on_the_fly.tableau import Tableau
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
@@ -294,15 +293,10 @@ class Checker:
 
     # --- rounds
 
-    def _world(self) -> LazySynchronousStateSpace:
-        world = self.context.world
-        assert isinstance(world, LazySynchronousStateSpace), "adjacency by a round requires a synchronous system"
-        return world
-
     def round_successor(self, formula: Adjacent, state: int) -> int | None:
         """Return a successor by a round of the formula's kind in which its operand holds, or None."""
         test = self.test(self._among_considered(formula.operand))
-        return next(filter(test, self._world().neighbours(formula)(state)), None)
+        return next(filter(test, self.context.world.neighbours(formula)(state)), None)
 
     def round_predecessor(self, formula: Adjacent, state: int) -> int | None:
         """Return a predecessor by a round of the formula's kind in which its operand holds, or None.
@@ -311,7 +305,7 @@ class Checker:
         """
         predecessor_of = self._round_predecessors.get(formula)
         if predecessor_of is None:
-            test, ahead = self.test(self._among_considered(formula.operand)), self._world().neighbours(formula)
+            test, ahead = self.test(self._among_considered(formula.operand)), self.context.world.neighbours(formula)
             predecessor_of = {}
             for before in filter(test, self.context.reached.states_in(ObservationClass(self.context.views.nothing, 0))):
                 predecessor_of.update(dict.fromkeys(ahead(before), before))

@@ -15,7 +15,6 @@ from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, O
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.engines.on_the_fly.reachable_states import ReachableStates
 from cplc.engines.on_the_fly.stubborn_successors import StubbornSuccessors
-from cplc.engines.on_the_fly.synchronous_states import LazySynchronousStateSpace
 from cplc.logic.formulas import Enforces, Formula, OnPaths, subformulas
 from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.runtime.limits import ResourceExhausted
@@ -45,7 +44,7 @@ class OnTheFlyEngine:
                 "the engine `onthefly` does not decide fairness conditions with knowledge or path operators"
             )
         self.system = system
-        world = (LazySynchronousStateSpace if system.is_synchronous else LazyStateSpace)(system, limit, effort)
+        world = LazyStateSpace(system, limit, effort)
         self._context = SharedSearchData(
             world, ReachableStates(world), Indistinguishability(world), DistanceHeuristic(world)
         )
@@ -65,7 +64,7 @@ class OnTheFlyEngine:
         """Return whether the formula holds in every initial state, and the evidence."""
         failing = self._counterexample(formula, assuming)
         holds = failing is None
-        state = next(self._considered_initial(), next(self._context.world.initial())) if failing is None else failing
+        state = next(self._considered_initial(), self._context.world.initial()[0]) if failing is None else failing
         return holds, EvidenceBuilder(self._checker(assuming, formula)).evidence(formula, state, holds)
 
     def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:

@@ -179,7 +179,7 @@ def product(
     """Return the product. Steps outside of ``along`` do not count as enabled."""
     allowed = None if along is None else steps_of(along)
     bit = 1 << tableau.marks
-    met_by = [0] * max(1, len(world.system.steps))
+    met_by = [0] * len(world.relation.labels)
     waiting = 0
     for constraint in justice:
         steps = [step for step in constraint.steps if allowed is None or step in allowed]

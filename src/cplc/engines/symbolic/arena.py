@@ -143,3 +143,12 @@ class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
                 ways = ways & ~states
                 for joint, part in self._split(self._round.without_choices(some, (choice,)), may, remaining):
                     yield ((choice, action), *joint), part
+
+
+def arena(encoding: Encoding, fixpoints: ChainedFixpoints) -> SymbolicArena | SymbolicRoundArena:
+    """Return the arena of games by the transitions: of one round, or of steps."""
+    match fixpoints.transitions:
+        case (Round() as transition,):
+            return SymbolicRoundArena(encoding, fixpoints, transition)
+        case _:
+            return SymbolicArena(encoding, fixpoints)

@@ -17,9 +17,9 @@ from functools import cached_property, wraps
 from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar
 
 from cplc.engines.games.fixpoints import Solution, Strategy
-from cplc.engines.games.strategy_solver import round_solution, solution
+from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
-from cplc.engines.symbolic.arena import SymbolicArena, SymbolicRoundArena
+from cplc.engines.symbolic.arena import arena
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.exists_path import ExistsPath
@@ -371,13 +371,14 @@ class SymbolicEngine(Engine[Node]):
         def satisfying(operand: Formula) -> Node:
             return self._holds(operand, assuming)
 
-        if not self.system.is_synchronous:
-            arena = SymbolicArena(self._encoding, self._fixpoints)
-            return solution(arena, self.system, formula, assuming, satisfying)
-        (transition,) = self._fixpoints.transitions
-        assert isinstance(transition, Round)
-        rounds = SymbolicRoundArena(self._encoding, self._fixpoints, transition)
-        return round_solution(rounds, self.system, formula, self._reachable & self._considered, satisfying)
+        return solution(
+            arena(self._encoding, self._fixpoints),
+            self.system,
+            formula,
+            assuming,
+            lambda: self._reachable & self._considered,
+            satisfying,
+        )
 
     # --- rounds
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean
+from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.ispl.semantics import model
 from cplc.ispl.semantics.declarations import Declarations, Declared
 from cplc.ispl.syntax import ast
@@ -75,7 +75,7 @@ class Conditions:
     def _report_self_reference(self, span: Span, written: str) -> None:
         assert self._agent is not None
         message = f"`{self._agent.name}` refers to itself without its name in its own conditions"
-        self._problems.report(rules.SYNTAX, span, message, Note(f"write `{written}`"))
+        self._problems.report(rules.SYNTAX, span, message, suggestion(f"write `{written}`", written))
 
     def _comparison(self, node: ast.Comparison) -> model.Condition | None:
         if isinstance(node.left, ast.Ref) and node.left.name.text == ACTION:
@@ -85,7 +85,7 @@ class Conditions:
             return None
         if node.op == "!=":
             message = "MCMAS 1.3 rejects `!=`"
-            self._problems.report(rules.OTHER_DIALECT, node.span, message, Note("write `<>`"))
+            self._problems.report(rules.OTHER_DIALECT, node.span, message, suggestion("write `<>`", "<>", written="!="))
         if self._place == "initial states":
             self._check_initial_dialect(node)
         sides = self._sides(node)
@@ -202,13 +202,14 @@ class Conditions:
         hidden = self._declared.environment
         if self._agent is None:
             owners = [agent.name for agent in self._declared.agents.values() if text in agent.variables]
-            hint = [Note(f"write `{owner}.{text}`") for owner in owners[:1]]
+            hint = [suggestion(f"write `{owner}.{text}`", f"{owner}.{text}") for owner in owners[:1]]
             message = f"`{text}` lacks the name of its agent" if owners else f"Nothing is called `{text}`"
             notes = hint or list(did_you_mean(text, self._visible_names()))
         elif hidden is not None and hidden is not self._agent and text in hidden.variables:
             message, notes = f"`{self._agent.name}` has no variable `{text}`", []
             if text in self._agent.observed:
-                notes = [Note(f"write `{ENVIRONMENT}.{text}` for the variable of the environment")]
+                qualified = f"{ENVIRONMENT}.{text}"
+                notes = [suggestion(f"write `{qualified}` for the variable of the environment", qualified)]
         elif self._is_value(text):
             owner = self._agent.values[text]
             message, notes = f"`{text}` is a value of `{owner.name}` and cannot be compared with this", []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal, cast
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean
+from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.ispl.semantics import model
 from cplc.ispl.semantics.declarations import Declarations, Declared
 from cplc.ispl.syntax import ast
@@ -59,11 +59,12 @@ class Formulas:
     def _ctl(self, node: ast.Formula) -> model.Formula | None:
         match node:
             case ast.Unary("X" | "F" | "G" as op):
-                hint = Note(f"write `A{op}` or `E{op}`, or begin the formula with `LTL`")
+                message = f"write `A{op}` or `E{op}`, or begin the formula with `LTL`"
+                hint = suggestion(message, _quantified("A", node), _quantified("E", node))
                 self._report_path_operator(node, f"`{op}`", hint)
                 return None
             case ast.Binary("U"):
-                self._report_path_operator(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                self._report_path_operator(node, "`U`", _until_hint(node))
                 return None
             case ast.Unary("A" | "E" as op, ast.Binary("U", left, right)):
                 parts = self._all(self._ctl, (left, right))
@@ -212,17 +213,18 @@ class Formulas:
                 path = self._path(operand)
                 return None if path is None else model.OnPaths(op, path)
             case ast.Unary("X" | "F" | "G" as op):
-                self._report_path_operator(node, f"`{op}`", Note(f"write `A {op}` or `E {op}`"))
+                hint = suggestion(f"write `A {op}` or `E {op}`", _quantified("A ", node), _quantified("E ", node))
+                self._report_path_operator(node, f"`{op}`", hint)
                 return None
             case ast.Binary("U"):
-                self._report_path_operator(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                self._report_path_operator(node, "`U`", _until_hint(node))
                 return None
             case ast.Knows("K" | "GK" | "GCK" | "DK", _, operand):
                 return self._knows(node, self._ctl_star(operand))
             case ast.Unary() | ast.Knows() | ast.Enforces() | ast.Commits():
                 sign = _operator_text(node)
-                hint = [Note(f"write `{sign[0]} {sign[1]}`")] if isinstance(node, ast.Unary) else []
-                self._report_wrong_logic(node, sign, "CTL*", *hint)
+                notes = [Note(f"write `{sign[0]} {sign[1]}`")] if isinstance(node, ast.Unary) else []
+                self._report_wrong_logic(node, sign, "CTL*", *notes)
                 return None
             case _:
                 self._check_mcmas_precedence(node)
@@ -367,6 +369,18 @@ def _has_path_operators(node: ast.Formula) -> bool:
             return op == "U" or _has_path_operators(left) or _has_path_operators(right)
         case _:
             return False
+
+
+def _until_hint(node: ast.Binary) -> Note:
+    return suggestion("write `A(p U q)` or `E(p U q)`", _quantified("A", node), _quantified("E", node))
+
+
+def _quantified(quantifier: str, node: ast.Unary | ast.Binary) -> str:
+    """Return the text of a path formula after a path quantifier."""
+    text = node.span.text
+    if isinstance(node, ast.Binary):
+        return f"{quantifier}{text}" if _is_enclosed(node) else f"{quantifier}({text})"
+    return f"({quantifier}{text[1:].lstrip()}" if _is_enclosed(node) else f"{quantifier}{text}"
 
 
 def _is_enclosed(node: ast.Formula) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import field
 from difflib import get_close_matches
 from typing import Final
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
 from cplc.ispl.syntax.reserved_words import COLONS, IN_AGENT, IN_FILE, LINES, MAX_NAME_LENGTH, SECTIONS, last_word
 from cplc.records import dataclass
@@ -162,7 +162,7 @@ class _SectionReader:
         meant = get_close_matches(
             word[1][:MAX_NAME_LENGTH], [one for one in keywords if one != "Agent"], n=1, cutoff=0.7
         )
-        notes = [Note(f"did you mean `{meant[0]}`?")] if meant else []
+        notes = [other_name(meant[0], word[1])] if meant else []
         self._error(word.start(1), word.end(1), f"Expected a section, found `{word[1][:40]}`", *notes)
         if meant:
             self.position = word.end(1)

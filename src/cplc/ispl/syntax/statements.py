@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Literal, cast
@@ -120,7 +121,7 @@ def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, er
 
 
 def _with(diagnostic: Diagnostic, notes: tuple[Note, ...]) -> Diagnostic:
-    return Diagnostic(diagnostic.code, diagnostic.severity, diagnostic.message, diagnostic.span, notes)
+    return replace(diagnostic, notes=notes)
 
 
 def _quoted(text: str, otherwise: str) -> str:

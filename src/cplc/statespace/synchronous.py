@@ -1,4 +1,4 @@
-"""The state graph of a synchronous system, without enumerating all joint actions.
+"""Rounds of a synchronous system on packed states, without enumerating all joint actions.
 
 Players depend on each other where a rule reads the actions of several of them. In a given state most players have a
 single action, so those with a choice fall into small independent groups, and each group is enumerated by itself. Rules
@@ -9,28 +9,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import product
 from math import prod
 from typing import TypeVar
 
-from cplc.engines.explicit.graph import Graph
-from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Read, reads
-from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
-from cplc.runtime.context import ExplorationProgress, current
 from cplc.runtime.limits import ResourceExhausted
-from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing, StateIndex
+from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing
+from cplc.statespace.transition_relation import SuccessorTable, Transition, TransitionRelation
 from cplc.system.model import System
-from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
 from cplc.system.synchronous import Change, Player
 
-_MOST_TOGETHER = 1_000_000
+_MAX_TOGETHER = 1_000_000
 """Maximum number of joint actions that are enumerated for a group of dependent players."""
-_EDGES = 8
-"""Maximum number of rounds per state of the limit."""
-_OFTEN = 256
-"""Number of states between two progress reports."""
+_ROUNDS_PER_STATE = 8
+"""Maximum number of rounds per state of the limit, from one state and in a stored graph."""
 
 T = TypeVar("T")
 Bits = tuple[int, ...]
@@ -45,49 +39,50 @@ Restriction = tuple[str, str]
 """A choice variable and the only action of it that is considered."""
 
 
-def explore_rounds(system: System, limit: int) -> Graph:
-    """Return the state graph of a synchronous system. Raise `ResourceExhausted` beyond the limit of states."""
-    context, rounds = current(), RoundSuccessors(system)
-    start = initial_states(rounds.packing, system, limit)
-    room = _EDGES * limit
-    partial = resume_search(
-        system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)], limit
-    )
-    states, first, target = partial.states, partial.first, partial.target
-    count = before = len(states)
-    number = StateIndex(states)
-    index_of, add, reached = number.adder(count), states.append, target.append
-    for state in islice(states, len(first) - 1, None):  # grows
-        for after in rounds.after(state, room - len(target)):
-            position = index_of(after, count)
-            if position == count:
-                add(after)
-                count += 1
-            reached(position)
-        first.append(len(target))
-        if len(first) % _OFTEN == 0:
-            context.report(ExplorationProgress(count, count - len(first) + 1))
-            context.safepoint()
-            context.charge(_OFTEN)
-            index_of, before = number.adder(2 * count - before), count
-        if count > limit:
-            raise ResourceExhausted(f"more than {limit:,} reachable states")
-    context.charge(len(first) % _OFTEN)
-    finish_search(partial)
-    return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
+class SynchronousRelation(TransitionRelation):
+    """The rounds of a synchronous system, which all have one label. There is no idle step."""
+
+    has_idle_step = False
+
+    def __init__(self, system: System, limit: int, spend: Callable[[int], None] | None = None) -> None:
+        self._rounds = RoundSuccessors(system)
+        super().__init__(system, self._rounds.packing, ("round",))
+        self._max_rounds = _ROUNDS_PER_STATE * limit
+        self._spend = spend
+        self._restricted: dict[Restriction, RoundSuccessors] = {}
+
+    def free_tables(self) -> None:
+        self._restricted.clear()
+        self._rounds = RoundSuccessors(self.system)
+
+    def transitions(self, state: int) -> list[Transition]:
+        transitions = [(0, target) for target in self._rounds.after(state, self._max_rounds)]
+        if self._spend is not None:
+            self._spend(len(transitions))
+        return transitions
+
+    def by_action(self, state: int, only: Restriction | None) -> list[int]:
+        """Return the successors by rounds with this action, or by all rounds."""
+        rounds = self._rounds
+        if only is not None:
+            rounds = self._restricted.get(only) or self._restricted.setdefault(only, RoundSuccessors(self.system, only))
+        return rounds.after(state, self._max_rounds)
+
+    def tables(self, sample: Sequence[int], stored: int) -> list[tuple[int, SuccessorTable]]:
+        return [(-1, _CountedRounds(self._rounds, self._max_rounds - stored))]
 
 
-def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
-    """Return the initial states, as the product over independent parts of the initial condition."""
-    domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
-    parts: list[list[int]] = []
-    for names, condition in independent_groups(domains, system.start):
-        ways = satisfying_assignments({name: domains[name] for name in names}, condition)
-        packed_states = [sum(packing.bits(*one) for one in way.items()) for way in islice(ways, limit + 1)]
-        parts.append(packed_states)
-        if prod(map(len, parts)) > limit:
-            raise ResourceExhausted(f"more than {limit:,} initial states")
-    return [sum(bits) for bits in product(*parts)]
+class _CountedRounds:
+    """The changes by all rounds from a state. A search may store at most ``room`` rounds."""
+
+    def __init__(self, rounds: RoundSuccessors, room: int) -> None:
+        self._rounds = rounds
+        self._room = room
+
+    def __getitem__(self, state: int) -> tuple[list[int], array[int]]:
+        changes = [state ^ target for target in self._rounds.after(state, self._room)]
+        self._room -= len(changes)
+        return changes, array("I", bytes(4 * len(changes)))
 
 
 class RoundSuccessors:
@@ -323,13 +318,13 @@ def _joint(
 
 
 def _check_ways(number: int) -> None:
-    if number > _MOST_TOGETHER:
-        raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} rounds are possible in one state")
+    if number > _MAX_TOGETHER:
+        raise ResourceExhausted(f"more than {_MAX_TOGETHER:,} rounds are possible in one state")
 
 
 def _check_together(choices: Iterable[int]) -> None:
-    if prod(choices) > _MOST_TOGETHER:
-        raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} ways to act together depend on each other in one state")
+    if prod(choices) > _MAX_TOGETHER:
+        raise ResourceExhausted(f"more than {_MAX_TOGETHER:,} ways to act together depend on each other in one state")
 
 
 def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
@@ -348,26 +343,6 @@ def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
 
 
 # --- one round from another state
-
-
-def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> bytes:
-    """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
-    agree = agreeing(graph.packing, formula.same)
-    ahead = _after_action(graph, system, formula.choice) if formula.choice else graph.after
-    result = bytearray(len(goal))
-    for number, state in enumerate(graph.states):
-        if formula.back and not goal[number]:
-            continue
-        for target in ahead(number):
-            if (formula.back or goal[target]) and agree(state, graph.states[target]):
-                result[target if formula.back else number] = 1
-    return bytes(result)
-
-
-def _after_action(graph: Graph, system: System, only: Restriction) -> Callable[[int], list[int]]:
-    """Return the successor function restricted to rounds with this action."""
-    rounds = RoundSuccessors(system, only)
-    return lambda number: [graph.number[state] for state in rounds.after(graph.states[number], _MOST_TOGETHER)]
 
 
 def agreeing(packing: Packing, same: Iterable[tuple[str, str]]) -> Callable[[int, int], bool]:

@@ -35,7 +35,7 @@ Edges = Sequence[tuple[int, int]]
 
 @dataclass
 class PartialGraph:
-    """States in search order and the edges of those that have been expanded; see `Graph`."""
+    """States in search order and the edges of those that have been expanded; see `StateGraph`."""
 
     name: str
     """The key of its checkpoint; empty if there is none."""
@@ -138,7 +138,7 @@ def _is_plausible(partial: PartialGraph, initial: Sequence[int], edges: Callable
     closed = len(first) - 1
     if states[: len(initial)] != list(initial) or len(set(states)) != len(states) or closed > len(states):
         return False
-    if first[0] != 0 or first[-1] != len(target) or len(label) not in (0, len(target)):
+    if first[0] != 0 or first[-1] != len(target) or len(label) != len(target):
         return False
     if any(map(int.__gt__, first, first[1:])) or any(not 0 < one <= len(states) for one in partial.regrouped):
         return False
@@ -146,9 +146,7 @@ def _is_plausible(partial: PartialGraph, initial: Sequence[int], edges: Callable
         return False
     for number in range(0, closed, max(1, closed // _RECHECKED_STATES)):
         begin, end = first[number], first[number + 1]
-        stored_edges = zip(
-            label[begin:end] or bytes(end - begin), map(states.__getitem__, target[begin:end]), strict=True
-        )
+        stored_edges = zip(label[begin:end], map(states.__getitem__, target[begin:end]), strict=True)
         if sorted(stored_edges) != sorted(edges(states[number])):
             return False
     return True
