@@ -111,8 +111,8 @@ def test_fix_writes_replacement_of_its_note() -> None:
 }
 """
     compilation = CplCompilation(Source("p.cpl", text))
-    (found,) = compilation.diagnostics
-    (fix,) = found.fixes
+    (diagnostic,) = compilation.diagnostics
+    (fix,) = diagnostic.fixes
     assert [edit.text for edit in fix.edits] == ["does(create goods)"]
     assert fix.certainty == "certain"
     after = fix_text(compilation).text
