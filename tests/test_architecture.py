@@ -33,7 +33,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "ispl": {"source", "diagnostics", "logic", "system", "syntax", "semantics"},
     "export": {"logic", "system"},
     "simulation": {"runtime", "logic", "system", "statespace", "reductions", "engines", "checking"},
-    "mutation": {"source", "logic", "system", "checking", "semantics", "lowering"},
+    "mutation": {"source", "logic", "system", "checking", "semantics", "lowering", "ispl"},
     "compatibility": {"runtime", "logic", "system", "statespace", "checking"},
     "decision": {"runtime", "logic", "system", "statespace"},
     "caching": {"resources", "runtime", "system", "checking", "__init__"},
@@ -49,7 +49,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "compatibility",
         "decision",
     },
-    "drawing": {"logic", "system", "statespace", "reductions", "simulation", "report"},
+    "drawing": {"runtime", "logic", "system", "statespace", "reductions", "simulation", "report"},
     "compilation": {
         "source",
         "runtime",

@@ -19,12 +19,12 @@ from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Question, Result
+    from cplc.checking.results import Result
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export, Request
     from cplc.formatter import Formatted
     from cplc.lowering.lower import View
-    from cplc.mutation.coverage import Outcome
+    from cplc.mutation.mutants import Mutant
     from cplc.semantics.analysis import Analysis
     from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
@@ -478,23 +478,13 @@ class CplCompilation(Compilation):
             ),
         )
 
-    def coverage(
-        self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
-    ) -> Iterator[Outcome]:
-        """Yield for each mutant whether the questions of the file, or these of them, detect it.
+    def mutants(self) -> Iterator[Mutant[CheckedModel]]:
+        from cplc.mutation.mutants import mutants
 
-        ``among`` restricts the mutants to these positions.
-        """
-        from cplc.mutation.coverage import coverage
+        return mutants(self.model)
 
-        def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
-            changed = replace(self, _changed=model, _systems={}, _divisions={})
-            questions = changed.questions(names)
-            # An advisory check detects no mutant: its failure does not fail the file.
-            errors = [one for one in questions if not (one.question.is_usual and one.question.advisory)]
-            return changed.system, [(one.question, one.system) for one in errors]
-
-        return coverage(self.model, asking, engine, among)
+    def mutated(self, model: CheckedModel) -> CplCompilation:
+        return replace(self, _changed=model, _systems={}, _divisions={})
 
 
 def _itself(question: BoundQuestion) -> BoundQuestion:
