@@ -9,22 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 from math import prod
+from typing import assert_never
 
 from cplc.checking.synchronous_strategy_play import round_strategy_problems
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
+    Derived,
     Enforces,
     Finally,
     Formula,
     Globally,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Or,
+    OnPaths,
+    Previous,
+    Regardless,
+    Release,
+    Since,
+    Taken,
     Until,
     children,
+    is_propositional,
 )
 from cplc.statespace.graph_algorithms import strongly_connected_components
 from cplc.system.interpreter import Interpreter, Key, holds, interpreter_of, key
@@ -41,17 +50,6 @@ MAX_GUARD_EVALUATIONS = 600_000
 Truth = Callable[[Formula, State], bool]
 
 
-def is_propositional(formula: Formula) -> bool:
-    """Tell whether the formula is propositional: the variables of one state decide it."""
-    match formula:
-        case Atom():
-            return True
-        case Not() | And() | Or() | Implies() | Iff():
-            return all(map(is_propositional, children(formula)))
-        case _:
-            return False
-
-
 def propositional_value(formula: Formula, state: State) -> bool:
     """Return the value of a propositional formula."""
     match formula:
@@ -61,14 +59,15 @@ def propositional_value(formula: Formula, state: State) -> bool:
             return not propositional_value(operand, state)
         case And(operands):
             return all(propositional_value(operand, state) for operand in operands)
-        case Or(operands):
-            return any(propositional_value(operand, state) for operand in operands)
-        case Implies(left, right):
-            return not propositional_value(left, state) or propositional_value(right, state)
-        case Iff(left, right):
-            return propositional_value(left, state) == propositional_value(right, state)
-        case _:
+        case Derived():
+            return propositional_value(formula.definition, state)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             raise ValueError("more than one state decides the formula")
+        case _:
+            assert_never(formula)
 
 
 def is_send_of(step: Step, group: Collection[str]) -> bool:
@@ -124,13 +123,16 @@ class StrategyPlay:
             self.moves.append(moves)
 
     def _is_over(self, state: State, position: int) -> bool:
-        match self.formula.goal:
-            case Finally(goal) | Until(_, goal):
-                return self._truth(goal, state)
+        goal = self.formula.goal
+        match goal:
+            case Finally(reached) | Until(_, reached):
+                return self._truth(reached, state)
             case Globally():
                 return False
             case Next():
                 return position >= self._starts
+            case _:
+                assert_never(goal)
 
     # --- the goal
 
@@ -139,7 +141,8 @@ class StrategyPlay:
         if not self.is_complete:
             yield "more states are reachable under the strategy than can be explored"
             return
-        match self.formula.goal:
+        goal = self.formula.goal
+        match goal:
             case Next(operand) | Globally(operand):
                 if not all(self._truth(operand, state) for state in self.states):
                     yield "the strategy does not keep what it should"
@@ -147,9 +150,11 @@ class StrategyPlay:
                 over or self._truth(left, state) for over, state in zip(self.over, self.states, strict=True)
             ):
                 yield "the strategy leads through states that it should not"
-            case _:
+            case Until() | Finally():
                 if self._can_avoid_goal(assuming):
                     yield "a just run never reaches the goal under the strategy"
+            case _:
+                assert_never(goal)
 
     def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
         """Tell whether some just run avoids the goal: no justice constraint forces it out of some component."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import assert_never
 
 from cplc.logic.formulas import Enforces, Finally, Formula, Globally, Next, Until
 from cplc.system.interpreter import Interpreter, Key, holds, key
@@ -78,13 +79,16 @@ class RoundPlay:
         return choices
 
     def _is_over(self, state: State, position: int) -> bool:
-        match self.formula.goal:
-            case Finally(goal) | Until(_, goal):
-                return self._truth(goal, state)
+        goal = self.formula.goal
+        match goal:
+            case Finally(reached) | Until(_, reached):
+                return self._truth(reached, state)
             case Next():
                 return position >= self._starts
             case Globally():
                 return False
+            case _:
+                assert_never(goal)
 
     # --- the goal
 
@@ -95,7 +99,8 @@ class RoundPlay:
             return
         if any(after is None and not over for after, over in zip(self.after, self.over, strict=True)):
             yield "the strategy leads to where somebody has nothing to do"
-        match self.formula.goal:
+        goal = self.formula.goal
+        match goal:
             case Next(operand):
                 follow = {number for after in self.after[: self._starts] for number in after or ()}
                 if not all(self._truth(operand, self.states[number]) for number in follow):
@@ -107,9 +112,11 @@ class RoundPlay:
                 over or self._truth(left, state) for over, state in zip(self.over, self.states, strict=True)
             ):
                 yield "the strategy leads through states that it should not"
-            case _:
+            case Until() | Finally():
                 if self._has_cycle():
                     yield "a run never reaches the goal under the strategy"
+            case _:
+                assert_never(goal)
 
     def _has_cycle(self) -> bool:
         """Tell whether some run avoids the goal forever: repeated removal of states without successors leaves some."""

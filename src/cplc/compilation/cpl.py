@@ -277,7 +277,7 @@ class CplCompilation(Compilation):
     @property
     def _usual(self) -> tuple[str, ...]:
         """The usual checks that the file neither names nor switches off."""
-        from cplc.semantics.builtin_words import USUAL_CHECKS
+        from cplc.language.words import USUAL_CHECKS
 
         named = {check.name for check in self.model.checks}
         return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
@@ -350,7 +350,7 @@ class CplCompilation(Compilation):
 
         A usual check can be named even if the file switches it off; a named check is never advisory.
         """
-        from cplc.semantics.builtin_words import USUAL_CHECKS
+        from cplc.language.words import USUAL_CHECKS
 
         if not names:
             return self._asked

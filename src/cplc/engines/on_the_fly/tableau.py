@@ -14,28 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from cplc.logic.expressions import TRUE, is_false, is_true
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
-    Finally,
+    Derived,
+    Enforces,
     Formula,
-    Globally,
-    Historically,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
-    Or,
+    OnPaths,
     Previous,
+    Regardless,
     Release,
-    Shorthand,
     Since,
     Taken,
     Until,
-    WeakUntil,
     is_state_formula,
 )
 from cplc.records import dataclass
@@ -194,64 +193,38 @@ class Tableau:
         match formula:
             case Not(operand):
                 return self._goal(operand, not value)
-            case And(operands) | Or(operands):
+            case And(operands):
                 inner = [self._goal(operand, value) for operand in operands]
-                return self._all(inner) if isinstance(formula, And) == value else self._any(inner)
-            case Implies(left, right):
-                sides = (self._goal(left, not value), self._goal(right, value))
-                return self._any(sides) if value else self._all(sides)
-            case Iff(left, right):
-                return self._any(
-                    self._all((self._goal(left, side), self._goal(right, side == value))) for side in (True, False)
-                )
-            case Shorthand(operand):
-                return self._goal(operand, value)
+                return self._all(inner) if value else self._any(inner)
             case Taken():
                 return self._number(_StepLiteral(formula, value))
             case Next(operand):
                 return self._number(_Next(self._worth_a_step(self._goal(operand, value))))
-            case Finally(operand, bound):
-                return self._until(self._true, self._goal(operand, True), bound, value, self._goal(operand, False))
-            case Globally(operand, bound):
-                return self._until(self._true, self._goal(operand, False), bound, not value, self._goal(operand, True))
-            case Until(left, right, bound) if value:
-                return self._number(_Until(self._goal(left, True), self._goal(right, True), bound))
-            case Until(left, right, bound):
-                return self._number(_Release(self._goal(left, False), self._goal(right, False), bound))
-            case WeakUntil(left, right):
+            case Until(left, right, bound) | Release(left, right, bound):
                 one, other = self._goal(left, value), self._goal(right, value)
-                if value:
-                    return self._number(_Release(other, self._any((one, other)), None))
-                return self._number(_Until(other, self._all((one, other)), None))
-            case Release(left, right):
-                one, other = self._goal(left, value), self._goal(right, value)
-                return self._number(_Release(one, other, None) if value else _Until(one, other, None))
+                is_until = isinstance(formula, Until) is value
+                return self._number((_Until if is_until else _Release)(one, other, bound))
             case Previous(operand):
                 return self._was(formula, value, lambda side: self._goal(operand, side))
-            case Once(operand):
-                return self._since(formula, self._true, operand, value)
-            case Historically(operand):
-                return self._since(formula, self._true, Not(operand), not value)
             case Since(left, right):
                 return self._since(formula, left, right, value)
+            case Derived():
+                return self._goal(formula.definition, value)
+            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+                raise AssertionError(f"{formula} is a state formula")
             case _:
-                raise AssertionError(f"decided by states: {formula}")
+                assert_never(formula)
 
     def _state_goal(self, formula: Formula, value: bool) -> int:
-        match formula:
-            case Not(operand):
-                return self._state_goal(operand, not value)
-            case Atom(condition) if is_true(condition) or is_false(condition):
-                return self._true if is_true(condition) == value else self._false
-            case _:
-                return self._number(_StateLiteral(formula, value))
+        while isinstance(formula, Not):
+            formula, value = formula.operand, not value
+        if isinstance(formula, Atom) and (is_true(formula.condition) or is_false(formula.condition)):
+            return self._true if is_true(formula.condition) == value else self._false
+        return self._number(_StateLiteral(formula, value))
 
     def _worth_a_step(self, goal: int) -> int:
         """Return the goal; a valid one becomes a goal that requires a next step."""
         return self._number(_StateLiteral(Atom(TRUE, "true"), True)) if goal == self._true else goal
-
-    def _until(self, left: int, right: int, bound: int | None, value: bool, not_right: int) -> int:
-        return self._number(_Until(left, right, bound) if value else _Release(self._false, not_right, bound))
 
     def _was(self, formula: Formula, value: bool, side: Callable[[bool], int]) -> int:
         """Return the number of a past formula's value in the previous state; it is false before the first state."""
@@ -262,17 +235,12 @@ class Tableau:
             self._sides[number] = (side(True), side(False))
         return self._number(_PastValue(number, value))
 
-    def _since(self, formula: Formula, left: Formula | int, right: Formula, value: bool) -> int:
-        def goal(operand: Formula | int, side: bool) -> int:
-            if isinstance(operand, int):
-                return operand if side else self._false
-            return self._goal(operand, side)
-
+    def _since(self, formula: Formula, left: Formula, right: Formula, value: bool) -> int:
         def since(side: bool) -> int:
             before = self._was(formula, side, since)
             if side:
-                return self._any((self._goal(right, True), self._all((goal(left, True), before))))
-            return self._all((self._goal(right, False), self._any((goal(left, False), before))))
+                return self._any((self._goal(right, True), self._all((self._goal(left, True), before))))
+            return self._all((self._goal(right, False), self._any((self._goal(left, False), before))))
 
         return since(value)
 
