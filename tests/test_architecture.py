@@ -223,6 +223,45 @@ def test_imports_go_one_way() -> None:
     assert wrong == []
 
 
+_KNOWS_LANGUAGES = {
+    "compilation/__init__.py",
+    "compilation/loader.py",
+    "compilation/ispl.py",
+    "server/compiled_document.py",
+    "settings/comments.py",
+}
+"""The modules that may ask which language a text is in.
+
+The editor has features for CPL only, and comments begin with another sign.
+"""
+
+
+def test_only_the_loader_decides_which_language_a_file_is_in() -> None:
+    wrong = []
+    for path in sorted(_SOURCE.glob("**/*.py")):
+        name = path.relative_to(_SOURCE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            asks = isinstance(node, ast.Name) and node.id in ("IsplCompilation", "is_ispl")
+            asks |= isinstance(node, ast.Attribute) and node.attr == "is_ispl" and path.parts[-2] != "server"
+            asks |= isinstance(node, ast.Constant) and node.value == ".ispl"
+            if asks and name not in _KNOWS_LANGUAGES:
+                wrong.append(f"{name}: {ast.unparse(node)}")
+    assert wrong == []
+
+
+def test_commands_refuse_models_in_ispl_in_one_place() -> None:
+    """A command that applies to protocols only calls `as_protocol` or `compile_protocol`."""
+    wrong = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((_SOURCE / "cli").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        if any(isinstance(part, ast.Name) and part.id.endswith("Compilation") for part in ast.walk(node))
+        if path.name != "load.py"
+    ]
+    assert wrong == []
+
+
 def test_records_are_made_the_quick_way() -> None:
     """The decorator of the standard library compiles every method of every class whenever the program starts."""
     wrong = [

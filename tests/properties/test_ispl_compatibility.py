@@ -58,12 +58,12 @@ def test_novelties_are_the_new_sequences_of_joint_actions(seed: int) -> None:
         if len(NaiveRounds(mutated).rounds) > _STATES:
             continue
         comparison = compare(Match(compilation.system, mutated, {}))
-        for here, there, findings in (
+        for version, reference, findings in (
             (mutated, compilation.system, comparison.newly),
             (compilation.system, mutated, comparison.no_longer),
         ):
             assert findings.incomplete is None
-            traces, other_traces = _traces(here), _traces(there)
+            traces, other_traces = _traces(version), _traces(reference)
             short = [one.run for one in findings.novelties if len(one.run.moves) <= _LENGTH]
             for run in short:
                 trace = tuple(move.actions for move in run.moves)
