@@ -15,7 +15,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "control_characters": set(),
     "language": set(),
     "source": set(),
-    "resources": set(),
     "runtime": set(),
     "diagnostics": {"source"},
     "logic": set(),
@@ -25,10 +24,10 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "reductions": {"logic", "system", "statespace"},
     "engines": {"runtime", "logic", "automata", "system", "statespace", "reductions"},
     "checking": {"source", "runtime", "logic", "automata", "system", "statespace", "reductions", "engines"},
-    "syntax": {"source", "resources", "runtime", "diagnostics"},
+    "syntax": {"source", "runtime", "diagnostics"},
     "formatter": {"source", "diagnostics", "syntax", "ispl"},
     "settings": {"source", "runtime", "diagnostics", "syntax"},
-    "semantics": {"source", "resources", "runtime", "diagnostics", "statespace", "automata", "syntax"},
+    "semantics": {"source", "runtime", "diagnostics", "statespace", "automata", "syntax"},
     "lowering": {"source", "runtime", "diagnostics", "logic", "automata", "system", "statespace", "semantics"},
     "ispl": {"source", "diagnostics", "logic", "system", "syntax", "semantics"},
     "export": {"logic", "system"},
@@ -36,7 +35,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "mutation": {"source", "logic", "system", "checking", "semantics", "lowering", "ispl"},
     "compatibility": {"runtime", "logic", "system", "statespace", "checking", "simulation"},
     "decision": {"runtime", "logic", "system", "statespace"},
-    "caching": {"resources", "runtime", "system", "checking", "__init__"},
+    "caching": {"runtime", "system", "checking", "__init__"},
     "logs": {"source", "diagnostics", "logic", "system"},
     "report": {
         "source",
@@ -73,7 +72,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "report",
         "__init__",
     },
-    "automatic_fixes": {"source", "diagnostics", "settings", "semantics", "compilation"},
     "parameterised": {
         "source",
         "runtime",
@@ -116,7 +114,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
     },
     "server": {
         "source",
-        "resources",
         "runtime",
         "diagnostics",
         "checking",
@@ -131,7 +128,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "source",
-        "resources",
         "runtime",
         "diagnostics",
         "logic",
@@ -149,7 +145,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "report",
         "drawing",
         "compilation",
-        "automatic_fixes",
         "parameterised",
         "monitoring",
         "mining",
@@ -157,7 +152,8 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "server",
         "__init__",
     },
-    "__init__": {"source", "checking", "compilation", "monitoring"},
+    "api": {"source", "checking", "compilation"},
+    "__init__": {"api", "monitoring"},
     "__main__": {"cli"},
 }
 """The parts in their order; each imports itself, `records`, `control_characters`, `language` and these."""

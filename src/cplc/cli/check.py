@@ -34,7 +34,7 @@ from cplc.records import dataclass
 from cplc.runtime.file_access import MAX_BYTES, read_bytes
 
 if TYPE_CHECKING:
-    from cplc.automatic_fixes import FixedText
+    from cplc.compilation.automatic_fixes import FixedText
 
 
 @click.command(
@@ -179,7 +179,7 @@ def fix_file(
 
     With ``diff``, print the changes only. Models in ISPL and standard input are not changed.
     """
-    from cplc.automatic_fixes import fix_text
+    from cplc.compilation.automatic_fixes import fix_text
 
     def work() -> tuple[str, FixedText] | None:
         loaded = None if file == STANDARD_INPUT else loaded_protocol(file, definitions, channels, protocol)
