@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from cplc.report.text import Detail
 
 
+PASSES = ("components", "cone-of-influence", "symmetry", "partial-order")
+"""The names of the reductions; this copy saves imports when the program starts."""
+
+
 @click.command(
     "verify",
     short_help="Verify the properties and checks of a file, or one formula.",
@@ -109,6 +113,12 @@ Examples:
     metavar="DIR",
     help="Write each run shown into this folder, in the Informal Trace Format.",
 )
+@click.option(
+    "--print-after",
+    type=click.Choice(["all", *PASSES]),
+    metavar="PASS",
+    help=f"Print each question after this reduction, and the reduced system: {', '.join(PASSES)} or all.",
+)
 @cache_option
 @checkpoint_options
 @watch_option
@@ -132,6 +142,7 @@ def command(
     vacuity: bool,
     strict: bool,
     itf: Path | None,
+    print_after: str | None,
     cache: bool | None,
     checkpoint: Path | None,
     every: float | None,
@@ -177,6 +188,8 @@ def command(
             questions = replace(questions, questions=every.of_any_size(questions.questions))
         yield tuple(warning for one in questions.questions for warning in one.warnings)
         yield questions
+        if print_after is not None:
+            yield from map(RunMessage, _reductions(questions.questions, engine, print_after))
         if every is not None:
             yield from every.verify(questions.questions, engine)
             return
@@ -236,6 +249,16 @@ def _asked(
         return question if isinstance(question, tuple) else Questions((question,))
     questions = questions_of(compilation.questions_with_thresholds, properties)
     return Questions(questions, () if properties else compilation.switched_off)
+
+
+def _reductions(questions: Sequence[BoundQuestion], engine: EngineName, print_after: str) -> Iterator[str]:
+    """Return the text of each question after a reduction."""
+    from cplc.checking.reduction_listing import reduction_listing
+
+    verified = (
+        (one.question.system or one.system, one.question) for one in questions if one.question.kind != "analysis"
+    )
+    return reduction_listing(verified, engine, print_after)
 
 
 def _every_size(
