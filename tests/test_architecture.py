@@ -1,4 +1,4 @@
-"""Who may import whom, and which library lives where."""
+"""Layers of packages and their imports, and the home of each library."""
 
 from __future__ import annotations
 
