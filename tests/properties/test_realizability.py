@@ -9,15 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
+from tests.support.generators.reducible_systems import beside
 from tests.support.generators.synchronous_systems import synchronous_systems
 from tests.support.generators.systems import atoms, conditions_over, formulas, roles, systems
 from tests.support.oracles.model_checker import Frozen, Naive, States
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 from tests.support.random_examples import examples
 
-from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.replay import run_problems
 from cplc.checking.results import ExcludedStates, Question, Result
@@ -25,6 +24,7 @@ from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import SOME_FAIR_RUN, Formula, OnPaths
+from cplc.reductions import cone_of_influence
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 
@@ -37,22 +37,22 @@ def asked(formula: Formula, assuming: frozenset[str] = frozenset()) -> Question:
 
 def excluded_by(result: Result) -> ExcludedStates | None:
     """Return what the result says of states without fair run along any steps."""
-    found = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
-    assert len(found) <= 1
-    return found[0] if found else None
+    excluded = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
+    assert len(excluded) <= 1
+    return excluded[0] if excluded else None
 
 
 def distances(initial: States, after: Mapping[Frozen, States]) -> dict[Frozen, int]:
-    known = dict.fromkeys(initial, 0)
+    distance = dict.fromkeys(initial, 0)
     layer = list(initial)
     while layer:
         layer = [
             new
             for state in layer
             for new in after[state]
-            if new not in known and not known.update({new: known[state] + 1})
+            if new not in distance and not distance.update({new: distance[state] + 1})
         ]
-    return known
+    return distance
 
 
 def frozen(system: System, state: State) -> Frozen:
@@ -75,8 +75,8 @@ def judge(result: Result, system: System, initial: States, unfair: States, after
     assert not list(run_problems(interpreter, run))
     assert interpreter.is_initial(run.start)
     assert frozen(system, run.states[-1]) in unfair
-    known = distances(initial, after)
-    assert len(run.moves) == min(known[state] for state in unfair)
+    distance = distances(initial, after)
+    assert len(run.moves) == min(distance[state] for state in unfair)
 
 
 def unfair_states(oracle: Naive, formula: OnPaths, assuming: frozenset[str]) -> States:
@@ -113,7 +113,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     formula = f.OnPaths("A", f.Globally(data.draw(atoms(system))))
     oracle = Naive(system)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
+        patched.setattr(cone_of_influence, "MIN_BITS", 0)
         result = Verifier(system, "symbolic").answer(asked(formula))
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 

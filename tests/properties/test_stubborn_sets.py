@@ -9,9 +9,9 @@ from itertools import permutations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.properties.test_components import beside
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
+from tests.support.generators.reducible_systems import beside
 from tests.support.generators.systems import atoms, conditions_over, formulas, systems
 from tests.support.random_examples import examples
 
@@ -31,9 +31,9 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
 from cplc.reductions import dependency_relation
-from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
+from cplc.reductions.ctl_fragment import Goal, ReachabilityGoals, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
-from cplc.reductions.stubborn_sets import Goal, StubbornSets
+from cplc.reductions.stubborn_sets import StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation
@@ -55,15 +55,15 @@ def reduced(system: System, plan: ReachabilityGoals) -> ReducedEngine:
 
 def distances(graph: StateGraph, goal: bytes) -> dict[int, int]:
     """Return by how many steps each state from which the goal can be reached is away from it."""
-    found = {number: 0 for number, there in enumerate(goal) if there}
-    waiting = deque(found)
+    steps_to_goal = {number: 0 for number, is_goal in enumerate(goal) if is_goal}
+    waiting = deque(steps_to_goal)
     while waiting:
         number = waiting.popleft()
         for before in graph.before(number):
-            if before not in found:
-                found[before] = found[number] + 1
+            if before not in steps_to_goal:
+                steps_to_goal[before] = steps_to_goal[number] + 1
                 waiting.append(before)
-    return {graph.states[number]: distance for number, distance in found.items()}
+    return {graph.states[number]: distance for number, distance in steps_to_goal.items()}
 
 
 def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:

@@ -160,7 +160,7 @@ def _number_atoms(term: Term, facts: Mapping[str, Term], atoms: dict[Term, int])
             pass
         case t.FactRef(fact):
             _number_atoms(facts[fact], facts, atoms)
-        case t.Apply("!" | "&" | "|" | "->" | "<->" | "F" | "G" | "U" | "W" | "R", operands):
+        case t.Apply("!" | "&" | "|" | "->" | "<->" | "F" | "G" | "U" | "W" | "R" | "M", operands):
             for operand in operands:
                 _number_atoms(operand, facts, atoms)
         case _:
@@ -200,6 +200,8 @@ def _formula(term: Term, facts: Mapping[str, Term], atoms: Mapping[Term, int], a
             return ltl.weak_until(of(left), of(right))
         case t.Apply("R", (left, right)):
             return ltl.Release(of(left), of(right))
+        case t.Apply("M", (left, right)):
+            return ltl.Until(of(right), ltl.conjunction((of(left), of(right))))
         case _:
             return ltl.Literal(atoms[term], True)
 
