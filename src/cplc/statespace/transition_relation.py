@@ -36,7 +36,7 @@ class TransitionRelation(ABC):
     """The transitions of one system. The idle step, where there is one, is not among them."""
 
     has_idle_step: bool
-    """Whether each state has an idle step. Otherwise a state without transitions is a deadlock: no run leaves it."""
+    """True if each state has an idle step. Otherwise a state without transitions is a deadlock: no run leaves it."""
 
     def __init__(self, system: System, packing: Packing, labels: tuple[str, ...]) -> None:
         self.system = system
