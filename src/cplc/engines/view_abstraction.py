@@ -27,7 +27,7 @@ from functools import cached_property
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.observation import agreement_closure
+from cplc.engines.symbolic.indistinguishability import agreement_closure
 from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.engines.symbolic.variable_order import variable_order
 from cplc.logic.formulas import And, Atom, Finally, Formula, KnownFrom, Knows, OnPaths, Or, Until

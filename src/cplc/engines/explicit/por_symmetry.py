@@ -243,7 +243,7 @@ class ReducedEngines:
 
     def whole(self, limit: int) -> ExplicitEngine | None:
         """Return the unreduced engine, unless there are more states than the limit."""
-        if self.system.is_synchronous:
+        if not self.system.has_idle_step:
             return None
         try:
             graph = explore(self.system, limit)
@@ -312,7 +312,7 @@ def reduction_method(
     system: System, symmetry_group: Iterable[SymmetryGroup], formula: Formula
 ) -> ReductionMethod | None:
     """Return the reductions that preserve the verdict of the formula, or None."""
-    atoms = None if system.is_synchronous or system.conditions else ctl_conditions(formula)
+    atoms = ctl_conditions(formula) if system.has_idle_step and not system.conditions else None
     if not atoms:
         return None
     members, plan = interchangeable_instances(system, symmetry_group, atoms), reachability_goals(formula)

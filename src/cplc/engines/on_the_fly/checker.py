@@ -186,9 +186,9 @@ class Checker:
         )
 
     def _needs_endless_run(self, formula: OnPaths) -> bool:
-        """Tell whether finite prefixes prove nothing: in rounds for formulas beyond CTL, or for all under fairness."""
+        """Tell whether finite prefixes prove nothing: where runs may end, for formulas beyond CTL or under fairness."""
         system = self.context.world.system
-        return system.is_synchronous and (bool(system.fairness) or ctl_path(formula) is None)
+        return not system.has_idle_step and (bool(system.fairness) or ctl_path(formula) is None)
 
     def begins(self, state: int) -> bool:
         """Tell whether a fair run begins in the state."""
@@ -200,8 +200,7 @@ class Checker:
 
     @property
     def excludes_unfair_states(self) -> bool:
-        system = self.context.world.system
-        return system.is_synchronous and bool(system.fairness)
+        return self.context.world.system.excludes_unfair_states
 
     def _among_considered(self, claim: Formula) -> Formula:
         return And((claim, SOME_FAIR_RUN)) if self.excludes_unfair_states else claim
