@@ -215,6 +215,38 @@ class Expansion:
             case _:
                 return None
 
+    def closure(self, positions: Iterable[GbaState]) -> tuple[list[int], list[int]]:
+        """Return all obligations that may follow from these states, and the eventualities among them."""
+        closure = dict.fromkeys(one for position in positions for one in numbers(position.obligations))
+        eventualities: dict[int, None] = {}
+        waiting = list(closure)
+        for one in waiting:  # grows
+            ways = () if self.is_literal(one) else (*self._disjuncts_of(one, 0), *self._disjuncts_of(one, -1))
+            if any(way.pending_acceptance for way in ways):
+                eventualities[one] = None
+            following = {part for way in ways for part in (*way.now, *way.after)}
+            recurrence = self._recurrence(one)
+            if recurrence is not None:
+                eventualities[recurrence[0]] = None
+                following.update(recurrence)
+            following.update(self._conjuncts(one))
+            following.update(side for past in numbers(self.relevant(1 << one)) for side in (past, past ^ 1))
+            for part in sorted(following - closure.keys()):
+                closure[part] = None
+                waiting.append(part)
+        return list(closure), list(eventualities)
+
+    def lasts(self, obligation: int) -> bool:
+        """Tell whether no finite path meets the obligation: it is one for all later states, or for ever more."""
+        formula, holds = self.formula(obligation)
+        match formula:
+            case Globally(_, None) | Release() | WeakUntil():
+                return holds
+            case Finally(_, None) | Until(_, _, None):
+                return not holds
+            case _:
+                return False
+
     # --- ways to go on
 
     def transitions(self, position: GbaState) -> Iterator[GbaTransition]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from cplc.automata.lazy_automaton import LazyAutomaton
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic, ProductHeuristic
 from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.engines.on_the_fly.product import Product, ProductEdge, product
 from cplc.engines.on_the_fly.reachable_states import ReachableStates
 from cplc.engines.on_the_fly.search import SearchResults, accepting_start, nearest_accepting_start
-from cplc.engines.on_the_fly.tableau import Tableau
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
@@ -172,12 +172,12 @@ class Checker:
 
     def _new_path_search(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
         system = self.context.world.system
-        tableau = Tableau(path, value, is_plain)
+        automaton = LazyAutomaton(path, value, is_plain)
         justice = system.constraints(self.assuming) if fair else ()
         conditions = system.fairness if fair else ()
         endless = self.begins if fair and self._needs_endless_run(OnPaths("E", path, along)) else None
         built = product(
-            self.context.world, self.moves, tableau, self.test, along, justice, conditions, self._steps_of, endless
+            self.context.world, self.moves, automaton, self.test, along, justice, conditions, self._steps_of, endless
         )
         return PathSearch(
             built,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cplc.automata.lazy_automaton import Claim, Edge
 from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial, is_plain
 from cplc.engines.on_the_fly.indistinguishability import ObservationClass
 from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, ProductEdge
-from cplc.engines.on_the_fly.tableau import Claim, Edge
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
