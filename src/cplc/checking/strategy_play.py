@@ -227,7 +227,7 @@ class RoundPlay(StrategyPlay):
         advised = self._advised(state)
         self._allowed = []
         for player in self.system.players:
-            allowed = [action.name for action in player.actions if holds(action.allowed, state)]
+            allowed = self._interpreter.allowed(player, state)
             chosen = [name for name in allowed if name in advised.get(player.choice, ())]
             self._allowed.append(chosen or allowed)
         self._rounds += prod(map(len, self._allowed))
