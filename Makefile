@@ -41,7 +41,7 @@ lint: $(VENV)/.installed-dev  ## form and types, of the code and of the protocol
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/cplc fmt --check examples stdlib src tests benchmarks
+	$(BIN)/cplc fmt --check examples stdlib src benchmarks $$(find tests -name '*.cpl')
 
 check: lint test  ## everything that must be true before a change is merged
 

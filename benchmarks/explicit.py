@@ -15,6 +15,7 @@ from time import process_time
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import Arith, Const, Equal, Expr, Less, Read, conj, negate
 from cplc.source import Source
 from cplc.system.commitment_channels import shared_variables
@@ -134,8 +135,8 @@ def questions(system: System) -> Iterator[tuple[str, f.Formula]]:
         ours, theirs = (system.agent[name].local for name in (pair.first, pair.second))
         copies = system.shared_between(pair.first, pair.second)
         channel = shared_variables(f"{pair.first} -> {pair.second}", ours, theirs, copies)
-        yield "C", f.Commits(channel, last)
-        yield "Fu", f.Fulfils(channel, last)
+        yield "C", Commits(channel, last)
+        yield "Fu", Fulfils(channel, last)
 
 
 def timed(action: Callable[[], object]) -> float:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
-from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS
+from cplc.language.words import (
+    AGENT_ITEMS,
+    CLAUSES,
+    CONTEXTUAL,
+    DECLARATIONS,
+    EVENTS,
+    LITERALS,
+    MODALITIES,
+    OPERATOR_WORDS,
+    words_of,
+)
 
 __all__ = ["CplLexer", "IsplLexer"]
 
-_DECLARING = sorted(DECLARATIONS | AGENT_ITEMS | {"channel", "var", "bool"})
+_DECLARING = sorted(DECLARATIONS | AGENT_ITEMS | {"channel", "var", *words_of("type")})
 _CLAUSES = sorted(CLAUSES | (CONTEXTUAL - AGENT_ITEMS - {"channel", "var", "therefore"}))
-_QUANTIFIERS = ["forall", "exists", "true", "false"]
+_LITERALS = sorted(LITERALS)
+_CALLED = (*MODALITIES, *EVENTS)
 
 
 class CplLexer(RegexLexer):
@@ -26,10 +37,10 @@ class CplLexer(RegexLexer):
             (r"(->|<->|<<|>>|:=|\.\.|[!&|=<>+*%-]+)", Operator),
             (words(_DECLARING, prefix=r"\b", suffix=r"\b"), Keyword.Declaration),
             (words(_CLAUSES, prefix=r"\b", suffix=r"\b"), Keyword),
-            (words(_QUANTIFIERS, prefix=r"\b", suffix=r"\b"), Keyword.Constant),
+            (words(_LITERALS, prefix=r"\b", suffix=r"\b"), Keyword.Constant),
             (r"\b[a-z]+(?=\s+[A-Za-z_][\w.\[\]]*\s*(,|$|to\b|with\b|\)))", Name.Builtin),  # an operation
             (words(sorted(OPERATOR_WORDS), prefix=r"\b", suffix=r"\b"), Operator.Word),
-            (r"\b(C|Fu|SCc|SC|WCC|SCC|FuW|FuS|CaS|ReS|DeS|AsS|K|EK|DK|CK|does|sent|inflight)(?=\s*\()", Operator.Word),
+            (words(_CALLED, prefix=r"\b", suffix=r"(?=\s*\()"), Operator.Word),
             (r"\d+(\.\d+)?", Number),
             (r"[A-Za-z_]\w*(?=\s*\()", Name.Function),
             (r"[A-Za-z_]\w*", Name),

@@ -94,10 +94,7 @@ def _page(work: Path, made: Path) -> None:
         "report": template("style.css.j2").render(),
         "tip": str(_module("verdict.html.j2").tip()),
         "script": _text("src/cplc/report/templates/script.js"),
-        "grammars": {
-            path.name.partition(".")[0]: json.loads(path.read_text(encoding="utf-8"))
-            for path in sorted((_ROOT / "vscode-extension" / "syntaxes").glob("*.tmLanguage.json"))
-        },
+        "ispl": json.loads(_text("vscode-extension/syntaxes/ispl.tmLanguage.json")),
         "rules": {path.stem: path.read_text(encoding="utf-8") for path in sorted((_ROOT / "docs/rules").glob("*.md"))},
         "examples": [_example(path) for path in sorted((_ROOT / "examples").glob("*.*pl"), key=lambda path: path.name)],
     }

@@ -13,6 +13,7 @@ from cplc.logic.expressions import FALSE, TRUE, Arith, Const, Equal, Expr, Less,
 from cplc.logic.formulas import (
     And,
     Atom,
+    CtlPath,
     Finally,
     Formula,
     Globally,
@@ -20,7 +21,6 @@ from cplc.logic.formulas import (
     Next,
     Not,
     OnPaths,
-    Path,
     Release,
     Until,
     WeakUntil,
@@ -66,11 +66,11 @@ def is_(variable: str, value: Value = True) -> Atom:
     return Atom(Equal(Read(variable), Const(value)), f"{variable} = {value}")
 
 
-def some(path: Path) -> Formula:
+def some(path: CtlPath) -> Formula:
     return OnPaths("E", path)
 
 
-def every(path: Path) -> Formula:
+def every(path: CtlPath) -> Formula:
     return OnPaths("A", path)
 
 

@@ -13,15 +13,13 @@ from tests.support.generators.systems import (
 )
 from tests.support.random_examples import examples
 
+from cplc.logic.commitments import Channel, Commits, Fulfils
 from cplc.logic.expressions import FALSE
 from cplc.logic.formulas import (
     And,
     Atom,
-    Channel,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     Iff,
     Implies,

@@ -21,6 +21,7 @@ from cplc.export.ispl_formulas import to_mcmas_operators, with_observers
 from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.formulas import Formula
 from cplc.source import Source
 from cplc.system.model import System
@@ -53,10 +54,10 @@ def _social(draw: st.DrawFn, system: System) -> Formula:
         atoms(system) | logic_formulas(system, Logic(past=False, taken=False, games=False, depth=1, weight=3))
     )
     if draw(st.booleans()):
-        return f.Commits(channel, operand)
+        return Commits(channel, operand)
     if draw(st.booleans()):
         return draw(conditionals(some_offerings(system), st.just(operand) | atoms(system)))
-    return f.Fulfils(channel, operand)
+    return Fulfils(channel, operand)
 
 
 @examples(25)

@@ -16,6 +16,7 @@ from tests.support.random_examples import examples
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding, Channel, Commits, Conditional, Fulfils, Offer, Offering, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Claim, Commitment, Justice, Message, Operation, Shared, Step, System, Variable
@@ -126,17 +127,17 @@ _BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
 }
 
 
-def channel_of(data: dict[str, Any]) -> f.Channel:
+def channel_of(data: dict[str, Any]) -> Channel:
     promised = tuple(map(expr_of, data["promised"]))
-    return f.Channel(data["name"], promised, expr_of(data["bound"]), expr_of(data["caught up"]))
+    return Channel(data["name"], promised, expr_of(data["bound"]), expr_of(data["caught up"]))
 
 
-def offering_of(data: dict[str, Any]) -> f.Offering:
+def offering_of(data: dict[str, Any]) -> Offering:
     offers = (
-        f.Offer(one["name"], *(expr_of(one[end]) for end in ("offered", "promised", "kept", "ended")))
+        Offer(one["name"], *(expr_of(one[end]) for end in ("offered", "promised", "kept", "ended")))
         for one in data["offers"]
     )
-    return f.Offering(channel_of(data), tuple(offers))
+    return Offering(channel_of(data), tuple(offers))
 
 
 def formula_of(data: list[Any]) -> Formula:
@@ -165,21 +166,19 @@ def formula_of(data: list[Any]) -> Formula:
             assert isinstance(goal_formula, f.Next | f.Finally | f.Globally | f.Until)
             return f.Enforces(tuple(group), goal_formula, sight == "uniform")
         case ["commits", channel, operand]:
-            return f.Commits(channel_of(channel), formula_of(operand))
+            return Commits(channel_of(channel), formula_of(operand))
         case ["fulfils", channel, operand]:
-            return f.Fulfils(channel_of(channel), formula_of(operand))
+            return Fulfils(channel_of(channel), formula_of(operand))
         case [("DeS" | "AsS") as word, channel, other, party, antecedent, consequent]:
             content = formula_of(antecedent), formula_of(consequent)
-            return f.Conditional(offering_of(channel), word, *content, offering_of(other), party)
+            return Conditional(offering_of(channel), word, *content, offering_of(other), party)
         case [("WCC" | "SCC" | "FuW" | "FuS" | "CaS" | "ReS") as word, channel, antecedent, consequent]:
-            return f.Conditional(offering_of(channel), word, formula_of(antecedent), formula_of(consequent))
+            return Conditional(offering_of(channel), word, formula_of(antecedent), formula_of(consequent))
         case ["socially commits", pair, bindings, operand, trigger]:
             things = tuple(
-                f.Binding(one["name"], formula_of(one["where"]), formula_of(one["keeping"])) for one in bindings
+                Binding(one["name"], formula_of(one["where"]), formula_of(one["keeping"])) for one in bindings
             )
-            return f.SociallyCommits(
-                pair, things, formula_of(operand), None if trigger is None else formula_of(trigger)
-            )
+            return SociallyCommits(pair, things, formula_of(operand), None if trigger is None else formula_of(trigger))
         case ["known from", observed, operand, observer]:
             return f.KnownFrom(tuple(map(expr_of, observed)), formula_of(operand), observer)
         case ["knows", mode, agents, operand]:

@@ -11,7 +11,7 @@ from typing import Final
 from tests.support.literate.blocks import blocks
 
 from cplc.ispl.syntax import reserved_words as ispl_words
-from cplc.syntax import reserved_words
+from cplc.language import words as language_words
 
 ROOT: Final = Path(__file__).parents[2]
 _LONGEST: Final = 2_500
@@ -76,7 +76,7 @@ def words_of_protocols() -> Sequence[bytes]:
     """Return the words and signs of the protocol language."""
     signs = '-> : ( ) { } [ ] , | & ! = := .. <= @ << >> " . + - * % <-> // /* */ 1 0 2 true false C claim bool'
     operators = "AG EF AX A E F G X U W R S Y O H K DK CK does send receive forall exists tick active violated null"
-    words = {*reserved_words.RESERVED, *reserved_words.CONTEXTUAL, *signs.split(), *operators.split()}
+    words = {*language_words.RESERVED, *language_words.CONTEXTUAL, *signs.split(), *operators.split()}
     return [word.encode() for word in sorted(words)]
 
 

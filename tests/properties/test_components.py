@@ -21,6 +21,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula, state_subformulas
 from cplc.reductions.components import (
@@ -259,9 +260,9 @@ def test_slice_contains_both_ends_of_channel(data: st.DataObject) -> None:
     formula = data.draw(formulas(one))
     variables = relevant_variables(whole, formula)
     for part in state_subformulas(formula):
-        if isinstance(part, f.Commits | f.Fulfils):
+        if isinstance(part, Commits | Fulfils):
             assert variables >= part.channel.reads
-        if isinstance(part, f.Conditional):
+        if isinstance(part, Conditional):
             assert variables >= part.channel.reads | (frozenset() if part.other is None else part.other.reads)
 
 

@@ -22,6 +22,7 @@ from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Fulfils
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Formula
 from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
@@ -157,5 +158,5 @@ def test_cone_of_nested_commitments_takes_linear_work() -> None:
     channel = promises("A -> B", [(e.Read("m@A"), e.Read("m@B"))])
     formula: Formula = f.Atom(e.Read("n@A"), "n")
     for _ in range(60):
-        formula = f.Fulfils(channel, formula)
+        formula = Fulfils(channel, formula)
     assert ConeOfInfluence(system).cone(formula) >= {"m@A", "m@B", "n@A"}

@@ -11,6 +11,7 @@ from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils, Offering, SociallyCommits
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Formula
 from cplc.source import Source
@@ -70,22 +71,22 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         st.builds(f.OnPaths, quantifiers, inner, st.none() | _actions()),
         st.builds(f.OnPaths, quantifiers, inner),
         st.builds(f.Enforces, groups, goals, st.booleans()),
-        st.builds(f.Commits, st.sampled_from((_PAIR, _ONE)), inner),
-        st.builds(f.Fulfils, st.sampled_from((_PAIR, _ONE)), inner),
+        st.builds(Commits, st.sampled_from((_PAIR, _ONE)), inner),
+        st.builds(Fulfils, st.sampled_from((_PAIR, _ONE)), inner),
         st.builds(
-            f.Conditional,
-            st.sampled_from((f.Offering(_PAIR, ()), f.Offering(_ONE, ()))),
+            Conditional,
+            st.sampled_from((Offering(_PAIR, ()), Offering(_ONE, ()))),
             st.sampled_from(("WCC", "SCC", "FuW", "FuS", "CaS", "ReS")),
             inner,
             inner,
         ),
         st.builds(
-            f.Conditional,
-            st.just(f.Offering(_PAIR, ())),
+            Conditional,
+            st.just(Offering(_PAIR, ())),
             st.sampled_from(("DeS", "AsS")),
             inner,
             inner,
-            st.just(f.Offering(_PAIR, ())),
+            st.just(Offering(_PAIR, ())),
             st.just("Bank[1]"),
         ),
         st.builds(f.Knows, st.sampled_from(("each", "together", "common")), groups, inner),
@@ -154,15 +155,15 @@ def shape(formula: Formula) -> Shape:
             return quantifier, None if along is None else parsed(along.text), shape(path)
         case f.Enforces(group, goal):
             return "<<>>", group, shape(goal)
-        case f.Commits(channel, operand):
+        case Commits(channel, operand):
             return "C", channel.name, shape(operand)
-        case f.Fulfils(channel, operand):
+        case Fulfils(channel, operand):
             return "Fu", channel.name, shape(operand)
-        case f.Conditional(channel, modality, antecedent, consequent, _, other):
+        case Conditional(channel, modality, antecedent, consequent, _, other):
             return modality, channel.name, other, shape(antecedent), shape(consequent)
-        case f.SociallyCommits(pair, _, operand, None):
+        case SociallyCommits(pair, _, operand, None):
             return "SC", pair, shape(operand)
-        case f.SociallyCommits(pair, _, operand, trigger):
+        case SociallyCommits(pair, _, operand, trigger):
             assert trigger is not None
             return "SCc", pair, shape(trigger), shape(operand)
         case f.KnownFrom():
@@ -191,7 +192,7 @@ def shape(formula: Formula) -> Shape:
             return "O", None, shape(operand)
         case f.Historically(operand):
             return "H", None, shape(operand)
-        case f.Adjacent() | f.Regardless():
+        case f.Adjacent() | f.Regardless() | f.Derived():
             raise AssertionError("nothing of protocols is said so")
 
 

@@ -24,7 +24,8 @@ from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.logic.formulas import OnPaths, expanded, subformulas
+from cplc.logic.commitments import expanded
+from cplc.logic.formulas import OnPaths, subformulas
 from cplc.source import Source
 
 HOLDS = {"holds": True, "vacuous": True, "fails": False}

@@ -11,6 +11,7 @@ from tests.support.generators.ispl_models import Features, model
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.compilation import IsplCompilation
+from cplc.drawing.projected_states import projected_rounds
 from cplc.report.json_data import run_data
 from cplc.simulation.interactive_session import choice_table
 from cplc.simulation.random_walk import draw
@@ -82,3 +83,23 @@ def test_initial_states_are_drawn_from_all(seed: int) -> None:
     assert {tuple(state.values()) for state in drawn if state is not None} == set(naive.initial)
     for state in naive.initial:
         assert draw_initial_state(system, dice, naive.thaw(state)) == naive.thaw(state)
+
+
+@settings(max_examples=30)
+@given(_seeds)
+def test_drawn_states_are_the_reachable_ones(seed: int) -> None:
+    system = _compiled(seed).system
+    naive = NaiveRounds(system)
+    assume(len(naive.rounds) <= _STATES)
+    graph = projected_rounds(system, [variable.name for variable in system.variables], None)
+    assert graph.is_complete
+    states = [tuple(projection.values()) for projection in graph.projections]
+    assert set(states) == naive.rounds.keys()
+    assert set(states[: graph.first]) == naive.initial
+    successors = {(state, after) for state, rounds in naive.rounds.items() for _, after in rounds}
+    assert {(states[source], states[target]) for source, _, target in graph.steps} == successors
+    for agent in system.agents:
+        local = projected_rounds(system, agent.local, agent.name)
+        positions = [list(system.variable).index(name) for name in sorted(agent.local, key=list(system.variable).index)]
+        views = {tuple(state[position] for position in positions) for state in naive.rounds}
+        assert {tuple(projection.values()) for projection in local.projections} == views

@@ -27,6 +27,7 @@ from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
 from cplc.reductions import symmetry, symmetry_quotient
@@ -118,15 +119,15 @@ def test_group_differs_from_its_members(system: System) -> None:
     symmetry = Symmetry(system)
     one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
 
-    def promised(member: int, content: f.Formula) -> f.Commits:
+    def promised(member: int, content: f.Formula) -> Commits:
         name = f"Shop -> Cus[{member}]"
-        return f.Commits(promises(name, [(Read(f"x[{member}]@Shop"), Read(f"x[{member}]@Cus[{member}]"))]), content)
+        return Commits(promises(name, [(Read(f"x[{member}]@Shop"), Read(f"x[{member}]@Cus[{member}]"))]), content)
 
     assert symmetry.key(f.And((one, other))) != symmetry.key(f.And((one, one)))
     assert symmetry.key(f.And((one, f.Not(other)))) == symmetry.key(f.And((other, f.Not(one))))
     assert symmetry.key(promised(1, one)) == symmetry.key(promised(2, other))
     assert symmetry.key(promised(1, one)) != symmetry.key(promised(2, one))
-    assert symmetry.key(promised(1, one)) != symmetry.key(f.Fulfils(promised(1, one).channel, one))
+    assert symmetry.key(promised(1, one)) != symmetry.key(Fulfils(promised(1, one).channel, one))
 
 
 @examples(2)

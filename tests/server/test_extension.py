@@ -12,18 +12,10 @@ from typing import Any
 import pytest
 
 from cplc import __version__
-from cplc.language.lifecycle import (
-    CLAIM_CHANGES,
-    CLAIM_VERBS,
-    PREDICATES,
-    VERBS,
-)
-from cplc.semantics.builtin_words import CHECKS
 from cplc.server.parameters import ASK, LIST, SET
 from cplc.server.verdicts import ASKED, CANCEL, RESULTS, SHOW, VERIFY
 from cplc.source import Source
 from cplc.syntax.parser import parse
-from cplc.syntax.reserved_words import CLAUSES, CONTEXTUAL, DECLARATIONS
 
 _FOLDER = Path(__file__).parents[2] / "vscode-extension"
 
@@ -33,25 +25,6 @@ if not _FOLDER.is_dir():
 
 def _read(name: str) -> Any:
     return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
-
-
-def _patterns(part: Any) -> list[str]:
-    if isinstance(part, dict):
-        return [part[key] for key in ("match", "begin") if key in part] + [
-            pattern for value in part.values() for pattern in _patterns(value)
-        ]
-    return [pattern for one in part for pattern in _patterns(one)] if isinstance(part, list) else []
-
-
-def test_the_grammar_knows_the_words_of_the_language() -> None:
-    repository = _read("syntaxes/cpl.tmLanguage.json")["repository"]
-
-    def words(part: str) -> set[str]:
-        return {word for pattern in _patterns(repository[part]) for word in re.findall(r"[a-zA-Z_]{2,}", pattern)}
-
-    assert words("keywords") >= DECLARATIONS | CLAUSES | (CONTEXTUAL - {"therefore"}) | set(CHECKS)
-    assert words("atoms") >= PREDICATES
-    assert words("operations") >= {*VERBS, *CLAIM_VERBS, *CLAIM_CHANGES}
 
 
 def _filled(body: str) -> str:

@@ -11,6 +11,7 @@ from tests.server.conftest import Editor, applied
 from tests.support.editor_texts import EDITORS, ISPL, SHOP
 
 from cplc.formatter import format_source
+from cplc.formatter.ispl import format_ispl
 from cplc.server.semantic_tokens import LEGEND
 from cplc.source import Source
 
@@ -248,6 +249,14 @@ async def test_formatting_is_that_of_the_command_line(editor: Editor) -> None:
     assert applied(text, found) == format_source(Source("shop.cpl", text)).text
     await editor.change(uri, text + "protocol {")
     assert await editor.client.text_document_formatting_async(params) is None
+
+
+@pytest.mark.asyncio
+async def test_model_in_ispl_is_formatted_as_on_the_command_line(editor: Editor) -> None:
+    uri = await editor.open("light.ispl", ISPL)
+    params = lsp.DocumentFormattingParams(lsp.TextDocumentIdentifier(uri), lsp.FormattingOptions(2, True))
+    edits = await editor.client.text_document_formatting_async(params)
+    assert applied(ISPL, edits) == format_ispl(Source("light.ispl", ISPL)).text
 
 
 @pytest.mark.asyncio

@@ -28,9 +28,9 @@ def context() -> Iterator[Context]:
 
 
 def _compilation() -> CplCompilation:
-    found = load(str(_EXAMPLE), {"customers": "3"})
-    assert isinstance(found, CplCompilation)
-    return found
+    compilation = load(str(_EXAMPLE), {"customers": "3"})
+    assert isinstance(compilation, CplCompilation)
+    return compilation
 
 
 def test_an_exploration_says_how_many_states_there_are(context: Context) -> None:

@@ -14,8 +14,8 @@ from cplc.source import Source
 
 
 def _repaired(text: str) -> tuple[str, int]:
-    found = fix_text(CplCompilation(Source("p.cpl", text)))
-    return found.text, found.count
+    fixed = fix_text(CplCompilation(Source("p.cpl", text)))
+    return fixed.text, fixed.count
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tests.support.random_examples import examples
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits
 from cplc.logic.expressions import TRUE, Read
 from cplc.logic.formulas import Formula
 from cplc.runtime.limits import ResourceExhausted
@@ -301,7 +302,7 @@ def test_recurrences_share_one_state() -> None:
 
 
 def test_maximal_state_formula_is_one_label() -> None:
-    committed = f.Commits(promises("a -> b", []), F(P))
+    committed = Commits(promises("a -> b", []), F(P))
     several = _both(f.Implies(P, committed), f.OnPaths("E", U(P, X(f.Once(Q)))), f.Enforces(("a",), F(Q)))
     built = automaton(f.Not(several))
     assert [edge.labels for edge in built.edges[built.initial[0]]] == [((several, False),)]

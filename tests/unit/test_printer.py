@@ -6,6 +6,7 @@ import pytest
 from tests.support.commitment_channels import promises
 
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import FALSE, TRUE, And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read
 from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Justice, Operation, Shared, Step, System, Variable
@@ -33,8 +34,8 @@ P, Q, SUM = f.Atom(A, "p"), f.Atom(B, "q"), f.Atom(TRUE, "m.x = 3")
         (f.OnPaths("E", f.Until(f.Or((P, Q)), f.Not(Q), 3)), "E[(p | q) U<=3 !q]"),
         (f.OnPaths("A", f.WeakUntil(f.OnPaths("E", f.Release(P, Q)), Q)), "A[E[p R q] W q]"),
         (f.OnPaths("A", f.Finally(P, 2)), "AF<=2 p"),
-        (f.Not(f.Commits(promises("Mer -> Cus[1]", []), f.Implies(P, Q))), "!C(Mer -> Cus[1], p -> q)"),
-        (f.Fulfils(promises("Mer -> Cus[1]", []), P), "Fu(Mer -> Cus[1], p)"),
+        (f.Not(Commits(promises("Mer -> Cus[1]", []), f.Implies(P, Q))), "!C(Mer -> Cus[1], p -> q)"),
+        (Fulfils(promises("Mer -> Cus[1]", []), P), "Fu(Mer -> Cus[1], p)"),
         (f.Knows("each", ("Mer",), P), "K(Mer, p)"),
         (f.Knows("each", ("Mer", "Cus[1]"), P), "EK({Mer, Cus[1]}, p)"),
         (f.Knows("together", ("Mer",), P), "DK({Mer}, p)"),

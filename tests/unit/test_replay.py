@@ -10,14 +10,13 @@ from tests.support.commitment_channels import promises
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import TRUE, And, Const, Expr, Ite, Not, Read, equal
 from cplc.logic.formulas import And as AndAlso
 from cplc.logic.formulas import (
     Atom,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     Implies,
     KnownFrom,

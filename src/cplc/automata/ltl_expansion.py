@@ -12,29 +12,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from typing import assert_never
 
 from cplc.logic.expressions import Const
 from cplc.logic.formulas import (
+    UNSATISFIABLE,
+    VALID,
+    Adjacent,
     And,
     Atom,
-    Finally,
+    CtlOperator,
+    Derived,
+    Enforces,
     Formula,
     Globally,
-    Historically,
     Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
+    OnPaths,
     Or,
     Previous,
+    Regardless,
     Release,
-    Shorthand,
     Since,
     Taken,
     Until,
     WeakUntil,
     children,
+    core,
     is_state_formula,
 )
 from cplc.records import dataclass
@@ -90,8 +97,12 @@ class Expansion:
         self._bounded = cache(self._compute_bound)
 
     def number(self, formula: Formula, holds: bool = True) -> int:
-        while isinstance(formula, Not | Historically):
-            formula, holds = formula.operand if isinstance(formula, Not) else Once(Not(formula.operand)), not holds
+        """Return the obligation: derived operators by their definitions, except where `_expanded` has a law."""
+        while isinstance(formula, Not) or _abbreviates(formula):
+            if isinstance(formula, Not):
+                formula, holds = formula.operand, not holds
+            elif isinstance(formula, Derived):
+                formula = formula.definition
         number = self._number.setdefault(formula, 2 * len(self._formulas))
         if number == 2 * len(self._formulas):
             self._formulas.append(formula)
@@ -139,16 +150,14 @@ class Expansion:
     def _is_boolean(self, obligation: int) -> bool:
         """Return whether it is a constant or a Boolean combination of other obligations."""
         formula, _ = self.formula(obligation)
-        return _constant(formula) or (isinstance(formula, And | Or | Implies) and not self.is_literal(obligation))
+        return _constant(formula) or (isinstance(formula, And) and not self.is_literal(obligation))
 
     def _compute_invariant_parts(self, obligation: int) -> frozenset[int]:
-        """Return the obligations that hold at every position from this one on."""
+        """Return the obligations that hold at every position from this one on: ``false R p``, or not ``true U p``."""
         formula, holds = self.formula(obligation)
-        match formula:
-            case Globally(operand, None) | Finally(operand, None) if isinstance(formula, Globally) is holds:
-                return self._conjuncts(self.number(operand, holds))
-            case _:
-                return frozenset()
+        if isinstance(formula, Release if holds else Until) and _is_unary(formula) and formula.bound is None:
+            return self._conjuncts(self.number(formula.right, holds))
+        return frozenset()
 
     def _compute_recurrence(self, obligation: int) -> tuple[int, int] | None:
         """Return the eventuality and the operand of ``G F p``, if p does not look at later positions.
@@ -157,12 +166,10 @@ class Expansion:
         """
         for promise in self._invariant_parts(obligation):
             formula, holds = self.formula(promise)
-            match formula:
-                case Finally(operand, None) | Globally(operand, None) if isinstance(formula, Finally) is holds:
-                    if not any(isinstance(part, _FUTURE) for part in _path_parts(operand)):
-                        return promise, self.number(operand, holds)
-                case _:
-                    pass
+            if not isinstance(formula, Until if holds else Release) or not _is_unary(formula):
+                continue
+            if formula.bound is None and not any(isinstance(part, CtlOperator) for part in _path_parts(formula.right)):
+                return promise, self.number(formula.right, holds)
         return None
 
     def _tightest(self, obligations: set[int]) -> set[int]:
@@ -180,9 +187,9 @@ class Expansion:
         An eventuality without a bound has a key of its own, since it may be postponed at any time.
         """
         formula, holds = self.formula(obligation)
-        if not isinstance(formula, Finally | Globally | Until):
+        if not isinstance(formula, Until | Release):
             return obligation, 0
-        lasting = isinstance(formula, Globally) is holds
+        lasting = isinstance(formula, Release) is holds
         if formula.bound is None and not lasting:
             return obligation, 0
         alike = self.number(replace(formula, bound=None if lasting else 0), holds)
@@ -205,15 +212,9 @@ class Expansion:
 
     def _past_operand(self, formula: Formula) -> int | None:
         """Return the formula whose value one step before decides a past operator."""
-        match formula:
-            case Previous(operand):
-                return self.number(operand)
-            case Once() | Since():
-                return self.number(formula)
-            case Historically(operand):
-                return self.number(Once(Not(operand)))
-            case _:
-                return None
+        if isinstance(formula, Previous):
+            return self.number(formula.operand)
+        return self.number(formula) if isinstance(formula, Since) else None
 
     def closure(self, positions: Iterable[GbaState]) -> tuple[list[int], list[int]]:
         """Return all obligations that may follow from these states, and the eventualities among them."""
@@ -237,15 +238,11 @@ class Expansion:
         return list(closure), list(eventualities)
 
     def lasts(self, obligation: int) -> bool:
-        """Tell whether no finite path meets the obligation: it is one for all later states, or for ever more."""
+        """Tell whether the obligation may last forever, so that not every path that meets it has a good prefix."""
         formula, holds = self.formula(obligation)
-        match formula:
-            case Globally(_, None) | Release() | WeakUntil():
-                return holds
-            case Finally(_, None) | Until(_, _, None):
-                return not holds
-            case _:
-                return False
+        if isinstance(formula, Until | Release) and formula.bound is not None:
+            return False
+        return isinstance(formula, Release | WeakUntil if holds else Until)
 
     # --- ways to go on
 
@@ -317,13 +314,13 @@ class Expansion:
         allowed: frozenset[str] | None = None
         barred: frozenset[str] = frozenset()
         for one in numbers(literals):
-            match self.formula(one):
-                case Taken(steps), True:
-                    allowed = steps if allowed is None else allowed & steps
-                case Taken(steps), False:
-                    barred |= steps
-                case _:
-                    pass
+            formula, holds = self.formula(one)
+            if not isinstance(formula, Taken):
+                continue
+            if holds:
+                allowed = formula.steps if allowed is None else allowed & formula.steps
+            else:
+                barred |= formula.steps
         return allowed is None or bool(allowed - barred)
 
     def _is_literal(self, obligation: int) -> bool:
@@ -342,70 +339,58 @@ class Expansion:
     def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
         """Yield the disjuncts by the expansion laws; ``was`` is the value that past operators look up."""
         match formula:
-            case And(operands) | Or(operands):
+            case Atom(Const(value)):
+                yield from [Disjunct()] if bool(value) is holds else []
+            case And(operands):
                 parts = tuple(self.number(operand, holds) for operand in operands)
-                yield from (
-                    [Disjunct(parts)] if isinstance(formula, And) is holds else [Disjunct((part,)) for part in parts]
-                )
-            case Implies(left, right):
-                no, yes = self.number(left, not holds), self.number(right, holds)
-                yield from [Disjunct((no,)), Disjunct((yes,))] if holds else [Disjunct((no, yes))]
+                yield from [Disjunct(parts)] if holds else [Disjunct((part,)) for part in parts]
+            case Next(operand):
+                yield Disjunct(after=(self.number(operand, holds),))
+            case Until(left, right, bound) | Release(left, right, bound):
+                one = () if _is_unary(formula) else (self.number(left, holds),)
+                other, later = self.number(right, holds), self._later(formula, holds)
+                if isinstance(formula, Until) is holds:
+                    yield Disjunct((other,))
+                    yield from [Disjunct(one, later, bound is None)] if later else []
+                else:
+                    yield from [Disjunct((other, *one))] if one and later else []
+                    yield Disjunct((other,), later)
+            case Previous():
+                yield from [Disjunct()] if was is holds else []
+            case Since(left, right):
+                one = () if left == VALID else (self.number(left, holds),)
+                other = self.number(right, holds)
+                if not holds:
+                    yield from [Disjunct((other, *one) if was else (other,))] if one or not was else []
+                elif was and not one:
+                    yield Disjunct()
+                else:
+                    yield Disjunct((other,))
+                    yield from [Disjunct(one)] if was else []
             case Iff(left, right):
                 for side in (True, False):
                     yield Disjunct((self.number(left, side), self.number(right, side is holds)))
-            case Atom(Const(value)):
-                yield from [Disjunct()] if bool(value) is holds else []
-            case Shorthand(operand):
-                yield Disjunct((self.number(operand, holds),))
-            case Next(operand):
-                yield Disjunct(after=(self.number(operand, holds),))
-            case Finally(operand, bound) | Globally(operand, bound):
-                one, later = self.number(operand, holds), self._later(formula, holds)
-                if isinstance(formula, Globally) is holds:
-                    yield Disjunct((one,), later)
-                else:
-                    yield Disjunct((one,))
-                    yield from [Disjunct((), later, bound is None)] if later else []
-            case Until(left, right, bound):
-                one, other, later = self.number(left, holds), self.number(right, holds), self._later(formula, holds)
-                if holds:
-                    yield Disjunct((other,))
-                    yield from [Disjunct((one,), later, bound is None)] if later else []
-                else:
-                    yield from [Disjunct((other, one)), Disjunct((other,), later)] if later else [Disjunct((other,))]
             case WeakUntil(left, right):
-                one, other = self.number(left, holds), self.number(right, holds)
+                first, last = self.number(left, holds), self.number(right, holds)
                 if holds:
-                    yield from (Disjunct((other,)), Disjunct((one,), (again,)))
+                    yield from (Disjunct((last,)), Disjunct((first,), (again,)))
                 else:
-                    yield from (Disjunct((other, one)), Disjunct((other,), (again,), True))
-            case Release(left, right):
-                one, other = self.number(left, holds), self.number(right, holds)
-                if holds:
-                    yield from (Disjunct((other, one)), Disjunct((other,), (again,)))
-                else:
-                    yield from (Disjunct((other,)), Disjunct((one,), (again,), True))
-            case Previous():
-                yield from [Disjunct()] if was is holds else []
-            case Once(operand):
-                yield from [Disjunct()] if was and holds else [] if was else [Disjunct((self.number(operand, holds),))]
-            case Since(left, right):
-                one, other = self.number(left, holds), self.number(right, holds)
-                if holds:
-                    yield from [Disjunct((other,)), Disjunct((one,))] if was else [Disjunct((other,))]
-                else:
-                    yield Disjunct((other, one) if was else (other,))
-            case _:
+                    yield from (Disjunct((last, first)), Disjunct((last,), (again,), True))
+            case Derived():
+                yield Disjunct((self.number(formula.definition, holds),))
+            case (
+                Atom() | Not() | Taken()
+                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+            ):  # fmt: skip
                 raise AssertionError(f"{formula} has no expansion law")
+            case _:
+                assert_never(formula)
 
-    def _later(self, formula: Finally | Globally | Until, holds: bool) -> tuple[int, ...]:
+    def _later(self, formula: Until | Release, holds: bool) -> tuple[int, ...]:
         """Return the obligation for the next position; empty if the bound is used up."""
         if formula.bound is None:
             return (self.number(formula, holds),)
         return (self.number(replace(formula, bound=formula.bound - 1), holds),) if formula.bound > 0 else ()
-
-
-_FUTURE = Next | Finally | Globally | Until | WeakUntil | Release
 
 
 @dataclass(slots=True)
@@ -446,16 +431,25 @@ def _negated(mask: int) -> int:
 
 
 def _path_parts(formula: Formula) -> Iterator[Formula]:
-    """Yield the formula and its subformulas, state formulas excluded."""
+    """Yield the formula and its subformulas after unfolding derived operators, state formulas excluded."""
     if not is_state_formula(formula):
-        yield formula
-        for child in children(formula):
+        unfolded = core(formula)
+        yield unfolded
+        for child in children(unfolded):
             yield from _path_parts(child)
 
 
 def _constant(formula: Formula) -> bool:
-    match formula:
-        case Atom(Const()) | And(()) | Or(()):
-            return True
-        case _:
-            return False
+    if isinstance(formula, And | Or):
+        return not formula.operands
+    return isinstance(formula, Atom) and isinstance(formula.condition, Const)
+
+
+def _is_unary(formula: Until | Release) -> bool:
+    """Return whether it is ``true U p`` or ``false R p``: F or G."""
+    return formula.left == (VALID if isinstance(formula, Until) else UNSATISFIABLE)
+
+
+def _abbreviates(formula: Formula) -> bool:
+    """Return whether the obligation is numbered as the definition of the formula."""
+    return isinstance(formula, Derived) and not isinstance(formula, Iff | WeakUntil) and not is_state_formula(formula)

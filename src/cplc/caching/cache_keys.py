@@ -10,7 +10,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from cplc import __version__
@@ -50,6 +49,8 @@ def program_fingerprint() -> str:
 
 
 def _versions() -> Iterator[str]:
+    from importlib import metadata  # slow to import, and not needed where the cache is off
+
     for library in _LIBRARIES:
         try:
             yield f"{library} {metadata.version(library)}"

@@ -24,6 +24,7 @@ from cplc.checking.debt_checks import Listing, Part
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question
 from cplc.language.lifecycle import OPEN
+from cplc.language.words import WORD
 from cplc.logic import expressions
 from cplc.logic.expressions import (
     TRUE,
@@ -78,7 +79,6 @@ class _CheckParts:
 @dataclass(frozen=True)
 class Check:
     name: str
-    description: str
     build: Callable[[System, Debts], _CheckParts]
     advisory: bool = False
     build_uniform: Callable[[System, Debts], _CheckParts] | None = None
@@ -87,6 +87,10 @@ class Check:
     """The declarations without which there is nothing to check, as a plural noun."""
     particular: str = ""
     """The same for protocols that have commitments, where the check covers only some commitments."""
+
+    @property
+    def description(self) -> str:
+        return WORD[self.name].meaning
 
 
 def build_check(
@@ -443,68 +447,57 @@ CHECKS: dict[str, Check] = {
     for check in (
         Check(
             "deadlock_free",
-            "no reachable state in which a commitment is owed and nobody can act any more, however much time passes",
             _deadlock_free,
             particular="commitments that can be owed at an end",
         ),
         Check(
             "no_dangling",
-            "no reachable state in which a commitment is open and nobody can act any more, however much time passes",
             _no_dangling,
             particular="commitments that can be open at an end",
         ),
         Check(
             about_debts.NO_DEBT_FORGOTTEN,
-            "no restart takes back a commitment that is owed",
             _no_debt_forgotten,
             subject="commitments that a restart takes back",
         ),
         Check(
             "sound",
-            'no message ever performs an operation whose "from" does not hold',
             _sound,
             subject="operations",
         ),
-        Check("live", "every message can be received in some run from some initial state", _live, subject="messages"),
-        Check("fulfillable", "every commitment can be fulfilled in some run", _fulfillable),
+        Check("live", _live, subject="messages"),
+        Check("fulfillable", _fulfillable),
         Check(
             "resolvable",
-            "from every reachable state a state without open commitments can be reached",
             _resolvable,
         ),
-        Check("effective", "some run ends with at least one commitment fulfilled and none open", _effective),
+        Check("effective", _effective),
         Check(
             "consistent",
-            "no reachable state has two open commitments whose consequents exclude each other",
             _consistent,
             particular="two commitments that could exclude each other",
         ),
         Check(
             "robust",
-            "after any violation, expiry or withdrawal, a state without open commitments stays reachable",
             _robust,
         ),
         Check(
             "aligned",
-            "whenever nothing is in flight, the views of debtor and creditor agree with each other and with Env",
             _aligned,
         ),
         Check(
             "no_delegation_loop",
-            "no fair run hands one and the same debt on forever",
             _no_delegation_loop,
             particular="commitments that can be handed on in a circle",
         ),
         Check(
             "violable",
-            "every commitment can be violated, expire or be fulfilled at the latest by a deadline",
             _violable,
             advisory=True,
             particular="commitments without a deadline",
         ),
         Check(
             "honourable",
-            "whenever a commitment is active, its debtor can bring the consequent about, whatever others do",
             _honourable,
             build_uniform=partial(_honourable, uniform=True),
         ),

@@ -9,21 +9,9 @@ from collections.abc import Callable, Iterator
 from cplc.checking.results import Remark
 from cplc.checking.vacuity import Reachable
 from cplc.logic import expressions as expr
+from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils
 from cplc.logic.expressions import TRUE, Const, Expr, Read, conj, equal, negate, reads
-from cplc.logic.formulas import (
-    Atom,
-    Channel,
-    Commits,
-    Conditional,
-    Finally,
-    Formula,
-    Fulfils,
-    Globally,
-    Not,
-    Offering,
-    OnPaths,
-    subformulas,
-)
+from cplc.logic.formulas import Atom, Finally, Formula, Not, OnPaths, invariant, possibility, subformulas
 from cplc.records import dataclass
 from cplc.system.interpreter import holds
 from cplc.system.memoize import memoize_per_system
@@ -45,11 +33,10 @@ def never_fulfilled(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
 
 
 def _says_never(formula: Formula, part: Formula) -> bool:
-    match formula:
-        case OnPaths("A", Globally(Not(operand), None), None) | Not(OnPaths("E", Finally(operand, None), None)):
-            return operand == part
-        case _:
-            return False
+    """Return whether the formula is ``A G !part`` or ``!E F part``."""
+    if isinstance(formula, Not):
+        return possibility(formula.operand) == part
+    return invariant(formula) == Not(part)
 
 
 def contents_that_do_not_last(
@@ -176,15 +163,12 @@ def _channels(formula: Formula) -> dict[Channel, bool]:
     """Return the channels of `C` and `Fu`, and for each whether the formula is about fulfilment."""
     asks_fulfilment: dict[Channel, bool] = {}
     for part in subformulas(formula):
-        match part:
-            case Commits(channel):
-                asks_fulfilment.setdefault(channel, False)
-            case Fulfils(channel):
-                asks_fulfilment[channel] = True
-            case Conditional(Offering(channel), "FuW" | "FuS"):
-                asks_fulfilment[channel] = True
-            case _:
-                pass
+        if isinstance(part, Commits):
+            asks_fulfilment.setdefault(part.channel, False)
+        elif isinstance(part, Fulfils):
+            asks_fulfilment[part.channel] = True
+        elif isinstance(part, Conditional) and part.operation in _FULFILMENT:
+            asks_fulfilment[part.channel.promises] = True
     return asks_fulfilment
 
 

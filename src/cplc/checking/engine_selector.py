@@ -11,20 +11,20 @@ from cplc.checking.results import QUICK_SEARCH
 from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import (
     And,
-    Commits,
-    Conditional,
     Enforces,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     KnownFrom,
     Knows,
     OnPaths,
     Or,
+    invariant,
     is_state_formula,
+    possibility,
     subformulas,
 )
 from cplc.records import dataclass
@@ -222,17 +222,15 @@ class EngineSelector:
         components.
         """
         if self.method != "explicit":
-            match formula:
-                case Or(operands):
-                    narrow = sorted(operands, key=lambda operand: len(self.slices.components_of(operand)))
-                    if any(self.is_valid(operand, assuming) for operand in narrow):
-                        return True
-                case OnPaths("E", Finally(And(operands), None)):
-                    groups = self._independent(operands)
-                    if len(groups) > 1:
-                        return all(self.is_valid(OnPaths("E", Finally(And(group))), assuming) for group in groups)
-                case _:
-                    pass
+            reached = possibility(formula)
+            if isinstance(formula, Or):
+                narrow = sorted(formula.operands, key=lambda operand: len(self.slices.components_of(operand)))
+                if any(self.is_valid(operand, assuming) for operand in narrow):
+                    return True
+            elif isinstance(reached, And):
+                groups = self._independent(reached.operands)
+                if len(groups) > 1:
+                    return all(self.is_valid(OnPaths("E", Finally(And(group))), assuming) for group in groups)
         return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
 
     def smallest_sufficient(self, formula: Formula) -> Formula:
@@ -242,11 +240,10 @@ class EngineSelector:
 
     def _alternatives(self, formula: Formula) -> Sequence[tuple[Formula, ...]]:
         """Return the operands of `AG (p | q | …)`, grouped by independent components; empty for other formulas."""
-        match formula:
-            case OnPaths("A", Globally(Or(operands), None), None) if all(map(is_state_formula, operands)):
-                return self._independent(operands)
-            case _:
-                return ()
+        always = invariant(formula)
+        if isinstance(always, Or) and all(map(is_state_formula, always.operands)):
+            return self._independent(always.operands)
+        return ()
 
     def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
         """Group the formulas so that different groups depend on disjoint components."""
@@ -329,6 +326,6 @@ def _bits(system: System) -> int:
 def _takes_one_run(formula: Formula) -> bool:
     """Tell whether one run may decide the formula: a path quantifier without epistemic or strategic operators."""
     return isinstance(formula, OnPaths) and not any(
-        isinstance(part, Commits | Fulfils | Conditional | KnownFrom | Knows | Enforces)
+        isinstance(part, KnownFrom | Knows | Enforces | Commits | Fulfils | Conditional)
         for part in subformulas(formula)
     )

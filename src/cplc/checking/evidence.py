@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
-from typing import Generic
+from typing import Generic, assert_never
 
 from cplc.checking.epistemic_witness import EpistemicWitnesses
 from cplc.checking.minimal_evidence import (
     Shown,
     is_exhaustive,
-    is_propositional,
     minimise_claims,
     non_propositional_parts,
 )
@@ -32,24 +31,26 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    CtlPath,
+    Derived,
     Enforces,
     Formula,
-    Fulfils,
     Globally,
     Iff,
-    Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
     Or,
-    Path,
+    Previous,
     Regardless,
-    SociallyCommits,
+    Release,
+    Since,
+    Taken,
+    Until,
     ctl_path,
-    meaning,
+    is_propositional,
 )
 from cplc.system.interpreter import Key, key
 from cplc.system.model import State
@@ -111,26 +112,23 @@ class _Explainer(Generic[S]):
         engine = self.engine
         if engine.count(states) == 1:
             return engine.pick(states)
-        match formula:
-            case And(operands) | Or(operands) if holds == isinstance(formula, Or):
-                for operand in operands:
-                    some = engine.intersection(states, self.where((operand, holds)))
-                    if not engine.is_empty(some):
-                        return self.choice(operand, some, holds)
-            case Not(operand):
-                return self.choice(operand, states, not holds)
-            case OnPaths(quantifier) if holds == (quantifier == "E"):
-                path = ctl_path(formula)
-                if path is None:
-                    return next(self._candidate_runs(formula, states, holds)).start
-                for path_goal in path_goals(path, holds):
-                    if isinstance(path_goal, Reach):
-                        target = engine.intersection(self.where_all(path_goal.target), self.fair)
-                        run = self.paths.run_from(states, self.where_all(path_goal.along), target)
-                        if run is not None:
-                            return run.start
-            case _:
-                pass
+        if isinstance(formula, Not):
+            return self.choice(formula.operand, states, not holds)
+        if isinstance(formula, And | Or) and holds == isinstance(formula, Or):
+            for operand in formula.operands:
+                some = engine.intersection(states, self.where((operand, holds)))
+                if not engine.is_empty(some):
+                    return self.choice(operand, some, holds)
+        if isinstance(formula, OnPaths) and holds == (formula.quantifier == "E"):
+            path = ctl_path(formula)
+            if path is None:
+                return next(self._candidate_runs(formula, states, holds)).start
+            for path_goal in path_goals(path, holds):
+                if isinstance(path_goal, Reach):
+                    target = engine.intersection(self.where_all(path_goal.target), self.fair)
+                    run = self.paths.run_from(states, self.where_all(path_goal.along), target)
+                    if run is not None:
+                        return run.start
         return engine.pick(states)
 
     # --- evidence
@@ -147,7 +145,7 @@ class _Explainer(Generic[S]):
                 if path is None:
                     return self._path_evidence(formula, state, holds)
                 return self._on_path(formula, path, state, holds)
-            case Knows(_, _, _) if not holds:
+            case Knows() if not holds:
                 return self._ignorance(formula, state)
             case KnownFrom(observed, operand) if not holds:
                 alike = self.engine.agreeing(observed, self.engine.singleton(state))
@@ -165,8 +163,12 @@ class _Explainer(Generic[S]):
                 return Evidence(
                     formula, holds, Run(state, ()), ((0, self._regardless.evidence(operand, state, holds)),)
                 )
-            case _:
+            case Atom() | Not() | And() | Derived():
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
+            case Next() | Until() | Release() | Previous() | Since() | Taken():
+                raise EvidenceError(f"{formula} is a path formula")
+            case _:
+                assert_never(formula)
 
     def _parts(self, position: int, state: State, claims: Iterable[Claim]) -> tuple[Part, ...]:
         """Return the evidence for the claims that the variables of this state do not decide."""
@@ -181,21 +183,22 @@ class _Explainer(Generic[S]):
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self._needs((meaning(formula), holds), state)
-            case And(operands) | Or(operands) if holds == isinstance(formula, And):
+            case And(operands) if holds:
                 return [need for operand in operands for need in self._needs((operand, holds), state)]
-            case And(operands) | Or(operands):
+            case And(operands):
                 return self._cheapest([(operand, holds) for operand in operands], state)
-            case Implies(left, right) if holds:
-                return self._cheapest([(left, False), (right, True)], state)
-            case Implies(left, right):
-                return self._needs((left, True), state) + self._needs((right, False), state)
             case Iff(left, right):
                 values = [(side, self.holds_in((side, True), state)) for side in (left, right)]
                 return [need for value in values for need in self._needs(value, state)]
-            case _:
+            case Derived():
+                return self._needs((formula.definition, holds), state)
+            case (
+                Next() | Until() | Release() | Previous() | Since() | Taken()
+                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+            ):  # fmt: skip
                 return [claim]
+            case _:
+                assert_never(formula)
 
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
         """Return the needs of one true claim: propositional if possible, otherwise not exhaustive if possible."""
@@ -205,7 +208,7 @@ class _Explainer(Generic[S]):
         raise EvidenceError("no operand gives the formula its value")
 
     # --- runs
-    def _on_path(self, formula: Formula, path: Path, state: State, holds: bool) -> Evidence:
+    def _on_path(self, formula: Formula, path: CtlPath, state: State, holds: bool) -> Evidence:
         for path_goal in path_goals(path, holds):
             run_and_parts = self._run(path_goal, state)
             if run_and_parts is not None:

@@ -77,13 +77,13 @@ def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
 
 def violated_path(ending: Evidence) -> Formula | None:
     """Return the path formula that the run violates."""
-    match ending.formula:
-        case OnPaths("A", path, None) if not ending.holds:
-            return path
-        case OnPaths("E", path, None) if ending.holds:
-            return path.operand if isinstance(path, Not) else Not(path)
-        case _:
-            return None
+    formula = ending.formula
+    if not isinstance(formula, OnPaths) or formula.along is not None or ending.holds is (formula.quantifier == "A"):
+        return None
+    path = formula.path
+    if formula.quantifier == "A":
+        return path
+    return path.operand if isinstance(path, Not) else Not(path)
 
 
 def _chain(evidence: Evidence) -> Iterator[Evidence]:

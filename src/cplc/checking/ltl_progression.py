@@ -8,29 +8,31 @@ value so far, since a path quantifier over the rest starts a new past.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.logic.expressions import FALSE, TRUE
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
-    Finally,
+    Derived,
+    Enforces,
     Formula,
-    Globally,
     Historically,
     Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
+    OnPaths,
     Or,
     Previous,
+    Regardless,
     Release,
-    Shorthand,
     Since,
     Taken,
     Until,
-    WeakUntil,
+    has_past_operators,
     is_state_formula,
     subformulas,
     with_children,
@@ -79,38 +81,30 @@ class _Run:
         if is_state_formula(formula):
             return _constant(self._truth(formula, at))
         match formula:
-            case Taken() | Previous() | Once() | Historically() | Since():
+            case Taken() | Previous() | Since():
                 return _constant(self.value(formula, at))
-            case Shorthand(operand):
-                return after(operand)
             case Not(operand):
                 return negation(after(operand))
             case And(operands):
                 return conjunction(map(after, operands))
-            case Or(operands):
-                return disjunction(map(after, operands))
-            case Implies(left, right):
-                return disjunction((negation(after(left)), after(right)))
-            case Iff(left, right):
-                return _equivalence(after(left), after(right))
             case Next(operand):
                 return operand
-            case Finally(operand, bound):
-                later = () if bound == 0 else (Finally(operand, _less(bound)),)
-                return disjunction((after(operand), *later))
-            case Globally(operand, bound):
-                always = () if bound == 0 else (Globally(operand, _less(bound)),)
-                return conjunction((after(operand), *always))
             case Until(left, right, bound):
                 if bound == 0:
                     return after(right)
                 return disjunction((after(right), conjunction((after(left), Until(left, right, _less(bound))))))
-            case WeakUntil(left, right):
-                return disjunction((after(right), conjunction((after(left), formula))))
-            case Release(left, right):
-                return conjunction((after(right), disjunction((after(left), formula))))
+            case Release(left, right, bound):
+                if bound == 0:
+                    return after(right)
+                return conjunction((after(right), disjunction((after(left), Release(left, right, _less(bound))))))
+            case Or(operands):
+                return disjunction(map(after, operands))
+            case Derived():
+                return after(formula.definition)
+            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+                raise AssertionError(f"{formula} is a state formula")
             case _:
-                raise NotProgressible("a state formula was expected")
+                assert_never(formula)
 
     def value(self, formula: Formula, at: int) -> bool:
         """Return the value of a formula about the past, or about the step taken here."""
@@ -125,47 +119,40 @@ class _Run:
         match formula:
             case Taken(steps):
                 return self._steps[at] in steps
-            case Shorthand(operand):
-                return self.value(operand, at)
             case Not(operand):
                 return not self.value(operand, at)
             case And(operands):
                 return all(self.value(operand, at) for operand in operands)
-            case Or(operands):
-                return any(self.value(operand, at) for operand in operands)
-            case Implies(left, right):
-                return not self.value(left, at) or self.value(right, at)
-            case Iff(left, right):
-                return self.value(left, at) == self.value(right, at)
             case Previous(operand):
                 return at > 0 and self.value(operand, at - 1)
-            case Once(operand):
-                return self.value(operand, at) or (at > 0 and self._values[formula][at - 1])
-            case Historically(operand):
-                return self.value(operand, at) and (at == 0 or self._values[formula][at - 1])
             case Since(left, right):
                 lasts = at > 0 and self.value(left, at) and self._values[formula][at - 1]
                 return self.value(right, at) or lasts
-            case _:
+            case Derived():
+                return self.value(formula.definition, at)
+            case Next() | Until() | Release():
                 raise NotProgressible("a past operator has a future operand")
+            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+                raise AssertionError(f"{formula} is a state formula")
+            case _:
+                assert_never(formula)
 
     def with_past(self, formula: Formula) -> Formula:
         """Return an equivalent formula for a path without past, given that the run is its past."""
         last = len(self._steps) - 1
-        if last < 0 or is_state_formula(formula):
+        if last < 0 or not has_past_operators(formula):
             return formula
+        if isinstance(formula, Derived):
+            return self.with_past(formula.definition)
+        if isinstance(formula, Not):
+            return negation(self.with_past(formula.operand))
         same = with_children(formula, tuple(map(self.with_past, operands_of(formula))))
-        match formula:
-            case Previous(operand) if self.value(operand, last):
-                return disjunction((same, Not(Previous(VALID))))
-            case Once() if self.value(formula, last):
-                return VALID
-            case Historically() if not self.value(formula, last):
-                return UNSATISFIABLE
-            case Since(left, _) if self.value(formula, last):
-                return disjunction((same, Historically(self.with_past(left))))
-            case _:
-                return same
+        if isinstance(formula, Previous) and self.value(formula.operand, last):
+            return disjunction((same, Not(Previous(VALID))))
+        if isinstance(formula, Since) and self.value(formula, last):
+            left = self.with_past(formula.left)
+            return VALID if left == VALID else disjunction((same, Historically(left)))
+        return same
 
 
 # --- combinations, simplified
@@ -180,15 +167,9 @@ def _less(bound: int | None) -> int | None:
 
 
 def negation(formula: Formula) -> Formula:
-    match formula:
-        case Not(operand):
-            return operand
-        case _ if formula == VALID:
-            return UNSATISFIABLE
-        case _ if formula == UNSATISFIABLE:
-            return VALID
-        case _:
-            return Not(formula)
+    if formula in (VALID, UNSATISFIABLE):
+        return UNSATISFIABLE if formula == VALID else VALID
+    return formula.operand if isinstance(formula, Not) else Not(formula)
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:

@@ -3,52 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import assert_never
 
 from cplc.logic.formulas import (
     Adjacent,
     And,
-    Commits,
-    Conditional,
+    Atom,
+    Derived,
     Enforces,
     Formula,
-    Fulfils,
+    Iff,
+    Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
-    Or,
+    Previous,
     Regardless,
-    SociallyCommits,
+    Release,
+    Since,
+    Taken,
+    Until,
     children,
+    is_propositional,
     is_state_formula,
-    meaning,
-    subformulas,
 )
 from cplc.system.model import State
 from cplc.system.trace import Run
 
 Shown = tuple[int, Formula, bool]
 """A formula and its value at a position of a run."""
-
-
-def is_propositional(formula: Formula) -> bool:
-    """Tell whether the variables of one state decide the formula."""
-    return not any(
-        isinstance(
-            part,
-            OnPaths
-            | Enforces
-            | KnownFrom
-            | Knows
-            | Commits
-            | Fulfils
-            | Conditional
-            | SociallyCommits
-            | Adjacent
-            | Regardless,
-        )
-        for part in subformulas(formula)
-    )
 
 
 def non_propositional_parts(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
@@ -74,22 +59,22 @@ def is_exhaustive(formula: Formula, holds: bool) -> bool:
             return holds == (quantifier == "A")
         case Knows() | KnownFrom():
             return holds
-        case Commits() | Fulfils() | Conditional() | SociallyCommits():
-            return is_exhaustive(meaning(formula), holds)
-        case Enforces():
-            return not holds
-        case Adjacent():
+        case Enforces() | Adjacent():
             return not holds
         case Not(operand):
             return is_exhaustive(operand, not holds)
         case Regardless(operand):
             return is_exhaustive(operand, holds)
-        case And(operands) if holds:
-            return any(is_exhaustive(operand, True) for operand in operands)
-        case Or(operands) if not holds:
-            return any(is_exhaustive(operand, False) for operand in operands)
-        case _:
+        case And(operands):
+            return holds and any(is_exhaustive(operand, True) for operand in operands)
+        case Implies() | Iff():
             return False
+        case Derived():
+            return is_exhaustive(formula.definition, holds)
+        case Atom() | Next() | Until() | Release() | Previous() | Since() | Taken():
+            return False
+        case _:
+            assert_never(formula)
 
 
 def minimise_claims(claims: list[Shown], enough: Callable[[list[Shown]], bool]) -> list[Shown]:

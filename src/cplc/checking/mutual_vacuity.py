@@ -8,19 +8,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import assert_never
 
+from cplc.logic.commitments import Conditional, SociallyCommits
 from cplc.logic.expressions import FALSE, TRUE, Const
 from cplc.logic.formulas import (
+    Adjacent,
+    And,
     Atom,
-    Conditional,
+    Derived,
+    Enforces,
     Formula,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
+    Next,
     Not,
+    OnPaths,
+    Previous,
+    Regardless,
+    Release,
     Shorthand,
-    SociallyCommits,
+    Since,
     Taken,
+    Until,
     children,
+    polarities,
     with_children,
 )
 from cplc.records import dataclass
@@ -54,6 +66,8 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
 
     Only the content of a social commitment is written by the user. A trigger has mixed polarity.
     """
+    operands = children(formula)
+    positions: tuple[bool | None, ...] = (positive,) * len(operands)
     match formula:
         case Atom(Const()):
             return
@@ -62,25 +76,27 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
             yield _Place(formula, worst)
             return
         case Not():
-            positions: tuple[bool | None, ...] = (_other(positive),)
-        case Implies():
-            positions = (_other(positive), positive)
-        case Iff():
+            positions = (_other(positive),)
+        case Conditional(operation=operation) if operation != "WCC":
             positions = (None, None)
-        case Conditional(operation="WCC"):
-            positions = (_other(positive), positive)
-        case Conditional():
-            positions = (None, None)
-        case SociallyCommits(trigger=None):
+        case SociallyCommits(trigger=trigger):
+            if trigger is not None:
+                for place in _places(operands[-1], positive=None):
+                    yield _Place(
+                        place.atom, tuple(with_children(formula, (*operands[:-1], new)) for new in place.harder)
+                    )
             positions = (positive,)
-        case SociallyCommits():
-            parts = children(formula)
-            for place in _places(parts[-1], positive=None):
-                yield _Place(place.atom, tuple(with_children(formula, (*parts[:-1], new)) for new in place.harder))
-            positions = (positive,)
+        case Derived():
+            positions = tuple(
+                None if sign is None else positive if sign else _other(positive) for sign in polarities(formula)
+            )
+        case (
+            And() | Next() | Until() | Release() | Previous() | Since()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            pass
         case _:
-            positions = (positive,) * len(children(formula))
-    operands = children(formula)
+            assert_never(formula)
     for number, (operand, position) in enumerate(zip(operands, positions, strict=False)):
         before, after = operands[:number], operands[number + 1 :]
         for place in _places(operand, positive=position):

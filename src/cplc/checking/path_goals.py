@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from cplc.logic.formulas import Finally, Formula, Globally, Next, Path, Release, Until, WeakUntil
+from typing import assert_never
+
+from cplc.logic.formulas import (
+    UNSATISFIABLE,
+    VALID,
+    CtlPath,
+    Derived,
+    Formula,
+    Next,
+    Release,
+    Until,
+    WeakUntil,
+    ctl_core,
+)
 from cplc.records import dataclass
 
 Claim = tuple[Formula, bool]
@@ -33,29 +46,33 @@ class NextStep:
     target: tuple[Claim, ...]
 
 
-def path_goals(path: Path, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
+def path_goals(path: CtlPath, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
     """Return the runs that give the path formula this value, the simplest kind first."""
     match path:
         case Next(operand):
             return (NextStep(((operand, holds),)),)
-        case Finally(operand, bound) if holds:
-            return (Reach((), ((operand, True),), bound),)
-        case Finally(operand, bound):
-            return (Invariant(((operand, False),), bound),)
-        case Globally(operand, bound) if holds:
-            return (Invariant(((operand, True),), bound),)
-        case Globally(operand, bound):
-            return (Reach((), ((operand, False),), bound),)
         case Until(left, right, bound) if holds:
-            return (Reach(((left, True),), ((right, True),), bound),)
+            return (Reach(_unless_trivial(left, True), ((right, True),), bound),)
         case Until(left, right, bound):
+            forever = Invariant(((right, False),), bound)
             neither = ((left, False), (right, False))
-            return (Reach(((right, False),), neither, bound), Invariant(((right, False),), bound))
+            return (forever,) if left == VALID else (Reach(((right, False),), neither, bound), forever)
+        case Release(left, right, bound) if holds:
+            forever = Invariant(((right, True),), bound)
+            both = ((left, True), (right, True))
+            return (forever,) if left == UNSATISFIABLE else (Reach(((right, True),), both, bound), forever)
+        case Release(left, right, bound):
+            return (Reach(_unless_trivial(left, False), ((right, False),), bound),)
         case WeakUntil(left, right) if holds:
             return (Reach(((left, True),), ((right, True),)), Invariant(((left, True),)))
         case WeakUntil(left, right):
             return (Reach(((right, False),), ((left, False), (right, False))),)
-        case Release(left, right) if holds:
-            return (Reach(((right, True),), ((left, True), (right, True))), Invariant(((right, True),)))
-        case Release(left, right):
-            return (Reach(((left, False),), ((right, False),)),)
+        case Derived():
+            return path_goals(ctl_core(path), holds)
+        case _:
+            assert_never(path)
+
+
+def _unless_trivial(formula: Formula, value: bool) -> tuple[Claim, ...]:
+    """Return the claim; none where every state meets it."""
+    return () if formula == (VALID if value else UNSATISFIABLE) else ((formula, value),)

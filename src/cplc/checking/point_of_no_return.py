@@ -5,8 +5,8 @@ from __future__ import annotations
 from cplc.checking.results import PointOfNoReturn
 from cplc.engines.interface import Engine, S
 from cplc.language.lifecycle import OPEN
-from cplc.logic.expressions import TRUE, Expr, Read, Value, one_of, reads
-from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
+from cplc.logic.expressions import Expr, Read, Value, one_of, reads
+from cplc.logic.formulas import VALID, Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
 from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Evidence
@@ -14,14 +14,12 @@ from cplc.system.trace import Evidence
 
 def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozenset[str]) -> PointOfNoReturn | None:
     """Return the step at which the group lost its strategy, on a counterexample to ``A G (owed -> <<group>> goal)``."""
-    match evidence.formula:
-        case OnPaths("A", Globally(Implies(owed, Enforces() as able)), None):
-            pass
-        case OnPaths("A", Globally(Enforces() as able), None):
-            owed = Atom(TRUE, "true")
-        case _:
-            return None
-    if evidence.holds or evidence.run.loop is not None:
+    formula = evidence.formula
+    if not isinstance(formula, OnPaths) or formula.quantifier == "E" or formula.along is not None:
+        return None
+    always = formula.path.operand if isinstance(formula.path, Globally) else None
+    owed, able = (always.left, always.right) if isinstance(always, Implies) else (VALID, always)
+    if not isinstance(able, Enforces) or evidence.holds or evidence.run.loop is not None:
         return None
     states = evidence.run.states
     is_owed = binding = engine.satisfying(owed, assuming)

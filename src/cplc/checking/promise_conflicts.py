@@ -12,19 +12,8 @@ from itertools import combinations
 
 from cplc.checking.results import Remark
 from cplc.checking.vacuity import Reachable
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    And,
-    Finally,
-    Formula,
-    Not,
-    OnPaths,
-    SociallyCommits,
-    bound,
-    is_state_formula,
-    some_path_keeps,
-    subformulas,
-)
+from cplc.logic.commitments import SociallyCommits, bound, some_path_keeps
+from cplc.logic.formulas import SOME_FAIR_RUN, And, Finally, Formula, Not, OnPaths, is_state_formula, subformulas
 from cplc.records import dataclass
 from cplc.system.model import State
 from cplc.system.printer import quoted

@@ -25,27 +25,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.checking.rounds import with_actions
 from cplc.checking.shortest_paths import EngineRunSearch
+from cplc.checking.verdict_cache import decided
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
+    Adjacent,
     And,
+    Atom,
+    Derived,
+    Enforces,
     Formula,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
+    Next,
     Not,
     OnPaths,
-    Or,
+    Previous,
     Regardless,
-    SociallyCommits,
+    Release,
+    Since,
     Taken,
+    Until,
     children,
-    meaning,
+    core,
 )
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.interpreter import Interpreter
@@ -75,11 +83,10 @@ def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
 def _alongs(formula: Formula) -> Iterable[Taken | None]:
     if isinstance(formula, Regardless):
         return
-    if isinstance(formula, SociallyCommits):
-        formula = meaning(formula)
-    if isinstance(formula, OnPaths):
-        yield formula.along
-    for child in children(formula):
+    unfolded = core(formula)
+    if isinstance(unfolded, OnPaths):
+        yield unfolded.along
+    for child in children(unfolded):
         yield from _alongs(child)
 
 
@@ -100,13 +107,18 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
     match formula:
         case OnPaths():
             yield formula
-        case SociallyCommits():
-            yield from _outermost(meaning(formula))
-        case Not() | And() | Or() | Implies() | Iff():
+        case Not() | And():
             for child in children(formula):
                 yield from _outermost(child)
-        case _:
+        case Derived():
+            yield from _outermost(formula.definition)
+        case (
+            Atom() | Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             pass
+        case _:
+            assert_never(formula)
 
 
 class Realizability:
@@ -117,7 +129,7 @@ class Realizability:
         self.system = selector.system
         self._justified = frozenset(justice.role for justice in self.system.justice)
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
-        self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | ResourceExhausted | None] = {}
+        self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | str | None] = {}
 
     def has_fair_run(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
         """Tell whether a fair run begins in some initial state."""
@@ -139,13 +151,10 @@ class Realizability:
             return None
         key = assuming & self._justified, along
         if key not in self._excluded:
-            try:
-                self._excluded[key] = self._search(assuming, along)
-            except ResourceExhausted as limit:
-                self._excluded[key] = limit
+            self._excluded[key] = decided(lambda: self._search(assuming, along))
         cached = self._excluded[key]
-        if isinstance(cached, ResourceExhausted):
-            raise ResourceExhausted(str(cached))
+        if isinstance(cached, str):
+            raise ResourceExhausted(cached)
         return cached
 
     def _search(self, assuming: frozenset[str], along: Taken | None) -> ExcludedStates | None:

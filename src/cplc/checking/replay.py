@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import assert_never
 
 from cplc.checking.rounds import agree, led_here, none_leads
 from cplc.checking.strategy_play import strategy_problems
@@ -18,12 +19,21 @@ from cplc.logic.expressions import Expr
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
+    And,
+    Atom,
+    Derived,
     Enforces,
     KnownFrom,
     Knows,
+    Next,
+    Not,
     OnPaths,
+    Previous,
     Regardless,
+    Release,
+    Since,
     Taken,
+    Until,
     ctl_path,
     is_state_formula,
 )
@@ -200,34 +210,38 @@ class _Replay:
 
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
         facts = ThreeValuedRun.of(self.system, evidence)
-        match evidence.formula:
+        formula = evidence.formula
+        match formula:
             case Knows() | KnownFrom():
                 yield from self._pair_of_states(evidence)
-            case OnPaths("E") if evidence.holds:
-                yield from self._on_run(evidence, evidence.formula, facts)
-            case OnPaths("A") if not evidence.holds:
-                yield from self._on_run(evidence, evidence.formula, facts)
-            case OnPaths():
-                yield "no single run is evidence for a universal value"
+            case OnPaths(quantifier):
+                if evidence.holds is (quantifier == "E"):
+                    yield from self._on_run(evidence, formula, facts)
+                else:
+                    yield "no single run is evidence for a universal value"
             case Enforces():
                 yield from strategy_problems(self.system, evidence, self.assuming)
             case Adjacent(back=True) if evidence.holds:
                 yield from self._pair_of_states(evidence)
-            case Adjacent() as formula if evidence.holds:
+            case Adjacent() if evidence.holds:
                 yield from self._one_round(evidence, formula, facts)
-            case Adjacent() as formula:
+            case Adjacent():
                 if not none_leads(self.interpreter, formula, evidence.run.start):
                     yield "some round may lead there"
             case Regardless(operand):
                 if evidence.run.moves or facts.shown_value(operand, 0) is not evidence.holds:
                     yield "without conditions of fairness the state does not have the value claimed"
-            case formula if not is_state_formula(formula):
-                yield "a path formula has no value in a state"
-            case formula:
+            case Atom() | Not() | And() | Derived() if is_state_formula(formula):
                 if evidence.run.moves:
                     yield "a run is given for what one state decides"
                 if facts.truth(formula) is not evidence.holds:
                     yield "the state does not have the value claimed"
+            case (
+                Atom() | Not() | And() | Derived() | Next() | Until() | Release() | Previous() | Since() | Taken()
+            ):  # fmt: skip
+                yield "a path formula has no value in a state"
+            case _:
+                assert_never(formula)
 
     def _on_run(self, evidence: Evidence, formula: OnPaths, facts: ThreeValuedRun) -> Iterator[str]:
         if facts.truth(formula.path) is not evidence.holds:
@@ -266,30 +280,30 @@ class _Replay:
         if self.system.excludes_unfair_states:
             yield from self._lasting(evidence.lasting, other)
         claim = (other_evidence.formula, other_evidence.holds)
-        match evidence.formula:
-            case Knows(mode, agents, operand) if not evidence.holds:
-                common = mode == "common" and claim == (evidence.formula, False)
-                if claim != (operand, False) and not common:
-                    yield "the other state is not shown to lack what should be known"
-                if mode == "together" and set(evidence.agents) != set(agents):
-                    yield "not all the agents who know together are considered"
-                if bool(evidence.agents) != bool(agents) or not set(evidence.agents) <= set(agents):
-                    yield "the pair is one of other agents"
-                if mode != "together" and len(evidence.agents) != 1:
-                    yield "one agent is enough, and needed"
-                yield from self._alike(evidence.agents, here, other)
-            case KnownFrom(observed, operand) if not evidence.holds:
-                if claim != (operand, False):
-                    yield "the other state is not shown to lack what should be known"
-                if any(value(expr, here) != value(expr, other) for expr in observed):
-                    yield "the two states differ in what is observed"
-            case Adjacent() as formula:
-                if claim != (formula.operand, True):
-                    yield "the state before the round does not satisfy the operand"
-                if not led_here(self.interpreter, formula, other, here):
-                    yield "no such round leads here"
-            case _:
-                yield "a pair of states is no evidence for a universal value"
+        formula = evidence.formula
+        if isinstance(formula, Adjacent):
+            if claim != (formula.operand, True):
+                yield "the state before the round does not satisfy the operand"
+            if not led_here(self.interpreter, formula, other, here):
+                yield "no such round leads here"
+        elif evidence.holds or not isinstance(formula, Knows | KnownFrom):
+            yield "a pair of states is no evidence for a universal value"
+        elif isinstance(formula, KnownFrom):
+            if claim != (formula.operand, False):
+                yield "the other state is not shown to lack what should be known"
+            if any(value(expr, here) != value(expr, other) for expr in formula.observed):
+                yield "the two states differ in what is observed"
+        else:
+            common = formula.mode == "common" and claim == (formula, False)
+            if claim != (formula.operand, False) and not common:
+                yield "the other state is not shown to lack what should be known"
+            if formula.mode == "together" and set(evidence.agents) != set(formula.agents):
+                yield "not all the agents who know together are considered"
+            if bool(evidence.agents) != bool(formula.agents) or not set(evidence.agents) <= set(formula.agents):
+                yield "the pair is one of other agents"
+            if formula.mode != "together" and len(evidence.agents) != 1:
+                yield "one agent is enough, and needed"
+            yield from self._alike(evidence.agents, here, other)
 
     def _lasting(self, lasting: Evidence | None, other: State) -> Iterator[str]:
         if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (SOME_FAIR_RUN, other):
@@ -317,16 +331,22 @@ class _Replay:
 def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
     if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.alternative is not None:
         yield "exhaustive evidence has a run or parts"
-    match evidence.formula:
-        case Knows() | KnownFrom() | OnPaths("A", _):
+    formula = evidence.formula
+    match formula:
+        case OnPaths(quantifier):
+            universal = evidence.holds is (quantifier == "A")
+        case Knows() | KnownFrom():
             universal = evidence.holds
-        case OnPaths("E", _):
-            universal = not evidence.holds
         case Enforces():
             universal = True
         case Adjacent():
             universal = not evidence.holds
-        case _:
+        case (
+            Atom() | Not() | And() | Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Regardless() | Derived()
+        ):  # fmt: skip
             universal = False
+        case _:
+            assert_never(formula)
     if not universal:
         yield "evidence by one run or state is marked as exhaustive"

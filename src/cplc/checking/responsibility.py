@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
+from typing import assert_never
 
 from cplc.checking.liveness_responsibility import avoidance
 from cplc.checking.replay import is_continuation, steps_along
 from cplc.checking.results import Avoidance, Responsibility
 from cplc.logic.formulas import (
+    Adjacent,
+    And,
     Atom,
+    Derived,
     Enforces,
     Finally,
     Formula,
-    Globally,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
+    Next,
     Not,
     OnPaths,
+    Previous,
+    Regardless,
     Release,
+    Since,
     Taken,
     Until,
-    WeakUntil,
     children,
-    is_state_formula,
 )
 from cplc.records import dataclass
 from cplc.system.interpreter import Interpreter, holds
@@ -256,27 +261,26 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
             return
         case Not(operand):
             yield from _fair_operators(operand, system, positive=not positive)
-        case Implies(left, right):
-            yield from _fair_operators(left, system, positive=not positive)
-            yield from _fair_operators(right, system, positive=positive)
-        case Iff(left, right):
-            for side in (left, right):
-                for polarity in (positive, not positive):
-                    yield from _fair_operators(side, system, positive=polarity)
-        case OnPaths(quantifier, _):
+        case OnPaths(quantifier, path):
             if system.conditions or _is_endless(formula):
                 yield (quantifier == "A") == positive
-            for child in children(formula):
-                yield from _fair_operators(child, system, positive=positive)
+            yield from _fair_operators(path, system, positive=positive)
         case Enforces(_, goal):
             # Liveness goals rely on roles that keep going; safety goals do not depend on fairness.
             if isinstance(goal, Finally | Until):
                 yield positive
             for child in children(goal):
                 yield from _fair_operators(child, system, positive=positive)
-        case _:
+        case Derived():
+            yield from _fair_operators(formula.definition, system, positive=positive)
+        case (
+            And() | Next() | Until() | Release() | Previous() | Since()
+            | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)
+        case _:
+            assert_never(formula)
 
 
 def _is_endless(formula: OnPaths) -> bool:
@@ -290,17 +294,17 @@ def _is_endless(formula: OnPaths) -> bool:
 def _shows_early(path: Formula, value: bool) -> bool:
     """Tell whether every path with this value has a finite prefix that decides it."""
     match path:
-        case formula if is_state_formula(formula):
-            return True
         case Not(operand):
             return _shows_early(operand, not value)
-        case Implies(left, right):
-            return _shows_early(left, not value) and _shows_early(right, value)
-        case Iff(left, right):
-            return all(_shows_early(side, either) for side in (left, right) for either in (True, False))
-        case Finally(_, None) | Until(_, _, None) if not value:
-            return False
-        case Globally(_, None) | WeakUntil() | Release() if value:
-            return False
-        case _:
+        case Until(left, right, bound):
+            return (value or bound is not None) and _shows_early(left, value) and _shows_early(right, value)
+        case Release(left, right, bound):
+            return (not value or bound is not None) and _shows_early(left, value) and _shows_early(right, value)
+        case And() | Next() | Previous() | Since():
             return all(_shows_early(child, value) for child in children(path))
+        case Derived():
+            return _shows_early(path.definition, value)
+        case Taken() | Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            return True
+        case _:
+            assert_never(path)

@@ -10,21 +10,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, product
 from math import prod
+from typing import assert_never
 
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
+    Derived,
     Enforces,
     Finally,
     Formula,
     Globally,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Or,
+    OnPaths,
+    Previous,
+    Regardless,
+    Release,
+    Since,
+    Taken,
     Until,
     children,
+    is_propositional,
 )
 from cplc.statespace.graph_algorithms import strongly_connected_components
 from cplc.system.interpreter import Interpreter, Key, holds, interpreter_of, key
@@ -46,17 +55,6 @@ Advised = Callable[[State], Mapping[str, Collection[str]]]
 """The advised actions in a state, by the choice variables of the players."""
 
 
-def is_propositional(formula: Formula) -> bool:
-    """Tell whether the formula is propositional: the variables of one state decide it."""
-    match formula:
-        case Atom():
-            return True
-        case Not() | And() | Or() | Implies() | Iff():
-            return all(map(is_propositional, children(formula)))
-        case _:
-            return False
-
-
 def propositional_value(formula: Formula, state: State) -> bool:
     """Return the value of a propositional formula."""
     match formula:
@@ -66,14 +64,15 @@ def propositional_value(formula: Formula, state: State) -> bool:
             return not propositional_value(operand, state)
         case And(operands):
             return all(propositional_value(operand, state) for operand in operands)
-        case Or(operands):
-            return any(propositional_value(operand, state) for operand in operands)
-        case Implies(left, right):
-            return not propositional_value(left, state) or propositional_value(right, state)
-        case Iff(left, right):
-            return propositional_value(left, state) == propositional_value(right, state)
-        case _:
+        case Derived():
+            return propositional_value(formula.definition, state)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             raise ValueError("more than one state decides the formula")
+        case _:
+            assert_never(formula)
 
 
 def is_send_of(step: Step, group: Collection[str]) -> bool:
@@ -126,13 +125,16 @@ class StrategyPlay(ABC):
         """Yield the steps under the strategy with their successors."""
 
     def _is_over(self, state: State, position: int) -> bool:
-        match self.formula.goal:
-            case Finally(goal) | Until(_, goal):
-                return self._truth(goal, state)
+        goal = self.formula.goal
+        match goal:
+            case Finally(reached) | Until(_, reached):
+                return self._truth(reached, state)
             case Globally():
                 return False
             case Next():
                 return position >= self._starts
+            case _:
+                assert_never(goal)
 
     def _hold_in_all(self, operand: Formula) -> bool:
         return all(self._truth(operand, state) for state in self.states)
@@ -174,15 +176,18 @@ class StepPlay(StrategyPlay):
         if not self.is_complete:
             yield "more states are reachable under the strategy than can be explored"
             return
-        match self.formula.goal:
+        goal = self.formula.goal
+        match goal:
             case Next(operand) | Globally(operand):
                 if not self._hold_in_all(operand):
                     yield "the strategy does not keep what it should"
             case Until(left, _) if self._leads_astray(left):
                 yield "the strategy leads through states that it should not"
-            case _:
+            case Until() | Finally():
                 if self._can_avoid_goal(assuming):
                     yield "a just run never reaches the goal under the strategy"
+            case _:
+                assert_never(goal)
 
     def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
         """Tell whether some just run avoids the goal: no justice constraint forces it out of some component."""
@@ -247,7 +252,8 @@ class RoundPlay(StrategyPlay):
             return
         if self._has_deadlock:
             yield "the strategy leads to where somebody has nothing to do"
-        match self.formula.goal:
+        goal = self.formula.goal
+        match goal:
             case Next(operand):
                 follow = {target for some in self.transitions[: self._starts] for _, target in some}
                 if not all(self._truth(operand, self.states[number]) for number in follow):
@@ -257,9 +263,11 @@ class RoundPlay(StrategyPlay):
                     yield "the strategy does not keep what it should"
             case Until(left, _) if self._leads_astray(left):
                 yield "the strategy leads through states that it should not"
-            case _:
+            case Until() | Finally():
                 if any(len(part) > 1 or (0, part[0]) in self.transitions[part[0]] for part in self._components()):
                     yield "a run never reaches the goal under the strategy"
+            case _:
+                assert_never(goal)
 
 
 def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[str]) -> Iterator[str]:

@@ -16,14 +16,13 @@ from cplc.checking.strategy_play import (
     RoundPlay,
     StepPlay,
     can_list_initial_states,
-    is_propositional,
     is_send_of,
     propositional_value,
 )
 from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
-from cplc.logic.formulas import Enforces, Formula, children
+from cplc.logic.formulas import Enforces, Formula, children, is_propositional
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds

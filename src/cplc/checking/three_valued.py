@@ -7,35 +7,29 @@ the variables nor the evidence decide is unknown. The evaluation follows the def
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
-    Finally,
+    Derived,
+    Enforces,
     Formula,
-    Fulfils,
-    Globally,
-    Historically,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
-    Or,
-    Past,
+    OnPaths,
     Previous,
+    Regardless,
     Release,
-    Shorthand,
     Since,
-    SociallyCommits,
     Taken,
     Until,
-    WeakUntil,
     children,
+    core,
     is_state_formula,
-    meaning,
 )
 from cplc.system.interpreter import holds
 from cplc.system.model import System
@@ -96,17 +90,16 @@ class ThreeValuedRun:
                 return _not(self._at(operand, position))
             case And(operands):
                 return _all(self._at(operand, position) for operand in operands)
-            case Or(operands):
-                return _any(self._at(operand, position) for operand in operands)
-            case Implies(left, right):
-                return _any((_not(self._at(left, position)), self._at(right, position)))
-            case Iff(left, right):
-                return _alike(self._at(left, position), self._at(right, position))
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
+            case Derived():
                 shown = self.shown_value(formula, position)
-                return self._at(meaning(formula), position) if shown is None else shown
-            case _:
+                return self._at(formula.definition, position) if shown is None else shown
+            case (
+                Next() | Until() | Release() | Previous() | Since() | Taken()
+                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+            ):  # fmt: skip
                 return self.shown_value(formula, position)
+            case _:
+                assert_never(formula)
 
     def _taken(self, taken: Taken, position: int) -> Truth:
         if position == len(self.run.moves):
@@ -136,48 +129,33 @@ class ThreeValuedRun:
         def of(part: Formula) -> _Values:
             return self._values(part, rounds)
 
-        def nowhere() -> _Values:
-            return [False] * len(self._places(rounds))
-
         match formula:
             case Taken():
                 return [self._taken(formula, position) for position in self._places(rounds)]
-            case Shorthand(operand):
-                return of(operand)
             case Not(operand):
                 return _negated(of(operand))
             case And(operands):
                 return [_all(values) for values in zip(*map(of, operands), strict=True)]
-            case Or(operands):
-                return [_any(values) for values in zip(*map(of, operands), strict=True)]
-            case Implies(left, right):
-                return [_any(values) for values in zip(_negated(of(left)), of(right), strict=True)]
-            case Iff(left, right):
-                return [_alike(*values) for values in zip(of(left), of(right), strict=True)]
             case Next(operand):
                 values = of(operand)
                 return [None if after is None else values[after] for after in self._following(len(values))]
-            case Finally(operand, bound):
-                return self._until(_negated(nowhere()), of(operand), bound, endless=False)
-            case Globally(operand, bound):
-                return _negated(self._until(_negated(nowhere()), _negated(of(operand)), bound, endless=False))
             case Until(left, right, bound):
                 return self._until(of(left), of(right), bound, endless=False)
-            case WeakUntil(left, right):
-                return self._until(of(left), of(right), None, endless=True)
-            case Release(left, right):
+            case Release(left, right, None):
                 both = [_all(values) for values in zip(of(left), of(right), strict=True)]
                 return self._until(of(right), both, None, endless=True)
+            case Release(left, right, bound):
+                return _negated(self._until(_negated(of(left)), _negated(of(right)), bound, endless=False))
             case Previous(operand):
                 return [False, *of(operand)[:-1]]
-            case Once(operand):
-                return _since(_negated(nowhere()), of(operand))
-            case Historically(operand):
-                return _negated(_since(_negated(nowhere()), _negated(of(operand))))
             case Since(left, right):
                 return _since(of(left), of(right))
-            case _:
+            case Derived():
+                return of(formula.definition)
+            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
                 raise AssertionError(f"{formula} is decided by a state")
+            case _:
+                assert_never(formula)
 
     def _following(self, size: int) -> list[int | None]:
         """Return the next position of each; None after the end of a finite run."""
@@ -214,7 +192,8 @@ def _depth(formula: Formula) -> int:
     """Return the nesting depth of past operators in the path formula."""
     if is_state_formula(formula):
         return 0
-    return isinstance(formula, Past) + max(map(_depth, children(formula)), default=0)
+    unfolded = core(formula)
+    return isinstance(unfolded, Previous | Since) + max(map(_depth, children(unfolded)), default=0)
 
 
 def _backwards(left: _Values, right: _Values, beyond: Truth) -> _Values:

@@ -10,27 +10,24 @@ time.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from cplc.logic import expressions as e
-from cplc.logic.expressions import Expr, conj, disj, negate
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
+from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
     Enforces,
-    Finally,
     Formula,
-    Fulfils,
-    Globally,
-    Historically,
     Iff,
     Implies,
     KnownFrom,
     Knows,
     Next,
     Not,
-    Once,
     OnPaths,
     Or,
     Previous,
@@ -38,11 +35,8 @@ from cplc.logic.formulas import (
     Release,
     Shorthand,
     Since,
-    SociallyCommits,
     Taken,
     Until,
-    WeakUntil,
-    with_children,
 )
 from cplc.system.model import System
 from cplc.system.satisfying_assignments import is_satisfiable
@@ -81,27 +75,34 @@ class _Laws:
                 value = _constant(inner)
                 decides = value is not None and (self._runs_begin or value is (quantifier == "A"))
                 return inner if decides else OnPaths(quantifier, inner, along)
-            case Next() | Finally() | Globally() | Once() | Historically():
-                return self._on_constant(formula)
-            case Previous():
-                inner = self.simplified(formula.operand)
+            case Next(operand):
+                # There is a next state on every endless run.
+                inner = self.simplified(operand)
+                return inner if _constant(inner) is not None else Next(inner)
+            case Previous(operand):
+                inner = self.simplified(operand)
                 return _FALSE if _constant(inner) is False else Previous(inner)
             case Until(left, right, bound):
-                return _until(Until(self.simplified(left), self.simplified(right), bound))
-            case WeakUntil(left, right):
-                return _weak(WeakUntil(self.simplified(left), self.simplified(right)))
-            case Release(left, right):
-                last = self.simplified(right)
-                return last if _constant(last) is not None else Release(self.simplified(left), last)
+                first, last = self.simplified(left), self.simplified(right)
+                decides = _constant(last) is not None or _constant(first) is False
+                return last if decides else Until(first, last, bound)
+            case Release(left, right, bound):
+                first, last = self.simplified(left), self.simplified(right)
+                decides = _constant(last) is not None or _constant(first) is True
+                return last if decides else Release(first, last, bound)
             case Since(left, right):
                 last = self.simplified(right)
                 return last if _constant(last) is not None else Since(self.simplified(left), last)
-            case Knows() | KnownFrom() | Commits() | Regardless() | Fulfils() | Adjacent() | Enforces():
+            case Knows() | KnownFrom() | Regardless() | Adjacent() | Enforces():
                 return self._modal(formula)
             case SociallyCommits():
                 return self._social(formula)
             case Atom() | Taken() | Shorthand() | Conditional():
                 return formula
+            case Derived():
+                return self.simplified(formula.definition)
+            case _:
+                assert_never(formula)
 
     def _combined(self, formula: Formula) -> Formula:
         """Return a constant if the formula is a tautology or a contradiction of propositional logic."""
@@ -118,31 +119,15 @@ class _Laws:
 
     def _propositional(self, formula: Formula, names: dict[Formula, str]) -> Expr:
         """Return the formula as an expression with a variable for each operand that is no combination itself."""
-
-        def of(operand: Formula) -> Expr:
-            return self._propositional(operand, names)
-
-        match formula:
-            case Not(operand):
-                return negate(of(operand))
-            case And(operands):
-                return conj(map(of, operands))
-            case Or(operands):
-                return disj(map(of, operands))
-            case Implies(left, right):
-                return disj((negate(of(left)), of(right)))
-            case Iff(left, right):
-                one, other = of(left), of(right)
-                return disj((conj((one, other)), conj((negate(one), negate(other)))))
-            case _:
-                operand = self.simplified(formula)
-                value = _constant(operand)
-                return e.Read(names.setdefault(operand, str(len(names)))) if value is None else e.Const(value)
-
-    def _on_constant(self, formula: Next | Finally | Globally | Once | Historically) -> Formula:
-        """Return the constant itself: there is a first state, and a next one on every endless run."""
-        inner = self.simplified(formula.operand)
-        return inner if _constant(inner) is not None else with_children(formula, (inner,))
+        if isinstance(formula, Not):
+            return negate(self._propositional(formula.operand, names))
+        if isinstance(formula, And):
+            return conj(self._propositional(operand, names) for operand in formula.operands)
+        if isinstance(formula, Or | Implies | Iff):
+            return self._propositional(formula.definition, names)
+        operand = self.simplified(formula)
+        value = _constant(operand)
+        return e.Read(names.setdefault(operand, str(len(names)))) if value is None else e.Const(value)
 
     def _social(self, formula: SociallyCommits) -> Formula:
         """Return false if nothing binds, or if the promises are contradictory: some run has to keep them."""
@@ -151,30 +136,12 @@ class _Laws:
         return _FALSE if never or barred else formula
 
     def _modal(self, formula: _Modal) -> Formula:
-        (operand,) = (self.simplified(one) for one in _below(formula))
-        value = _constant(operand)
-        match formula:
-            case Knows() | KnownFrom() if value is True:
-                return _TRUE
-            case Commits(channel) if value is True and channel.bound == e.TRUE:
-                return _TRUE
-            case Knows() | KnownFrom() if value is False and self._is_reflexive:
-                return _FALSE
-            case Regardless() if value is not None:
-                return operand
-            case _:
-                return formula
-
-
-def _below(formula: _Modal) -> tuple[Formula]:
-    return (formula.goal,) if isinstance(formula, Enforces) else (formula.operand,)
-
-
-def _until(formula: Until) -> Formula:
-    return formula.right if _constant(formula.right) is not None or _constant(formula.left) is False else formula
-
-
-def _weak(formula: WeakUntil) -> Formula:
-    if _constant(formula.left) is True or _constant(formula.right) is True:
-        return _TRUE
-    return formula.right if _constant(formula.left) is False else formula
+        operand = formula.goal if isinstance(formula, Enforces) else formula.operand
+        value = _constant(self.simplified(operand))
+        if value is None:
+            return formula
+        if isinstance(formula, Regardless):
+            return _TRUE if value else _FALSE
+        if isinstance(formula, Knows | KnownFrom) and (value or self._is_reflexive):
+            return _TRUE if value else _FALSE
+        return formula

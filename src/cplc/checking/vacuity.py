@@ -7,32 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, assert_never
 
 from cplc.checking.results import Remark
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import FALSE
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
     Enforces,
     Formula,
-    Fulfils,
-    Iff,
     Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
-    Past,
+    Previous,
     Regardless,
-    SociallyCommits,
+    Release,
+    Since,
     Taken,
+    Until,
     children,
+    has_past_operators,
     is_state_formula,
+    polarities,
     subformulas,
 )
 from cplc.records import dataclass
@@ -67,7 +70,7 @@ def vacuous_implications(reachable: Reachable, formula: Formula, considered: Con
                     And((where, replace(SOME_FAIR_RUN, along=antecedent.along))),
                     "holds nowhere on any fair run",
                 )
-        elif any(isinstance(part, Past) for part in _on_this_path(antecedent.formula)):
+        elif has_past_operators(antecedent.formula):
             continue
         else:
             where, never = OnPaths("E", antecedent.formula, antecedent.along), "is true nowhere on any run"
@@ -97,6 +100,7 @@ _INITIALLY = Antecedent(Atom(FALSE, "false"))
 
 def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent = _INITIALLY) -> Iterator[Antecedent]:
     """Yield the left sides of the implications of positive polarity; ``at`` has the states of the formula itself."""
+    elsewhere = replace(at, on_runs=False, along=None)
     match formula:
         case Implies(left, right):
             if positive:
@@ -105,32 +109,28 @@ def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent
             yield from positive_antecedents(right, positive, at)
         case Not(operand):
             yield from positive_antecedents(operand, not positive, at)
-        case Iff():
-            return
         case OnPaths(_, path, along):
             yield from positive_antecedents(path, positive, replace(at, on_runs=True, along=along))
-        case Conditional(_, "WCC", antecedent, consequent):
-            elsewhere = replace(at, on_runs=False, along=None)
-            yield from positive_antecedents(antecedent, not positive, elsewhere)
-            yield from positive_antecedents(consequent, positive, elsewhere)
-        case Conditional():
-            return
+        case Conditional(_, operation, antecedent, consequent):
+            if operation == "WCC":
+                yield from positive_antecedents(antecedent, not positive, elsewhere)
+                yield from positive_antecedents(consequent, positive, elsewhere)
         case SociallyCommits(operand=operand):
             yield from positive_antecedents(operand, positive, replace(at, on_runs=True, along=None))
-        case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
+        case Commits(operand=operand) | Fulfils(operand=operand):
+            yield from positive_antecedents(operand, positive, elsewhere)
+        case Knows() | KnownFrom() | Enforces() | Adjacent() | Regardless():
             for child in children(formula):
-                yield from positive_antecedents(child, positive, replace(at, on_runs=False, along=None))
-        case _:
+                yield from positive_antecedents(child, positive, elsewhere)
+        case Atom() | And() | Next() | Until() | Release() | Previous() | Since() | Taken():
             for child in children(formula):
                 yield from positive_antecedents(child, positive, at)
-
-
-def _on_this_path(formula: Formula) -> Iterator[Formula]:
-    """Yield the path subformulas outside state formulas."""
-    if not is_state_formula(formula):
-        yield formula
-        for child in children(formula):
-            yield from _on_this_path(child)
+        case Derived():
+            for part, sign in zip(formula.parts, polarities(formula), strict=True):
+                if sign is not None:
+                    yield from positive_antecedents(part, positive is sign, at)
+        case _:
+            assert_never(formula)
 
 
 def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 from cplc.logic.formulas import Formula
 from cplc.reductions.symmetry import Symmetry
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.limits import MemoryFilled, ResourceExhausted
+
+T = TypeVar("T")
 
 _DecisionKey = tuple[Formula, frozenset[str]]
 
@@ -37,7 +40,7 @@ class UpToSymmetry:
         return verdict
 
     def _first(self, question: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
-        verdict = _decided(decide)
+        verdict = decided(decide)
         self._unnamed.append(question)
         return verdict
 
@@ -48,7 +51,7 @@ class UpToSymmetry:
             self._known[self._key(first)] = self._exactly[first]
         key = self._key(question)
         if key not in self._known:
-            self._known[key] = _decided(decide)
+            self._known[key] = decided(decide)
         return self._known[key]
 
     def _key(self, question: _DecisionKey) -> Hashable:
@@ -56,9 +59,17 @@ class UpToSymmetry:
         return self._symmetry.key(formula, assuming), assuming
 
 
-def _decided(decide: Callable[[], bool]) -> bool | str:
-    """Return the verdict, or the limit that was exceeded."""
-    try:
-        return decide()
-    except ResourceExhausted as limit:
-        return str(limit)
+def decided(decide: Callable[[], T]) -> T | str:
+    """Return the decision, or the limit that was exceeded, to be cached.
+
+    What is cached must not depend on earlier questions: if they filled the memory, a new engine decides once more.
+    """
+    reason = ""
+    for _ in range(2):
+        try:
+            return decide()
+        except MemoryFilled as limit:  # the engine is replaced outside of this clause, where its nodes are not held
+            reason = str(limit)
+        except ResourceExhausted as limit:
+            return str(limit)
+    return reason

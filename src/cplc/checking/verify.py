@@ -36,20 +36,9 @@ from cplc.checking.rounds import with_actions
 from cplc.checking.triviality import trivial_value
 from cplc.checking.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.engines.interface import Engine
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Const, Read, conj, equal
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Commits,
-    Conditional,
-    Formula,
-    Fulfils,
-    Globally,
-    OnPaths,
-    SociallyCommits,
-    Taken,
-    subformulas,
-)
+from cplc.logic.formulas import And, Atom, Formula, Globally, OnPaths, Taken, subformulas
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -293,19 +282,19 @@ class _ResultBuilder:
         A part that exceeds a limit leaves the answer open only if no other part fails.
         """
         failing: list[Part] = []
-        limit: ResourceExhausted | None = None
+        limit: str | None = None  # not the error, which would hold the nodes of the engine
         for part in parts:
             try:
                 holds = self.selector.is_valid(part.formula, self.assuming)
             except ResourceExhausted as reached:
-                limit = reached
+                limit = str(reached)
                 continue
             if not holds:
                 failing.append(part)
                 if not self.question.findings:
                     break
         if limit is not None and not failing:
-            raise limit
+            raise ResourceExhausted(limit)
         return failing
 
     def _is_valid(self, assuming: frozenset[str]) -> bool:

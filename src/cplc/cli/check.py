@@ -17,6 +17,7 @@ from cplc.cli.options import colour_option, files, reading_options, report_forma
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.output_formats import document
 from cplc.cli.watch import run_and_watch, watch_option
+from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
@@ -63,8 +64,8 @@ def command(
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")
     if watch:
-        return run_and_watch(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
-    named = files_in(paths or ["."], ".cpl", ".ispl")
+        return run_and_watch(lambda: files_in(paths or ["."], *ENDINGS))
+    named = files_in(paths or ["."], *ENDINGS)
     if not named:
         output.write("no .cpl or .ispl file found: nothing was checked\n", err=True)
         return Exit.WRONG

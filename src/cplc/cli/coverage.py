@@ -10,7 +10,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for, questions_of
+from cplc.cli.load import Channels, compile_file, consume_events, exit_for, questions_of
 from cplc.cli.log_coverage import LogCoverageRequest, run_log_coverage
 from cplc.cli.log_replay import log_options
 from cplc.cli.options import colour_option, format_option, limit_options, model_options
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     epilog=f"""{EXPLAINED}
 Mutation coverage: each mutant changes one message, guard, choice, operation, assignment, restart or commitment, in all
 instances of a family at once, and every property and check is verified again. A property detects the mutant if its
-verdict differs. A mutant without effect changes nothing in any reachable state.
+verdict differs. A mutant without effect changes nothing in any reachable state. In a model in ISPL, a mutant changes
+one line of a protocol or an evolution, one observed variable, one initial value, or one fairness condition.
 
 With --log, report instead what logs cover: messages that never occur, branches that choices never take, commitments
 that are never created, kept or broken.
@@ -80,7 +81,7 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Mutate the protocol of FILE, and find the mutants that its properties and checks do not detect."""
+    """Mutate the protocol or model of FILE, and find the mutants that its properties and checks do not detect."""
     if logs:
         if properties or show_all or form == "concise":
             raise click.UsageError("--log cannot be combined with --property, --all or --format concise")
@@ -94,7 +95,7 @@ def command(
     outcomes: list[Outcome] = []
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Outcome]:
-        compilation, problems = compile_protocol(file, definitions, channels, protocol)
+        compilation, problems = compile_file(file, definitions, channels, protocol)
         yield problems
         if compilation:
             questions_of(compilation.questions, properties)  # reports unknown names before the verification

@@ -11,7 +11,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
+from cplc.cli.load import Channels, as_protocol, compile_file, exit_for, run_to_completion
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
@@ -19,14 +19,14 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cplc.compilation import CplCompilation
+    from cplc.compilation import Compilation
     from cplc.drawing.graph import Graph
     from cplc.drawing.sequence import Chart
     from cplc.simulation.recorded_runs import Recorded
     from cplc.system.model import Claim, Commitment, System
     from cplc.system.trace import Run
 
-What = Literal["chart", "role", "commitment", "owes", "messages"]
+What = Literal["chart", "role", "states", "commitment", "owes", "messages"]
 Target = Literal["svg", "mermaid", "plantuml", "dot"]
 
 
@@ -35,7 +35,8 @@ Target = Literal["svg", "mermaid", "plantuml", "dot"]
     short_help="Draw a protocol or a run.",
     epilog=f"""{EXPLAINED}
 chart: the message sequence of a run, or every message once. role: the states of one role as it observes them.
-commitment: the life cycle of a commitment. owes: debtors and creditors. messages: which message depends on which.
+states: all reachable states. commitment: the life cycle of a commitment. owes: debtors and creditors. messages: which
+message depends on which. Of a model in ISPL, a run, the local states of an agent and all states can be drawn.
 A drawing that would be too large shows less detail, and says so.
 
 \b
@@ -44,17 +45,20 @@ Examples:
   cplc draw examples/netbill.cpl --what role --name Mer --to dot | dot -Tpdf > mer.pdf
   cplc draw examples/netbill.cpl --what commitment --name goods --to mermaid
   cplc draw examples/netbill.cpl --run run.json -o run.svg
+  cplc draw examples/train_gate.ispl --what role --name East -o east.svg
 """,
 )
 @model_options
 @click.option(
     "--what",
-    type=click.Choice(["chart", "role", "commitment", "owes", "messages"]),
+    type=click.Choice(["chart", "role", "states", "commitment", "owes", "messages"]),
     default="chart",
     show_default=True,
     help="Kind of drawing.",
 )
-@click.option("--name", metavar="NAME", help="Role, commitment or claim to draw; a family stands for its first member.")
+@click.option(
+    "--name", metavar="NAME", help="Role or agent, commitment or claim to draw; a family stands for its first member."
+)
 @click.option("--run", "record", shell_complete=files, metavar="RUN", help="Recorded run, for chart and owes.")
 @click.option("--run-name", metavar="NAME", help="Run to draw: its number in the record, or its property.")
 @click.option(
@@ -88,7 +92,7 @@ def command(
     memory: int | None,
     colour: Colour,
 ) -> Exit:
-    """Draw the protocol of FILE."""
+    """Draw the protocol or model of FILE."""
     if record is not None and what not in ("chart", "owes"):
         raise click.UsageError("--run requires --what chart or --what owes")
     if run_name is not None and record is None:
@@ -100,7 +104,9 @@ def command(
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+        if compilation is not None and what not in ("role", "states") and not (what == "chart" and record):
+            as_protocol(compilation, file, f"--what {what} without --run" if what == "chart" else f"--what {what}")
         drawn = None if compilation is None else _drawn(compilation, what, name, recorded, target)
         return drawn, diagnostics
 
@@ -127,7 +133,7 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
     return runs[0]
 
 
-def _drawn(compilation: CplCompilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
+def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
     from cplc.drawing import protocol_diagrams
     from cplc.drawing.sequence import protocol_chart
     from cplc.report.run_report import family
@@ -142,6 +148,8 @@ def _drawn(compilation: CplCompilation, what: What, name: str | None, recorded: 
         case "role":
             agent = system.agent[_named(name, "role", system.agent)]
             return _graph(protocol_diagrams.local_state_graph(system, agent, f"{title}: {agent.name}"), target)
+        case "states":
+            return _graph(protocol_diagrams.state_graph(system, title), target)
         case "commitment":
             commitments: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
             one = commitments[_named(name, "commitment or claim", commitments)]
@@ -157,7 +165,7 @@ def _drawn(compilation: CplCompilation, what: What, name: str | None, recorded: 
             return _graph(protocol_diagrams.message_graph(system, f"{title}: what messages wait for"), target)
 
 
-def _chart_of_run(compilation: CplCompilation, recorded: Recorded, target: Target) -> str:
+def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) -> str:
     from cplc.drawing.sequence import run_chart
     from cplc.report.run_report import family
 
@@ -165,7 +173,7 @@ def _chart_of_run(compilation: CplCompilation, recorded: Recorded, target: Targe
     return _chart(run_chart(system, run, f"{system.name}, run {recorded.name}", family), target)
 
 
-def _taken(compilation: CplCompilation, recorded: Recorded) -> tuple[System, Run]:
+def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     """Return the run replayed in the protocol; refuse one that does not fit."""
     system, again = compilation.replay(recorded)
     if again.run is None or again.misfit is not None:

@@ -15,10 +15,11 @@ from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, files_in, run_to_completion
 from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour
+from cplc.compilation import ENDINGS, compile_text
 from cplc.control_characters import printable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.formatter import Formatted, format_source
+from cplc.formatter import Formatted
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
 from cplc.source import Source, Span
 
@@ -47,17 +48,15 @@ Examples:
 def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Exit:
     """Format files: blanks, indentation, alignment. Meaning and comments do not change.
 
-    In a folder, format every `.cpl` file below it, except in hidden folders; without a name, in this folder. `-` reads
-    standard input and writes to standard output. Line breaks inside a declaration are kept.
+    In a folder, format every `.cpl` and `.ispl` file below it, except in hidden folders; without a name, in this
+    folder. `-` reads standard input and writes to standard output. Line breaks inside a declaration are kept.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")
-    if any(path.lower().endswith(".ispl") for path in paths):
-        raise click.UsageError("only `.cpl` files can be formatted, not models in ISPL")
     changed, unchanged, wrong = 0, 0, 0
-    named = files_in(paths or ["."])
+    named = files_in(paths or ["."], *ENDINGS)
     if not named:
-        output.write("no .cpl file found\n", err=True)
+        output.write("no .cpl or .ispl file found\n", err=True)
         return Exit.WRONG
     for name in named:
         try:
@@ -94,7 +93,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
     source = Source("<stdin>" if name == STANDARD_INPUT else name, text)
-    formatted = run_to_completion(lambda: format_source(source), Limits(), f"formatting {source.name}")
+    formatted = run_to_completion(lambda: compile_text(source).formatted(), Limits(), f"formatting {source.name}")
     return formatted if isinstance(formatted, str) else (text, formatted)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shutil
@@ -199,7 +198,9 @@ def put(temporary: Path, path: Path) -> None:
 def difference(name: str, before: str, after: str) -> str:
     """Return the changes of a file as a patch."""
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
-    lines = difflib.unified_diff(old, new, name, name)
+    from difflib import unified_diff
+
+    lines = unified_diff(old, new, name, name)
     unended = "\n\\ No newline at end of file\n"
     return "".join(line if line.endswith("\n") else line + unended for line in lines)
 

@@ -19,11 +19,12 @@ from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Question, Result
+    from cplc.checking.results import Result
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export, Request
+    from cplc.formatter import Formatted
     from cplc.lowering.lower import View
-    from cplc.mutation.coverage import Outcome
+    from cplc.mutation.mutants import Mutant
     from cplc.semantics.analysis import Analysis
     from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
@@ -276,7 +277,7 @@ class CplCompilation(Compilation):
     @property
     def _usual(self) -> tuple[str, ...]:
         """The usual checks that the file neither names nor switches off."""
-        from cplc.semantics.builtin_words import USUAL_CHECKS
+        from cplc.language.words import USUAL_CHECKS
 
         named = {check.name for check in self.model.checks}
         return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
@@ -349,7 +350,7 @@ class CplCompilation(Compilation):
 
         A usual check can be named even if the file switches it off; a named check is never advisory.
         """
-        from cplc.semantics.builtin_words import USUAL_CHECKS
+        from cplc.language.words import USUAL_CHECKS
 
         if not names:
             return self._asked
@@ -437,6 +438,11 @@ class CplCompilation(Compilation):
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
+    def formatted(self) -> Formatted:
+        from cplc.formatter import format_source
+
+        return format_source(self.source)
+
     def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         """Return the system and these questions in the format of another tool."""
         from cplc.export import export
@@ -472,23 +478,13 @@ class CplCompilation(Compilation):
             ),
         )
 
-    def coverage(
-        self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
-    ) -> Iterator[Outcome]:
-        """Yield for each mutant whether the questions of the file, or these of them, detect it.
+    def mutants(self) -> Iterator[Mutant[CheckedModel]]:
+        from cplc.mutation.mutants import mutants
 
-        ``among`` restricts the mutants to these positions.
-        """
-        from cplc.mutation.coverage import coverage
+        return mutants(self.model)
 
-        def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
-            changed = replace(self, _changed=model, _systems={}, _divisions={})
-            questions = changed.questions(names)
-            # An advisory check detects no mutant: its failure does not fail the file.
-            errors = [one for one in questions if not (one.question.is_usual and one.question.advisory)]
-            return changed.system, [(one.question, one.system) for one in errors]
-
-        return coverage(self.model, asking, engine, among)
+    def mutated(self, model: CheckedModel) -> CplCompilation:
+        return replace(self, _changed=model, _systems={}, _divisions={})
 
 
 def _itself(question: BoundQuestion) -> BoundQuestion:

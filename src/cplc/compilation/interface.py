@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export
+    from cplc.formatter import Formatted
+    from cplc.mutation.coverage import Outcome
+    from cplc.mutation.mutants import Mutant
     from cplc.simulation.recorded_runs import Recorded
     from cplc.simulation.run_replay import Replayed
     from cplc.system.model import System
@@ -175,6 +178,40 @@ class Compilation(ABC):
         for one in questions:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
             yield verifier.answer(one.question, vacuity=vacuity, on_answer=on_answer)
+
+    # --- text
+
+    @abstractmethod
+    def formatted(self) -> Formatted:
+        """Return the text in the canonical layout of its language, or its syntax errors."""
+
+    # --- mutation
+
+    @abstractmethod
+    def mutants(self) -> Iterator[Mutant[Any]]:
+        """Yield the mutants of the text, in its order."""
+
+    @abstractmethod
+    def mutated(self, model: Any) -> Compilation:
+        """Return the compilation with the model of a mutant in place of the model of the text."""
+
+    def coverage(
+        self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
+    ) -> Iterator[Outcome]:
+        """Yield for each mutant whether the questions of the text, or these of them, detect it.
+
+        ``among`` restricts the mutants to these positions.
+        """
+        from cplc.mutation.coverage import coverage
+
+        def asking(model: Any) -> tuple[System, list[tuple[Question, System]]]:
+            compilation = self if model is None else self.mutated(model)
+            questions = compilation.questions(names)
+            # An advisory check detects no mutant: its failure does not fail the text.
+            errors = [one for one in questions if not one.question.advisory]
+            return compilation.system, [(one.question, one.system) for one in errors]
+
+        return coverage(asking, self.mutants(), engine, among)
 
     # --- other tools
 

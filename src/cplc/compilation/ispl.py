@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -19,11 +19,13 @@ from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
     from cplc.export import Export
+    from cplc.formatter import Formatted
     from cplc.ispl.semantics import Checked
     from cplc.ispl.semantics.model import Model as IsplModel
     from cplc.ispl.semantics.model import Specification
     from cplc.ispl.syntax import ast as ispl_ast
     from cplc.logic.formulas import Formula
+    from cplc.mutation.mutants import Mutant
     from cplc.system.model import System
 
 
@@ -32,6 +34,9 @@ class IsplCompilation(Compilation):
     """One text in ISPL; it has no imports and no parameters."""
 
     language = "ISPL"
+
+    _changed: IsplModel | None = field(default=None, repr=False)
+    """Model that replaces that of the text: a mutant."""
 
     @cached_property
     def _parsed(self) -> tuple[ispl_ast.File, tuple[Diagnostic, ...]]:
@@ -79,7 +84,7 @@ class IsplCompilation(Compilation):
 
     @property
     def model(self) -> IsplModel:
-        model = self._checked.model
+        model = self._changed or self._checked.model
         assert model is not None
         return model
 
@@ -183,6 +188,19 @@ class IsplCompilation(Compilation):
             "formula", "formula", self._formula(specification), specification.text, span=Span(source, 0, len(text))
         )
         return BoundQuestion(question, system, problems)
+
+    def mutants(self) -> Iterator[Mutant[IsplModel]]:
+        from cplc.mutation.ispl_mutants import ispl_mutants
+
+        return ispl_mutants(self.model)
+
+    def mutated(self, model: IsplModel) -> IsplCompilation:
+        return replace(self, _changed=model)
+
+    def formatted(self) -> Formatted:
+        from cplc.formatter.ispl import format_ispl
+
+        return format_ispl(self.source)
 
     def export(self, target: str, questions: Sequence[BoundQuestion], *, states: bool = False) -> Export:
         from cplc import __version__

@@ -8,7 +8,7 @@ from typing import Final
 
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges, truncate
 from cplc.drawing.message_dependencies import message_dependencies
-from cplc.drawing.projected_states import ProjectedGraph, projected_graph
+from cplc.drawing.projected_states import ProjectedGraph, projected_graph, projected_rounds
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
 from cplc.report.run_report import family
 from cplc.report.step_text import HIDDEN, status_text, value_text, variable_text
@@ -18,6 +18,8 @@ from cplc.system.standings import argument_of, standing_of, standing_text
 
 _MAX_TEXT_LENGTH: Final = 60
 _MAX_DRAWN_STATES: Final = 40
+_MAX_SHOWN_VALUES: Final = 4
+"""With more variables, only those that have not their initial value are shown."""
 
 
 # --- a role
@@ -26,6 +28,10 @@ _MAX_DRAWN_STATES: Final = 40
 def local_state_graph(system: System, agent: Agent, title: str) -> Graph:
     """Return the local states of an agent and the transitions between them."""
     shown = [v for name in agent.local if (v := system.variable[name]).kind not in HIDDEN]
+    if system.players:
+        graph = projected_rounds(system, [variable.name for variable in shown], agent.name)
+        legend = f"Local states of {agent.name}; arrows are its actions. The initial state has a thick frame."
+        return _state_nodes(system, graph, shown, title, legend)
     left_out: tuple[str, ...] = ()
     if any(variable.kind == "parity" for variable in map(system.variable.__getitem__, agent.local)):
         left_out = ("the alternating bits of messages that repeat",)
@@ -86,6 +92,46 @@ def _step_name(step: Step, agent: Agent) -> str:
     if step.kind == "exchange":
         return f"{'send' if step.actor == agent.name else 'receive'} {step.name.removeprefix('exchange ')}"
     return step.name
+
+
+# --- all states
+
+
+def state_graph(system: System, title: str) -> Graph:
+    """Return the reachable states of the system, and the transitions between them."""
+    shown = [variable for variable in system.variables if variable.kind not in HIDDEN]
+    names = [variable.name for variable in shown]
+    graph = projected_rounds(system, names, None) if system.players else _projected(system, shown)
+    what = "the actions of the agents that have a choice" if system.players else "steps"
+    values = ", with the values that are not those of the first state" if len(shown) > _MAX_SHOWN_VALUES else ""
+    legend = f"Reachable states{values}; arrows are {what}. Initial states have a thick frame."
+    return _state_nodes(system, graph, shown, title, legend)
+
+
+def _state_nodes(system: System, graph: ProjectedGraph, shown: list[Variable], title: str, legend: str) -> Graph:
+    """Return the graph of projected states; only values that are not initial are shown if there are many variables."""
+    fixed: State = graph.projections[0] if len(shown) > _MAX_SHOWN_VALUES else {}
+    nodes = tuple(
+        Node(
+            str(at),
+            (
+                str(at + 1),
+                *(
+                    f"{variable_text(system, variable)} = {value_text(projection[variable.name])}"
+                    for variable in shown
+                    if variable.name not in fixed or fixed[variable.name] != projection[variable.name]
+                ),
+            ),
+            "round",
+            is_initial=at < graph.first,
+        )
+        for at, projection in enumerate(graph.projections)
+    )
+    edges = merge_parallel_edges(
+        Edge(str(source), str(target), (graph.labels[step],)) for source, step, target in graph.steps
+    )
+    left_out = () if graph.is_complete else ("states beyond the exploration limit",)
+    return truncate(Graph(title, legend, nodes, edges, left_out), _MAX_DRAWN_STATES)
 
 
 # --- a commitment

@@ -93,8 +93,9 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     if run.loop is not None and run.loop < len(row_of_step):
         frames = (Frame("loop", row_of_step[run.loop], row_of_step[-1], "forever"),)
     participants = {name for event in events for name in (event.source, event.target) if name}
-    lifelines = [agent.name for agent in system.agents if agent.name in participants]
-    legend = "Time runs downwards. Notes show the changes of each step."
+    lifelines = [agent.name for agent in system.agents if agent.name in participants or system.players]
+    step_word = "round" if system.players else "step"
+    legend = f"Time runs downwards. Notes show the changes of each {step_word}."
     chart = _truncated(Chart(title, legend, tuple(lifelines), tuple(events), frames))
     return _fold_lifelines(chart, family)
 

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cplc.logic.expressions import TRUE, Expr
-from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, OnPaths, Regardless, is_state_formula
+from cplc.logic.formulas import (
+    Atom,
+    Enforces,
+    Formula,
+    Globally,
+    OnPaths,
+    Regardless,
+    invariant,
+    is_state_formula,
+    possibility,
+)
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
@@ -125,15 +135,11 @@ class Engine(ABC, Generic[S]):
         without a fair run.
         """
         if not self.system.conditions:
-            match formula:
-                case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
-                    return self.is_empty(self.complement(self.satisfying(operand, assuming)))
-                case OnPaths("E", Finally(operand, None), None) if self._starts_in_one_state and is_state_formula(
-                    operand
-                ):
-                    return not self.is_empty(self.satisfying(operand, assuming))
-                case _:
-                    pass
+            always, sometime = invariant(formula), possibility(formula)
+            if always is not None and is_state_formula(always):
+                return self.is_empty(self.complement(self.satisfying(always, assuming)))
+            if sometime is not None and self._starts_in_one_state and is_state_formula(sometime):
+                return not self.is_empty(self.satisfying(sometime, assuming))
         return self.is_empty(self.difference(self.beginning, self.satisfying(formula, assuming)))
 
     @property

@@ -24,13 +24,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import cached_property
+from typing import assert_never
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.indistinguishability import agreement_closure
 from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.engines.symbolic.variable_order import variable_order
-from cplc.logic.formulas import And, Atom, Finally, Formula, KnownFrom, Knows, OnPaths, Or, Until
+from cplc.logic.formulas import (
+    Adjacent,
+    And,
+    Atom,
+    Derived,
+    Enforces,
+    Finally,
+    Formula,
+    KnownFrom,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Previous,
+    Regardless,
+    Release,
+    Since,
+    Taken,
+    Until,
+)
 from cplc.reductions.projection import Projection
 from cplc.runtime.context import current
 from cplc.runtime.limits import ResourceExhausted
@@ -90,6 +111,7 @@ class ViewAbstraction:
         return initial & ~self._holds(formula, assuming) == self._encoding.false
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
+        """Return states that satisfy the formula; there is no negation, which would turn fewer states into more."""
         encoding = self._encoding
         match formula:
             case Atom(condition):
@@ -118,8 +140,13 @@ class ViewAbstraction:
                     hidden = self._system.variable.keys() - self._system.agent[agent].local
                     satisfying = satisfying & ~encoding.diagrams.exists(missing, encoding.cube(hidden))
                 return satisfying
-            case _:
+            case (
+                Not() | Next() | Until() | Release() | Previous() | Since() | Taken()
+                | OnPaths() | Enforces() | Knows() | Adjacent() | Regardless() | Derived()
+            ):  # fmt: skip
                 raise ValueError(f"view abstraction cannot decide {type(formula).__name__}")
+            case _:
+                assert_never(formula)
 
     def _possibly_reaches(self, goal: Node) -> Node:
         """Return states from which enabled steps of the members of the projection reach the goal."""

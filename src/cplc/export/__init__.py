@@ -10,7 +10,7 @@ import importlib
 from dataclasses import replace
 
 from cplc.export.request import CannotExport, Export, ExportedFormula, Origin, Request
-from cplc.logic.formulas import expanded
+from cplc.logic.commitments import expanded
 
 __all__ = ["TARGETS", "CannotExport", "Export", "ExportedFormula", "Origin", "Request", "export"]
 

@@ -10,7 +10,7 @@ and negation: in this dialect ``AAX`` is not dual to ``EAX``, since it requires 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.export.fairness import needs_fairness
 from cplc.export.request import NotExpressible
@@ -53,20 +53,12 @@ Relation = Indistinguishable | SamePromises
 
 def relations(formula: Formula) -> Iterator[Relation]:
     """Yield the epistemic and social relations of a formula."""
-    for part in f.subformulas(formula):
-        match part:
-            case f.Knows("together", agents, _):
-                yield Indistinguishable(agents)
-            case f.Knows(_, agents, _):
-                yield from (Indistinguishable((agent,)) for agent in agents)
-            case f.Commits(channel) | f.Fulfils(channel):
-                yield SamePromises(channel.promised, channel.name)
-            case f.KnownFrom(observed, _, observer):
-                yield SamePromises(observed, observer)
-            case f.Conditional():
-                yield from relations(f.meaning(part))
-            case _:
-                pass
+    for part in f.core_subformulas(formula):
+        if isinstance(part, f.Knows):
+            groups = [part.agents] if part.mode == "together" else [(agent,) for agent in part.agents]
+            yield from map(Indistinguishable, groups)
+        elif isinstance(part, f.KnownFrom):
+            yield SamePromises(part.observed, part.observer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +75,9 @@ class Arctl:
                 return boolean(formula, map(self.text, f.children(formula)), self.vocabulary)
             case f.OnPaths():
                 return checked_length(f"({self._on_paths(formula)})")
-            case _ if self.vocabulary.system.fairness:
+            case f.Derived():
+                return self.text(formula.definition)
+            case f.Knows() | f.KnownFrom() if self.vocabulary.system.fairness:
                 raise NotExpressible(f"{construct_name(formula)} under fairness constraints")
             case f.Knows("common", agents, operand):
                 anybody = " | ".join(self._relation_is(Indistinguishable((agent,))) for agent in agents)
@@ -93,12 +87,16 @@ class Arctl:
             case f.Knows(_, agents, operand):
                 everybody = [self._for_all_related(Indistinguishable((agent,)), operand) for agent in agents]
                 return everybody[0] if len(everybody) == 1 else checked_length(f"({' & '.join(everybody)})")
-            case f.Commits() | f.Fulfils() | f.Conditional():
-                return self.text(f.meaning(formula))
             case f.KnownFrom(observed, operand, observer):
                 return self._for_all_related(SamePromises(observed, observer), operand)
+            case (
+                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+                | f.Enforces() | f.Adjacent() | f.Regardless()
+            ):  # fmt: skip
+                fair = " under fairness constraints" if self.vocabulary.system.fairness else ""
+                raise NotExpressible(f"{construct_name(formula)}{fair}")
             case _:
-                raise NotExpressible(construct_name(formula))
+                assert_never(formula)
 
     # --- relations
 
@@ -131,7 +129,7 @@ class Arctl:
         names = [IDLE, *(steps[name] for name in steps if name in along.steps)]
         return f"({' | '.join(f'{STEP} = {name}' for name in names)})"
 
-    def _path(self, quantifier: str, path: f.Path, along: str) -> str:
+    def _path(self, quantifier: str, path: f.CtlPath, along: str) -> str:
         match path:
             case f.Next(operand) if quantifier == "E":
                 return self._next(self.text(operand), along)
@@ -145,31 +143,34 @@ class Arctl:
                 return self._globally(self.text(operand), along)
             case f.Globally(operand, None):
                 return f"!{self._until(_REACHABLE, f'!{self.text(operand)}', along)}"
+            case f.Globally(operand, int() as bound):
+                other = "A" if quantifier == "E" else "E"
+                broken = f"!{self.text(operand)}"
+                return f"!{self._bounded(other, self.vocabulary.dialect.true, broken, bound, along)}"
             case f.Until(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
                     return self._until(one, other, along)
                 return f"!({self._weak(f'!{other}', f'(!{one} & !{other})', along)})"
+            case f.Until(left, right, bound):
+                assert bound is not None
+                return self._bounded(quantifier, self.text(left), self.text(right), bound, along)
+            case f.Release(left, right, None):
+                one, other = self.text(left), self.text(right)
+                if quantifier == "E":
+                    return self._weak(other, f"({one} & {other})", along)
+                return f"!{self._until(f'!{one}', f'!{other}', along)}"
+            case f.Release():
+                raise AssertionError(f"{path} is no formula of the language")
             case f.WeakUntil(left, right):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
                     return self._weak(one, other, along)
                 return f"!{self._until(f'!{other}', f'(!{one} & !{other})', along)}"
-            case f.Release(left, right):
-                one, other = self.text(left), self.text(right)
-                if quantifier == "E":
-                    return self._weak(other, f"({one} & {other})", along)
-                return f"!{self._until(f'!{one}', f'!{other}', along)}"
-            case f.Finally(operand, int() as bound):
-                return self._bounded(quantifier, self.vocabulary.dialect.true, self.text(operand), bound, along)
-            case f.Until(left, right, int() as bound):
-                return self._bounded(quantifier, self.text(left), self.text(right), bound, along)
-            case f.Globally(operand, int() as bound):
-                other = "A" if quantifier == "E" else "E"
-                broken = f"!{self.text(operand)}"
-                return f"!{self._bounded(other, self.vocabulary.dialect.true, broken, bound, along)}"
+            case f.Derived():
+                return self._path(quantifier, f.ctl_core(path), along)
             case _:
-                raise AssertionError(path)
+                assert_never(path)
 
     def _next(self, operand: str, along: str) -> str:
         return f"EAX({along}) {self._with_fair_run(operand)}"

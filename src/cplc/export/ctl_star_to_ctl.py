@@ -7,6 +7,7 @@ Every finite prefix of a run can be extended by every fair run from its last sta
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -19,17 +20,16 @@ def to_ctl(formula: Formula, *, all_states_fair: bool) -> Formula:
     """
     parts = tuple(to_ctl(child, all_states_fair=all_states_fair) for child in f.children(formula))
     rebuilt = f.with_children(formula, parts) if parts else formula
-    match rebuilt:
-        case f.OnPaths(quantifier, path, None) if f.ctl_path(rebuilt) is None:
-            if f.is_state_formula(path):
-                return path if all_states_fair else rebuilt
-            laws = _Distribution(all_states_fair)
-            rewritten = laws.exists(path if quantifier == "E" else _not(path))
-            if rewritten is None:
-                return rebuilt
-            return rewritten if quantifier == "E" else f.Not(rewritten)
-        case _:
-            return rebuilt
+    if not isinstance(rebuilt, f.OnPaths) or rebuilt.along is not None or f.ctl_path(rebuilt) is not None:
+        return rebuilt
+    quantifier, path = rebuilt.quantifier, rebuilt.path
+    if f.is_state_formula(path):
+        return path if all_states_fair else rebuilt
+    laws = _Distribution(all_states_fair)
+    rewritten = laws.exists(path if quantifier == "E" else _not(path))
+    if rewritten is None:
+        return rebuilt
+    return rewritten if quantifier == "E" else f.Not(rewritten)
 
 
 class _Distribution:
@@ -38,34 +38,38 @@ class _Distribution:
 
     def exists(self, path: Formula) -> Formula | None:
         """Return a CTL formula equivalent to ``E path``; None if the laws do not suffice."""
+        if f.is_state_formula(path):
+            return path if self._always_goes_on else f.OnPaths("E", path)
         match path:
-            case _ if f.is_state_formula(path):
-                return path if self._always_goes_on else f.OnPaths("E", path)
             case f.Not(operand):
                 inside = _not(operand)
                 return None if isinstance(inside, f.Not) else self.exists(inside)
-            case f.Implies(left, right):
-                return self.exists(f.Or((f.Not(left), right)))
-            case f.Iff(left, right):
-                return self.exists(f.Or((f.And((left, right)), f.And((f.Not(left), f.Not(right))))))
-            case f.Or(operands):
-                return _joined(f.Or, map(self.exists, operands))
             case f.And(operands):
                 return self._conjunction(operands)
-            case f.Next(operand):
+            case f.Or(operands):
+                return _joined(f.Or, map(self.exists, operands))
+            case f.Implies(left, right):
+                return self.exists(f.Or((f.Not(left), right)))
+            case f.Next(operand) | f.Finally(operand):
                 return self._rebuilt(path, (operand,))
-            case f.Finally(operand):
-                return self._rebuilt(path, (operand,))
-            case f.Globally(operand) if f.is_state_formula(operand):
-                return f.OnPaths("E", path)
+            case f.Globally(operand):
+                return f.OnPaths("E", path) if f.is_state_formula(operand) else None
             case f.Until(left, right) if f.is_state_formula(left):
                 return self._rebuilt(path, (left, right))
-            case f.WeakUntil(left, right) if f.is_state_formula(left):
+            case f.WeakUntil(left, right):
+                if not f.is_state_formula(left):
+                    return None
                 return _joined(f.Or, (self.exists(f.Until(left, right)), f.OnPaths("E", f.Globally(left))))
-            case f.Release(left, right) if f.is_state_formula(right):
+            case f.Release(left, right, None) if f.is_state_formula(right):
                 return self.exists(f.WeakUntil(right, f.And((right, left))))
-            case _:
+            case f.Derived():
+                return self.exists(path.definition)
+            case f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken():
                 return None
+            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+                raise AssertionError(f"{path} is a state formula")
+            case _:
+                assert_never(path)
 
     def _rebuilt(self, path: Formula, operands: tuple[Formula, ...]) -> Formula | None:
         """Distribute ``E`` over the operator to its last operand."""
@@ -106,9 +110,9 @@ def _joined(kind: type[f.And | f.Or], parts: Iterable[Formula | None]) -> Formul
 
 def _not(path: Formula) -> Formula:
     """Return the negation, pushed below one operator where a dual exists."""
+    if f.is_state_formula(path):
+        return f.Not(path)
     match path:
-        case _ if f.is_state_formula(path):
-            return f.Not(path)
         case f.Not(operand):
             return operand
         case f.And(operands):
@@ -129,7 +133,13 @@ def _not(path: Formula) -> Formula:
             return f.WeakUntil(_not(right), f.And((_not(left), _not(right))))
         case f.WeakUntil(left, right):
             return f.Until(_not(right), f.And((_not(left), _not(right))))
-        case f.Release(left, right):
+        case f.Release(left, right, None):
             return f.Until(_not(left), _not(right))
-        case _:
+        case f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken() | f.Shorthand():
             return f.Not(path)
+        case f.Derived():
+            return _not(path.definition)
+        case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+            raise AssertionError(f"{path} is a state formula")
+        case _:
+            assert_never(path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.export.expression_simplify import Domains, is_unsatisfiable
 from cplc.export.request import ExportedFormula
@@ -132,20 +132,17 @@ class _Relativisation:
     def of(self, formula: Formula) -> Formula:
         parts = tuple(map(self.of, f.children(formula)))
         rebuilt = f.with_children(formula, parts) if parts else formula
-        match rebuilt:
-            case f.OnPaths(quantifier, path):
-                operator = f.ctl_path(rebuilt)
-                if operator is not None:
-                    return replace(
-                        rebuilt, path=self._exists(operator) if quantifier == "E" else self._for_all(operator)
-                    )
-                endless = f.Globally(self.running)
-                along = f.And((endless, path)) if quantifier == "E" else f.Implies(endless, path)
-                return replace(rebuilt, path=along)
-            case _:
-                return rebuilt
+        if not isinstance(rebuilt, f.OnPaths):
+            return rebuilt
+        operator = f.ctl_path(rebuilt)
+        if operator is not None:
+            path = self._exists(operator) if rebuilt.quantifier == "E" else self._for_all(operator)
+            return replace(rebuilt, path=path)
+        endless = f.Globally(self.running)
+        is_some = rebuilt.quantifier == "E"
+        return replace(rebuilt, path=f.And((endless, rebuilt.path)) if is_some else f.Implies(endless, rebuilt.path))
 
-    def _exists(self, path: f.Path) -> f.Path:
+    def _exists(self, path: f.CtlPath) -> Formula:
         match path:
             case f.Next(operand) | f.Finally(operand) | f.Globally(operand):
                 return replace(path, operand=self._while_running(operand))
@@ -153,13 +150,21 @@ class _Relativisation:
                 return replace(path, right=self._while_running(right))
             case f.WeakUntil(left, right):
                 return f.WeakUntil(self._while_running(left), self._while_running(right))
+            case f.Derived():
+                return self._exists(f.ctl_core(path))
+            case _:
+                assert_never(path)
 
-    def _for_all(self, path: f.Path) -> f.Path:
+    def _for_all(self, path: f.CtlPath) -> Formula:
         match path:
             case f.Next(operand) | f.Finally(operand) | f.Globally(operand):
                 return replace(path, operand=self._unless_halted(operand))
-            case f.Until(_, right) | f.WeakUntil(_, right) | f.Release(_, right):
+            case f.Until(_, right) | f.Release(_, right) | f.WeakUntil(_, right):
                 return replace(path, right=self._unless_halted(right))
+            case f.Derived():
+                return self._for_all(f.ctl_core(path))
+            case _:
+                assert_never(path)
 
     def _while_running(self, operand: Formula) -> Formula:
         return f.And((operand, self.running))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from cplc.export.expression_simplify import Domains, is_unsatisfiable, substitute
 from cplc.logic import expressions as e
@@ -117,30 +118,15 @@ def needs_fairness(system: System, formula: Formula) -> bool:
 
 
 def _depends_on_fairness(system: System, part: Formula) -> bool:
-    match part:
-        case f.Enforces():
-            return True
-        case f.OnPaths() if system.fairness:
-            return True
-        case f.OnPaths(quantifier, path):
-            return not _has_finite_evidence(quantifier, f.ctl_path(part)) and not f.is_state_formula(path)
-        case _:
-            return False
-
-
-def _has_finite_evidence(quantifier: str, path: f.Path | None) -> bool:
-    """Tell whether witnesses of ``E``, or counterexamples of ``A``, are finite prefixes."""
-    match path:
-        case f.Next():
-            return True
-        case f.Finally(_, bound) | f.Until(_, _, bound):
-            return quantifier == "E" or bound is not None
-        case f.Globally(_, bound):
-            return quantifier == "A" or bound is not None
-        case f.WeakUntil() | f.Release():
-            return quantifier == "A"
-        case None:
-            return False
+    if isinstance(part, f.Enforces):
+        return True
+    if not isinstance(part, f.OnPaths):
+        return False
+    if system.fairness:
+        return True
+    operator = f.ctl_path(part)
+    is_finite = operator is not None and f.has_finite_evidence(part.quantifier, f.ctl_core(operator))
+    return not is_finite and not f.is_state_formula(part.path)
 
 
 # --- linear-time formulas
@@ -152,45 +138,52 @@ def to_ltl(formula: Formula) -> Formula | None:
     Covered are ``A path`` without inner quantifiers, and deterministic ACTL (Maidl, "The common fragment of CTL and
     LTL", 2000): at most one operand of each disjunction is temporal, so ``A`` can be dropped everywhere.
     """
+    if f.is_propositional(formula):
+        return formula
     match formula:
-        case f.Atom():
-            return formula
-        case f.OnPaths("A", path, None) if _has_no_quantifier(path):
-            return path
+        case f.OnPaths("A", path, None):
+            return path if _has_no_quantifier(path) else _linear_path(path)
         case f.Not(f.OnPaths("E", path, None)) if _has_no_quantifier(path):
             return f.Not(path)
         case f.And(operands):
-            translated = [to_ltl(operand) for operand in operands]
-            return None if None in translated else f.And(tuple(part for part in translated if part is not None))
-        case f.Implies(left, right) if _is_boolean(left):
+            return _rebuilt(formula, list(map(to_ltl, operands)))
+        case f.Implies(left, right) if f.is_propositional(left):
             return _rebuilt(formula, (left, to_ltl(right)))
-        case f.Or(operands) if sum(not _is_boolean(operand) for operand in operands) <= 1:
-            return _rebuilt(formula, [part if _is_boolean(part) else to_ltl(part) for part in operands])
-        case f.OnPaths("A", path, None):
-            return _linear_path(path)
-        case _ if _is_boolean(formula):
-            return formula
-        case _:
+        case f.Or(operands) if sum(not f.is_propositional(operand) for operand in operands) <= 1:
+            return _rebuilt(formula, [part if f.is_propositional(part) else to_ltl(part) for part in operands])
+        case (
+            f.Atom() | f.Not() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+            | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless() | f.Derived()
+        ):  # fmt: skip
             return None
+        case _:
+            assert_never(formula)
 
 
 def _linear_path(path: Formula) -> Formula | None:
     """Return the path formula without inner quantifiers; None with past operators, where they cannot be dropped."""
-    if any(isinstance(part, f.Past) for part in f.subformulas(path)):
+    if f.mentions_past(path):
         return None
+    if f.is_state_formula(path):
+        return to_ltl(path)
     match path:
         case f.Next(operand) | f.Globally(operand):
             return _rebuilt(path, (to_ltl(operand),))
-        case f.Finally(operand) if _is_boolean(operand):
-            return path
-        case f.Until(left, right) | f.WeakUntil(left, right) if _is_boolean(right):
+        case f.Until(left, right) | f.WeakUntil(left, right) if f.is_propositional(right):
             return _rebuilt(path, (to_ltl(left), right))
-        case f.Release(left, right) if _is_boolean(left):
+        case f.Release(left, right) if f.is_propositional(left):
             return _rebuilt(path, (left, to_ltl(right)))
-        case _ if f.is_state_formula(path):
-            return to_ltl(path)
-        case _:
+        case f.Finally(operand):
+            return path if f.is_propositional(operand) else None
+        case f.Derived():
+            return _linear_path(path.definition)
+        case (
+            f.Atom() | f.Not() | f.And() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+            | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
+        ):  # fmt: skip
             return None
+        case _:
+            assert_never(path)
 
 
 def _rebuilt(formula: Formula, operands: Sequence[Formula | None]) -> Formula | None:
@@ -198,19 +191,6 @@ def _rebuilt(formula: Formula, operands: Sequence[Formula | None]) -> Formula | 
     return f.with_children(formula, defined) if len(defined) == len(operands) else None
 
 
-def _is_boolean(formula: Formula) -> bool:
-    """Tell whether the formula is a Boolean combination of atoms."""
-    match formula:
-        case f.Atom():
-            return True
-        case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
-            return all(map(_is_boolean, f.children(formula)))
-        case _:
-            return False
-
-
 def _has_no_quantifier(path: Formula) -> bool:
-    return not any(
-        isinstance(part, f.OnPaths | f.Enforces | f.Commits | f.Fulfils | f.Conditional | f.KnownFrom | f.Knows)
-        for part in f.subformulas(path)
-    )
+    quantifying = f.OnPaths | f.Enforces | f.KnownFrom | f.Knows
+    return not any(isinstance(part, quantifying) for part in f.core_subformulas(path))

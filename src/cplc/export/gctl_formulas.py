@@ -12,13 +12,14 @@ it before the next settled state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.export.ccs_expressions import Vocabulary
 from cplc.export.prism_formulas import without_nested_quantifiers
 from cplc.export.request import NotExpressible
 from cplc.export.smv_formulas import construct_name
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.system.model import Justice
@@ -40,10 +41,10 @@ class Gctl:
         match formula:
             case f.Atom(condition):
                 return self.vocabulary.condition(condition)
-            case f.OnPaths("A", path, along):
-                return _checked_length(f"(A ({self._fair_runs(formula, along)} -> {self._path(path, True)}))")
-            case f.OnPaths("E", path, along):
-                return _checked_length(f"(E ({self._fair_runs(formula, along)} /\\ {self._path(path, True)}))")
+            case f.OnPaths(quantifier, path, along):
+                link = "->" if quantifier == "A" else "/\\"
+                fair = self._fair_runs(formula, along)
+                return _checked_length(f"({quantifier} ({fair} {link} {self._path(path, True)}))")
             case f.Not(operand):
                 return f"(not {self.text(operand)})"
             case f.And(operands):
@@ -55,8 +56,17 @@ class Gctl:
             case f.Iff(left, right):
                 one, other = self.text(left), self.text(right)
                 return _checked_length(f"(({one} /\\ {other}) \\/ ((not {one}) /\\ (not {other})))")
-            case _:
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
+            case f.Derived():
+                return self.text(formula.definition)
+            case (
+                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
+            ):  # fmt: skip
+                raise NotExpressible(construct_name(formula))
+            case _:
+                assert_never(formula)
 
     # --- fair paths
 
@@ -106,31 +116,33 @@ class Gctl:
                 )
             case f.Taken(steps):
                 return self._taken(steps, positive)
-            case f.Shorthand(operand):
-                return self._path(operand, positive)
             case f.Next(operand):
                 return self._next(self._path(operand, positive))
             case f.Finally(operand, bound):
                 return self._somewhere(self._path(operand, positive), positive, bound)
             case f.Globally(operand, bound):
                 return self._somewhere(self._path(operand, positive), not positive, bound)
-            case f.Until(left, right, None):
+            case f.Until(left, right, None) | f.Release(left, right, None):
                 one, other = self._path(left, positive), self._path(right, positive)
-                return self._until(one, other) if positive else self._release(one, other)
-            case f.Until(left, right, int() as bound):
+                return (self._until if isinstance(path, f.Until) is positive else self._release)(one, other)
+            case f.Until(left, right, bound):
+                assert bound is not None
                 return self._bounded(self._path(left, positive), self._path(right, positive), positive, bound)
-            case f.Release(left, right):
-                one, other = self._path(left, positive), self._path(right, positive)
-                return self._release(one, other) if positive else self._until(one, other)
+            case f.Release():
+                raise AssertionError(f"{path} is no formula of the language")
             case f.WeakUntil(left, right):
                 one, other = self._path(left, positive), self._path(right, positive)
                 if positive:
                     return _checked_length(f"(((not settled) \\/ {one}) W (settled /\\ {other}))")
                 return self._until(other, f"({one} /\\ {other})")
-            case f.Previous() | f.Once() | f.Historically() | f.Since():
+            case f.Previous() | f.Since():
                 raise NotExpressible("past operators")
+            case f.Derived():
+                return self._path(path.definition, positive)
+            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+                raise AssertionError(f"{path} is a state formula")
             case _:
-                raise NotExpressible(construct_name(path))
+                assert_never(path)
 
     def _taken(self, steps: frozenset[str], positive: bool) -> str:
         named = [step.name for step in self.vocabulary.system.steps if step.name in steps]

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.export.fairness import needs_fairness
 from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Read, Value
-from cplc.logic.formulas import Formula
+from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 from cplc.system.model import Agent, Step, System, Variable
 
@@ -39,15 +39,17 @@ def to_mcmas_operators(formula: Formula, system: System) -> Formula:
     a run is in a set iff the last step is in the set in the next state. Without conditions of ``fairness``, some run
     takes such a step iff one of them is enabled.
     """
+
+    def translated(operand: Formula) -> Formula:
+        return to_mcmas_operators(operand, system)
+
+    if not system.fairness:
+        reached, always = f.possibility(formula), f.invariant(formula)
+        if isinstance(reached, f.Taken | f.Shorthand):
+            return f.OnPaths("E", f.Finally(_enabled_somewhere(reached, system)))
+        if isinstance(always, f.Not) and isinstance(always.operand, f.Taken | f.Shorthand):
+            return f.OnPaths("A", f.Globally(f.Not(_enabled_somewhere(always.operand, system))))
     match formula:
-        case f.OnPaths("E", f.Finally((f.Taken() | f.Shorthand()) as taken, None), None) if not system.fairness:
-            return f.OnPaths("E", f.Finally(_enabled_somewhere(taken, system)))
-        case f.OnPaths("A", f.Globally(f.Not((f.Taken() | f.Shorthand()) as taken), None), None) if not system.fairness:
-            return f.OnPaths("A", f.Globally(f.Not(_enabled_somewhere(taken, system))))
-        case f.Shorthand(operand):
-            return to_mcmas_operators(operand, system)
-        case f.Commits() | f.Fulfils() | f.Conditional():
-            return to_mcmas_operators(f.meaning(formula), system)
         case f.KnownFrom(observed, operand, observer):
             for expr in observed:
                 if isinstance(expr, Read):
@@ -55,17 +57,26 @@ def to_mcmas_operators(formula: Formula, system: System) -> Formula:
                 _initially(expr, system)
                 if any(not e.reads(expr).isdisjoint(step.free) for step in system.steps):
                     raise NotExpressible("commitments that a step changes nondeterministically")
-            return f.Knows("each", (observer_name(observer),), to_mcmas_operators(operand, system))
+            return f.Knows("each", (observer_name(observer),), translated(operand))
         case f.Taken(steps, text):
             return f.Next(f.Atom(e.Read(last_step_bit(steps, system)), f"last {text}"))
         case f.OnPaths(_, _, f.Taken()):
             raise NotExpressible("path quantifiers that are restricted to some steps")
         case f.Enforces():
             raise NotExpressible("strategies, whose semantics differs in MCMAS,")
-        case f.Previous() | f.Once() | f.Historically() | f.Since():
+        case f.Previous() | f.Since():
             raise NotExpressible("past operators")
+        case f.Or() | f.Implies() | f.Iff() | f.Finally() | f.Globally() | f.WeakUntil():
+            return f.with_children(formula, tuple(map(translated, f.children(formula))))
+        case f.Derived():
+            return translated(formula.definition)
+        case (
+            f.Atom() | f.Not() | f.And() | f.Next() | f.Until() | f.Release()
+            | f.OnPaths() | f.Knows() | f.Adjacent() | f.Regardless()
+        ):  # fmt: skip
+            return f.with_children(formula, tuple(map(translated, f.children(formula))))
         case _:
-            return f.with_children(formula, tuple(to_mcmas_operators(child, system) for child in f.children(formula)))
+            assert_never(formula)
 
 
 def observer_name(channel: str) -> str:
@@ -75,18 +86,8 @@ def observer_name(channel: str) -> str:
 
 def observed_expressions(formulas: Iterable[Formula]) -> dict[str, tuple[Expr, ...]]:
     """Return the variables and conditions that each observer of a channel observes."""
-    observed_by: dict[str, tuple[Expr, ...]] = {}
-    for part in (part for formula in formulas for part in f.subformulas(formula)):
-        match part:
-            case f.Commits(channel) | f.Fulfils(channel):
-                observed_by[observer_name(channel.name)] = channel.promised
-            case f.KnownFrom(observed, _, observer):
-                observed_by[observer_name(observer)] = observed
-            case f.Conditional():
-                observed_by.update(observed_expressions((f.meaning(part),)))
-            case _:
-                pass
-    return observed_by
+    parts = (part for formula in formulas for part in f.core_subformulas(formula))
+    return {observer_name(part.observer): part.observed for part in parts if isinstance(part, f.KnownFrom)}
 
 
 def with_observers(formulas: Iterable[Formula], system: System) -> System:
@@ -198,10 +199,19 @@ class Ctl:
                 return epistemic_text(mode, agents, self.text(operand), self.formula_names)
             case f.Enforces(group, goal):
                 return checked_length(self._enforces(self.formula_names.coalitions[frozenset(group)], goal))
-            case _:
+            case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
+            case f.Derived():
+                return self.text(formula.definition)
+            case (
+                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+                | f.KnownFrom() | f.Adjacent() | f.Regardless()
+            ):  # fmt: skip
+                raise AssertionError(formula)
+            case _:
+                assert_never(formula)
 
-    def _enforces(self, group: str, goal: f.Next | f.Finally | f.Globally | f.Until) -> str:
+    def _enforces(self, group: str, goal: f.Goal) -> str:
         match goal:
             case f.Next(operand):
                 return f"(<{group}> X {self.text(operand)})"
@@ -211,8 +221,10 @@ class Ctl:
                 return f"(<{group}> G {self.text(operand)})"
             case f.Until(left, right):
                 return f"(<{group}> ({self.text(left)} U {self.text(right)}))"
+            case _:
+                assert_never(goal)
 
-    def _path(self, quantifier: str, path: f.Path) -> str:
+    def _path(self, quantifier: str, path: f.CtlPath) -> str:
         match path:
             case f.Next(operand):
                 return f"({quantifier}X {self.text(operand)})"
@@ -220,23 +232,28 @@ class Ctl:
                 return f"({quantifier}F {self.text(operand)})"
             case f.Globally(operand, None):
                 return f"({quantifier}G {self.text(operand)})"
-            case f.Until(left, right, None):
-                return f"{quantifier}({self.text(left)} U {self.text(right)})"
             case f.Finally(operand, int() as bound):
                 return unroll("{0} or {1}", f"{quantifier}X", bound, self.text(operand))
             case f.Globally(operand, int() as bound):
                 return unroll("{0} and {1}", f"{quantifier}X", bound, self.text(operand))
-            case f.Until(left, right, int() as bound):
+            case f.Until(left, right, None):
+                return f"{quantifier}({self.text(left)} U {self.text(right)})"
+            case f.Until(left, right, bound):
+                assert bound is not None
                 return unroll("{0} or ({2} and {1})", f"{quantifier}X", bound, self.text(right), self.text(left))
-            case f.WeakUntil(left, right):
-                return self._weak(quantifier, self.text(left), self.text(right))
-            case f.Release(left, right):
+            case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "A":
                     return f"(!E((!{one}) U (!{other})))"
                 return self._weak("E", other, f"({one} and {other})")
+            case f.Release():
+                raise AssertionError(f"{path} is no formula of the language")
+            case f.WeakUntil(left, right):
+                return self._weak(quantifier, self.text(left), self.text(right))
+            case f.Derived():
+                return self._path(quantifier, f.ctl_core(path))
             case _:
-                raise AssertionError(path)
+                assert_never(path)
 
     def _weak(self, quantifier: str, left: str, right: str) -> str:
         if quantifier == "A":
@@ -268,21 +285,31 @@ class CtlStar:
                 return f"(F {self.text(operand)})"
             case f.Globally(operand, None):
                 return f"(G {self.text(operand)})"
-            case f.Until(left, right, None):
-                return f"({self.text(left)} U {self.text(right)})"
             case f.Finally(operand, int() as bound):
                 return unroll("{0} or {1}", "X", bound, self.text(operand))
             case f.Globally(operand, int() as bound):
                 return unroll("{0} and {1}", "X", bound, self.text(operand))
-            case f.Until(left, right, int() as bound):
+            case f.Until(left, right, None):
+                return f"({self.text(left)} U {self.text(right)})"
+            case f.Until(left, right, bound):
+                assert bound is not None
                 return unroll("{0} or ({2} and {1})", "X", bound, self.text(right), self.text(left))
+            case f.Release(left, right, None):
+                return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
             case f.WeakUntil(left, right):
                 one, other = self.text(left), self.text(right)
                 return checked_length(f"(!((!{other}) U ((!{one}) and (!{other}))))")
-            case f.Release(left, right):
-                return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
-            case _:
+            case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
+            case f.Derived():
+                return self.text(formula.definition)
+            case (
+                f.Release() | f.Previous() | f.Since() | f.Taken()
+                | f.Enforces() | f.KnownFrom() | f.Adjacent() | f.Regardless()
+            ):  # fmt: skip
+                raise AssertionError(formula)
+            case _:
+                assert_never(formula)
 
     def _on_paths(self, quantifier: str, path: str, is_fair: bool) -> str:
         assumptions = (
@@ -320,7 +347,7 @@ def epistemic_text(mode: str, agents: tuple[str, ...], operand: str, names: Form
     return f"{operator}({names.coalitions[frozenset(agents)]}, {operand})"
 
 
-def boolean(formula: Formula, operands: list[str]) -> str:
+def boolean(formula: Connective, operands: list[str]) -> str:
     """Return the operands joined by the connective of the formula."""
     match formula:
         case f.Not():
@@ -341,7 +368,7 @@ def boolean(formula: Formula, operands: list[str]) -> str:
             one, other = operands
             return checked_length(f"(({one} -> {other}) and ({other} -> {one}))")
         case _:
-            raise AssertionError(formula)
+            assert_never(formula)
 
 
 def _atom(condition: Expr, names: FormulaNames) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
 from cplc.export.ispl_formulas import to_mcmas_operators
@@ -170,13 +171,17 @@ def _value_without_fair_runs(formula: Formula) -> bool | None:
             return None if value is None else not value
         case f.And(operands):
             return _conjunction(map(_value_without_fair_runs, operands))
-        case f.Or(operands):
-            value = _conjunction(_value_without_fair_runs(f.Not(operand)) for operand in operands)
-            return None if value is None else not value
-        case f.Implies(left, right):
-            return _value_without_fair_runs(f.Or((f.Not(left), right)))
-        case _:
+        case f.Iff():
             return None
+        case f.Derived():
+            return _value_without_fair_runs(formula.definition)
+        case (
+            f.Atom() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+            | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
+        ):  # fmt: skip
+            return None
+        case _:
+            assert_never(formula)
 
 
 def _conjunction(values: Iterable[bool | None]) -> bool | None:

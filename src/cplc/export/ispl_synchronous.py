@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from cplc.export.header import comment, header_lines
 from cplc.export.ispl import abbreviated_names, remarks_on, wrap
@@ -174,13 +174,10 @@ class _File:
     def _coalitions(self) -> dict[frozenset[str], str]:
         groups: dict[frozenset[str], str] = {}
         for part in (part for formula in self._formulas() for part in f.subformulas(formula)):
-            match part:
-                case f.Knows(mode, agents) if agents and (mode != "each" or len(agents) > 1):
-                    groups[frozenset(agents)] = " and ".join(agents)
-                case f.Enforces(group):
-                    groups[frozenset(group)] = " and ".join(group)
-                case _:
-                    pass
+            if isinstance(part, f.Knows) and part.agents and (part.mode != "each" or len(part.agents) > 1):
+                groups[frozenset(part.agents)] = " and ".join(part.agents)
+            elif isinstance(part, f.Enforces):
+                groups[frozenset(part.group)] = " and ".join(part.group)
         return groups
 
     @cached_property
@@ -190,20 +187,25 @@ class _File:
         return FormulaNames(propositions, self.names.agents, abbreviated_names(self._coalitions, taken))
 
     def formula(self, formula: Formula) -> str:
-        for part in f.subformulas(formula):
+        for part in f.core_subformulas(formula):
             match part:
-                case f.Commits() | f.Fulfils():
+                case f.KnownFrom():
                     raise NotExpressible("social commitments")
                 case f.Adjacent():
                     raise NotExpressible("operations on commitments")
-                case f.Taken() | f.Previous() | f.Once() | f.Historically() | f.Since():
+                case f.Taken() | f.Previous() | f.Since():
                     raise NotExpressible("steps and past operators")
                 case f.Enforces(uniform=True):
                     raise NotExpressible("uniform strategies, an option of MCMAS (-atlk 2),")
                 case f.Enforces() | f.Knows(_, ()) if not is_ctl(formula):
                     raise NotExpressible("strategies and validity in CTL*")
-                case _:
+                case (
+                    f.Atom() | f.Not() | f.And() | f.Next() | f.Until() | f.Release()
+                    | f.OnPaths() | f.Enforces() | f.Knows() | f.Regardless()
+                ):  # fmt: skip
                     pass
+                case _:
+                    assert_never(part)
         if is_ctl(formula):
             return Ctl(self.formula_names).text(formula)
         return f"CTL* {CtlStar(self.formula_names, self.system).text(formula)}"

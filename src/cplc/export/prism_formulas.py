@@ -8,13 +8,14 @@ Storm: ``!``, ``&``, ``|``, labels, and the path operators ``X F G U``, with bou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.export.request import NotExpressible
 from cplc.export.smv_formulas import construct_name
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.expressions import TRUE, Expr
-from cplc.logic.formulas import Formula
+from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 
 _MAX_FORMULA_LENGTH: Final = 200_000
@@ -45,13 +46,22 @@ class Pctl:
                 raise NotExpressible("path quantifiers that are restricted to some steps")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return _boolean(formula, map(self.text, f.children(formula)))
-            case _:
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
+            case f.Derived():
+                return self.text(formula.definition)
+            case (
+                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
+            ):  # fmt: skip
+                raise NotExpressible(construct_name(formula))
+            case _:
+                assert_never(formula)
 
     def _label(self, condition: Expr) -> str:
         return f'"{self.labels[condition]}"'
 
-    def _branching(self, quantifier: str, path: f.Path) -> str:
+    def _branching(self, quantifier: str, path: f.CtlPath) -> str:
         """Return one path operator over state formulas, in PCTL."""
         match path:
             case f.Next(operand):
@@ -64,11 +74,15 @@ class Pctl:
                 return _denied(quantifier, f"F{_bound(bound)} {_not(self.text(operand))}")
             case f.Until(left, right, bound):
                 return _quantified(quantifier, f"{self.text(left)} U{_bound(bound)} {self.text(right)}")
+            case f.Release(left, right, bound):
+                return _denied(quantifier, f"{_not(self.text(left))} U{_bound(bound)} {_not(self.text(right))}")
             case f.WeakUntil(left, right):
                 neither = f"({_not(self.text(left))} & {_not(self.text(right))})"
                 return _denied(quantifier, f"{_not(self.text(right))} U {neither}")
-            case f.Release(left, right):
-                return _denied(quantifier, f"{_not(self.text(left))} U {_not(self.text(right))}")
+            case f.Derived():
+                return self._branching(quantifier, f.ctl_core(path))
+            case _:
+                assert_never(path)
 
     def _linear(self, quantifier: str, path: Formula, fair: Iterable[Expr]) -> str:
         often = [f"(G (F {self._label(condition)}))" for condition in fair]
@@ -89,29 +103,36 @@ class Pctl:
                 return f"(F {self._path(operand)})"
             case f.Globally(operand, None):
                 return f"(G {self._path(operand)})"
-            case f.Until(left, right, None):
-                return f"({self._path(left)} U {self._path(right)})"
-            case f.WeakUntil(left, right):
-                one, other = self._path(left), self._path(right)
-                return _checked_length(f"(({one} U {other}) | (G {one}))")
-            case f.Release(left, right):
-                return f"!({_not(self._path(left))} U {_not(self._path(right))})"
             case f.Finally(operand, int() as bound):
                 return self._nested(self._path(operand), "|", bound)
             case f.Globally(operand, int() as bound):
                 return self._nested(self._path(operand), "&", bound)
-            case f.Until(left, right, int() as bound):
+            case f.Until(left, right, None):
+                return f"({self._path(left)} U {self._path(right)})"
+            case f.Until(left, right, bound):
+                assert bound is not None
                 one, other = self._path(left), self._path(right)
                 text = other
                 for _ in range(bound):
                     text = _checked_length(f"({other} | ({one} & (X {text})))")
                 return text
+            case f.Release(left, right, None):
+                return f"!({_not(self._path(left))} U {_not(self._path(right))})"
+            case f.Release():
+                raise AssertionError(f"{path} is no formula of the language")
+            case f.WeakUntil(left, right):
+                one, other = self._path(left), self._path(right)
+                return _checked_length(f"(({one} U {other}) | (G {one}))")
             case f.Taken() | f.Shorthand():
                 raise NotExpressible("atoms over steps")
-            case f.Previous() | f.Once() | f.Historically() | f.Since():
+            case f.Previous() | f.Since():
                 raise NotExpressible("past operators")
+            case f.Derived():
+                return self._path(path.definition)
+            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+                raise AssertionError(f"{path} is a state formula")
             case _:
-                raise NotExpressible(construct_name(path))
+                assert_never(path)
 
     def _nested(self, operand: str, link: str, bound: int) -> str:
         text = operand
@@ -150,7 +171,7 @@ def _not(text: str) -> str:
     return f"!{text}" if text.startswith(("(", '"')) else f"!({text})"
 
 
-def _boolean(formula: Formula, operands: Iterable[str]) -> str:
+def _boolean(formula: Connective, operands: Iterable[str]) -> str:
     texts = list(operands)
     match formula:
         case f.Not():
@@ -161,9 +182,11 @@ def _boolean(formula: Formula, operands: Iterable[str]) -> str:
             return _joined(" | ", texts, "false")
         case f.Implies():
             return _checked_length(f"({_not(texts[0])} | {texts[1]})")
-        case _:
+        case f.Iff():
             left, right = texts
             return _checked_length(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
+        case _:
+            assert_never(formula)
 
 
 def _joined(link: str, texts: list[str], empty: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.export.request import NotExpressible
 from cplc.export.smv_expressions import STEP, Vocabulary
 from cplc.logic import formulas as f
-from cplc.logic.formulas import Formula
+from cplc.logic.commitments import Commits, Conditional, Fulfils
+from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 
 _MAX_FORMULA_LENGTH: Final = 200_000
@@ -30,8 +31,17 @@ class Ctl:
                 return checked_length(f"({self._on_paths(formula)})")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, map(self.text, f.children(formula)), self.vocabulary)
-            case _:
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
+            case f.Derived():
+                return self.text(formula.definition)
+            case (
+                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
+            ):  # fmt: skip
+                raise NotExpressible(construct_name(formula))
+            case _:
+                assert_never(formula)
 
     def _on_paths(self, formula: f.OnPaths) -> str:
         if formula.along is not None:
@@ -45,7 +55,7 @@ class Ctl:
             raise NotExpressible("several temporal operators below one path quantifier")
         return self._path(formula.quantifier, path)
 
-    def _path(self, quantifier: str, path: f.Path) -> str:
+    def _path(self, quantifier: str, path: f.CtlPath) -> str:
         match path:
             case f.Next(operand):
                 return f"{quantifier}X {self.text(operand)}"
@@ -53,23 +63,28 @@ class Ctl:
                 return f"{quantifier}F {self.text(operand)}"
             case f.Globally(operand, None):
                 return f"{quantifier}G {self.text(operand)}"
-            case f.Until(left, right, None):
-                return f"{quantifier}[{self.text(left)} U {self.text(right)}]"
             case f.Finally(operand, int() as bound):
                 return self._nested(quantifier, self.text(operand), "|", bound)
             case f.Globally(operand, int() as bound):
                 return self._nested(quantifier, self.text(operand), "&", bound)
-            case f.Until(left, right, int() as bound):
+            case f.Until(left, right, None):
+                return f"{quantifier}[{self.text(left)} U {self.text(right)}]"
+            case f.Until(left, right, bound):
+                assert bound is not None
                 return self._bounded_until(quantifier, self.text(left), self.text(right), bound)
-            case f.WeakUntil(left, right):
-                return self._weak(quantifier, self.text(left), self.text(right))
-            case f.Release(left, right):
+            case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "A":
                     return f"!E[!{one} U !{other}]"
                 return self._weak("E", other, f"({one} & {other})")
+            case f.Release():
+                raise AssertionError(f"{path} is no formula of the language")
+            case f.WeakUntil(left, right):
+                return self._weak(quantifier, self.text(left), self.text(right))
+            case f.Derived():
+                return self._path(quantifier, f.ctl_core(path))
             case _:
-                raise AssertionError(path)
+                assert_never(path)
 
     def _weak(self, quantifier: str, left: str, right: str) -> str:
         if quantifier == "A":
@@ -102,35 +117,38 @@ class Ltl:
                 return self.vocabulary.text(condition)
             case f.Taken():
                 return step_taken(path, self.vocabulary)
-            case f.Shorthand(operand):
-                return self.text(operand)
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(path, map(self.text, f.children(path)), self.vocabulary)
             case f.Next(operand):
                 return f"(X {self.text(operand)})"
-            case f.Finally(operand, bound):
-                return f"(F {_interval(bound)}{self.text(operand)})"
-            case f.Globally(operand, bound):
-                return f"(G {_interval(bound)}{self.text(operand)})"
+            case f.Finally(operand, bound) | f.Globally(operand, bound):
+                return f"({path.SYMBOL} {_interval(bound)}{self.text(operand)})"
             case f.Previous(operand):
                 return f"(Y {self.text(operand)})"
-            case f.Once(operand):
-                return f"(O {self.text(operand)})"
-            case f.Historically(operand):
-                return f"(H {self.text(operand)})"
+            case f.Once(operand) | f.Historically(operand):
+                return f"({path.SYMBOL} {self.text(operand)})"
             case f.Since(left, right):
                 return f"({self.text(left)} S {self.text(right)})"
             case f.Until(left, right, None):
                 return f"({self.text(left)} U {self.text(right)})"
-            case f.Until(left, right, int() as bound):
+            case f.Until(left, right, bound):
+                assert bound is not None
                 return self._bounded_until(self.text(left), self.text(right), bound)
+            case f.Release(left, right, None):
+                return f"({self.text(left)} V {self.text(right)})"
+            case f.Release():
+                raise AssertionError(f"{path} is no formula of the language")
             case f.WeakUntil(left, right):
                 one, other = self.text(left), self.text(right)
                 return checked_length(f"({other} V ({one} | {other}))")
-            case f.Release(left, right):
-                return f"({self.text(left)} V {self.text(right)})"
-            case _:
+            case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(path))
+            case f.Derived():
+                return self.text(path.definition)
+            case f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+                raise NotExpressible(construct_name(path))
+            case _:
+                assert_never(path)
 
     def _bounded_until(self, left: str, right: str, bound: int) -> str:
         text = right
@@ -149,19 +167,24 @@ def step_taken(steps: f.Taken, vocabulary: Vocabulary) -> str:
     return f"({' | '.join(disjuncts)})" if disjuncts else vocabulary.dialect.false
 
 
-def boolean(formula: Formula, operands: Iterable[str], vocabulary: Vocabulary) -> str:
+def boolean(formula: Connective, operands: Iterable[str], vocabulary: Vocabulary) -> str:
     """Return the operands joined by the connective of the formula."""
     texts = list(operands)
     match formula:
         case f.Not():
             return f"!{texts[0]}"
-        case f.And() if not texts:
-            return vocabulary.dialect.true
-        case f.Or() if not texts:
-            return vocabulary.dialect.false
+        case f.And() | f.Or():
+            dialect, is_and = vocabulary.dialect, isinstance(formula, f.And)
+            empty, link = (dialect.true, "&") if is_and else (dialect.false, "|")
+        case f.Implies():
+            empty, link = "", "->"
+        case f.Iff():
+            empty, link = "", "<->"
         case _:
-            link = {f.And: "&", f.Or: "|", f.Implies: "->", f.Iff: "<->"}[type(formula)]
-            return texts[0] if len(texts) == 1 else checked_length(f"({f' {link} '.join(texts)})")
+            assert_never(formula)
+    if len(texts) < 2:
+        return texts[0] if texts else empty
+    return checked_length(f"({f' {link} '.join(texts)})")
 
 
 def checked_length(text: str) -> str:
@@ -181,11 +204,16 @@ def construct_name(formula: Formula) -> str:
             return "strategies"
         case f.Knows():
             return "knowledge"
-        case f.Commits() | f.Fulfils() | f.Conditional() | f.KnownFrom():
+        case f.KnownFrom() | Commits() | Fulfils() | Conditional():
             return "social commitments"
         case f.Adjacent():
             return "operations on commitments, which compare adjacent states,"
         case f.OnPaths():
             return "nested path quantifiers"
-        case _:
+        case (
+            f.Atom() | f.Not() | f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
+            | f.Regardless() | f.Derived()
+        ):  # fmt: skip
             return "path formulas in place of state formulas"
+        case _:
+            assert_never(formula)

@@ -6,13 +6,15 @@ Expressions and formulas are lists whose first entry is the operator, as in ``["
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.control_characters import json_text
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding, Channel, Commits, Conditional, Fulfils, Offering, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.system.model import Step, System
@@ -195,41 +197,43 @@ def formula_data(formula: Formula) -> list[object]:
             return ["atom", expr_data(condition), text]
         case f.Taken():
             return ["does", *_taken(formula)]
-        case f.Shorthand(operand, text):
-            return ["shorthand", formula_data(operand), text]
-        case f.Iff(left, right):
-            return ["iff", formula_data(left), formula_data(right)]
-        case f.Finally(operand, bound) | f.Globally(operand, bound):
-            return [_word(formula), formula_data(operand), bound]
         case f.Until(left, right, bound):
-            return ["until", formula_data(left), formula_data(right), bound]
+            return [_word(formula), formula_data(left), formula_data(right), bound]
         case f.OnPaths(quantifier, path, along):
             return [quantifier, formula_data(path), None if along is None else _taken(along)]
         case f.Enforces(group, goal, uniform):
             return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
-        case f.Commits(channel, operand) | f.Fulfils(channel, operand):
-            return [_word(formula), _channel(channel), formula_data(operand)]
-        case f.Conditional(channel, operation, antecedent, consequent, other, party):
-            third = [] if other is None else [_offering(other), party]
-            return [operation, _offering(channel), *third, formula_data(antecedent), formula_data(consequent)]
-        case f.SociallyCommits(pair, bindings, operand, trigger):
-            then = None if trigger is None else formula_data(trigger)
-            return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]
         case f.KnownFrom(observed, operand, observer):
             return ["known from", [*map(expr_data, observed)], formula_data(operand), observer]
         case f.Knows(mode, agents, operand):
             return ["knows", mode, agents, formula_data(operand)]
         case f.Adjacent(operand, same, choice, back):
             return ["adjacent", formula_data(operand), same, choice, "back" if back else "on"]
-        case _:
+        case f.Shorthand(operand, text):
+            return ["shorthand", formula_data(operand), text]
+        case f.Finally(operand, bound) | f.Globally(operand, bound):
+            return [_word(formula), formula_data(operand), bound]
+        case Commits(channel, operand) | Fulfils(channel, operand):
+            return [_word(formula), _channel(channel), formula_data(operand)]
+        case Conditional(channel, operation, antecedent, consequent, other, party):
+            third = [] if other is None else [_offering(other), party]
+            return [operation, _offering(channel), *third, formula_data(antecedent), formula_data(consequent)]
+        case SociallyCommits(pair, bindings, operand, trigger):
+            then = None if trigger is None else formula_data(trigger)
+            return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]
+        case f.Release(_, _, int()):
+            raise AssertionError(f"{formula} is no formula of the language")
+        case f.Not() | f.And() | f.Next() | f.Release() | f.Previous() | f.Since() | f.Regardless() | f.Derived():
             return [_word(formula), *map(formula_data, f.children(formula))]
+        case _:
+            assert_never(formula)
 
 
-def _binding(binding: f.Binding) -> dict[str, object]:
+def _binding(binding: Binding) -> dict[str, object]:
     return {"name": binding.name, "where": formula_data(binding.where), "keeping": formula_data(binding.keeping)}
 
 
-def _channel(channel: f.Channel) -> dict[str, object]:
+def _channel(channel: Channel) -> dict[str, object]:
     return {
         "name": channel.name,
         "promised": [*map(expr_data, channel.promised)],
@@ -238,7 +242,7 @@ def _channel(channel: f.Channel) -> dict[str, object]:
     }
 
 
-def _offering(offering: f.Offering) -> dict[str, object]:
+def _offering(offering: Offering) -> dict[str, object]:
     offers = (
         {
             "name": offer.name,
@@ -257,4 +261,5 @@ def _taken(taken: f.Taken) -> list[object]:
 
 
 def _word(formula: Formula) -> str:
-    return {"WeakUntil": "weak until"}.get(type(formula).__name__, type(formula).__name__.lower())
+    """Return the name of the operator in words, such as ``weak until``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(formula).__name__).lower()

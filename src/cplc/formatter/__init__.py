@@ -1,4 +1,4 @@
-"""The formatter of `.cpl` files: it changes white space only, not the tree or the comments."""
+"""Formatters of both languages: they change white space only, not the tree or the comments."""
 
 from cplc.formatter.formatter import Formatted, format_source
 

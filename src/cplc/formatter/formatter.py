@@ -13,7 +13,7 @@ from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
 
-_BYTE_ORDER_MARK: Final = "\ufeff"
+BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ def format_source(source: Source) -> Formatted:
     result = Source(source.name, text)
     if _meaning(result) != (tree, _docs(tree), comments_of(source)):
         raise AssertionError(f"the layout of `{source.name}` would change what it says; nothing was changed")
-    mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
-    return Formatted(mark + text.replace("\n", _line_end(source.text)))
+    mark = BYTE_ORDER_MARK if source.text.startswith(BYTE_ORDER_MARK) else ""
+    return Formatted(mark + text.replace("\n", line_end(source.text)))
 
 
 def _meaning(source: Source) -> tuple[ast.File | None, list[str | None], list[str]]:
@@ -51,6 +51,7 @@ def _docs(tree: ast.File) -> list[str | None]:
     return [getattr(node, "doc", None) for node in nodes(tree)]
 
 
-def _line_end(text: str) -> str:
+def line_end(text: str) -> str:
+    """Return the first line end of a text."""
     first = text.find("\n")
     return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"

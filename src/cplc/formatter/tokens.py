@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Final, Literal, Protocol
 
+from cplc.language.words import MODALITIES
 from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
@@ -15,8 +16,7 @@ from cplc.syntax.scanner import scan
 _TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
-_CONDITIONAL: Final = frozenset({"WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"})
-_MODALITIES: Final = _CONDITIONAL | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "does", "claim"}
+_CALLED: Final = frozenset((*MODALITIES, "claim"))
 
 Kind = Literal["word", "name", "number", "string", "sign", "comment"]
 Sense = Literal["", "block", "unary", "bound", "calls", "of message"]
@@ -157,7 +157,7 @@ def _kind(text: str, start: int, marks: Marks) -> Kind:
 
 
 def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) -> Sense:
-    if start in marks.called or (kind == "word" and text in _MODALITIES):
+    if start in marks.called or (kind == "word" and text in _CALLED):
         return "calls"
     if last is None:
         return ""

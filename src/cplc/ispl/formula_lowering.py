@@ -14,6 +14,7 @@ from cplc.ispl.lowering import Propositions, action_variable, shared_variables
 from cplc.ispl.semantics import model as m
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Channel, Commits, Fulfils
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.system import commitment_channels
@@ -87,9 +88,9 @@ class _Lowering:
             case m.Enforces(agents, m.Temporal() | m.Until() as goal):
                 return f.Enforces(agents, self._temporal(goal), self._uniform)
             case m.Commits("C", (debtor, creditor), (operand,)):
-                return f.Commits(self._channel(debtor, creditor), self.formula(operand))
+                return Commits(self._channel(debtor, creditor), self.formula(operand))
             case m.Commits("Fu", (debtor, creditor), (operand,)):
-                return f.Fulfils(self._channel(debtor, creditor), self.formula(operand))
+                return Fulfils(self._channel(debtor, creditor), self.formula(operand))
             case m.Commits("Tr", (first, second, *_), (p, q)):
                 return self._trust(first, second, self.formula(p), self.formula(q))
             case m.Commits(op, agents, (p, q)):
@@ -105,7 +106,7 @@ class _Lowering:
                 text = f"{agent}.{'Red' if is_red else 'Green'}States"
         return f.Atom(self._propositions.meaning(written), text)
 
-    def _temporal(self, written: m.Temporal | m.Until) -> f.Next | f.Finally | f.Globally | f.Until:
+    def _temporal(self, written: m.Temporal | m.Until) -> f.Goal:
         match written:
             case m.Temporal("X", operand):
                 return f.Next(self.formula(operand))
@@ -126,7 +127,7 @@ class _Lowering:
 
     # --- commitments of MCMAS+
 
-    def _channel(self, debtor: str, creditor: str) -> f.Channel:
+    def _channel(self, debtor: str, creditor: str) -> Channel:
         """Return the channel between two agents: their shared variables."""
         first, second = self._agent[debtor], self._agent[creditor]
         pairs = [(str(one), str(other)) for one, other in shared_variables(first, second)]
@@ -225,23 +226,15 @@ class _Lowering:
         return f.Or(tuple(ways))
 
 
-def _on_infinite_runs(quantifier: Literal["A", "E"], path: f.Path) -> f.Path:
+def _on_infinite_runs(quantifier: Literal["A", "E"], path: f.CtlPath) -> Formula:
     """Return the CTL operator, whose semantics includes finite paths, restricted to infinite runs."""
-    match quantifier, path:
-        case "E", f.Next(operand):
-            return f.Next(f.And((operand, _HAS_INFINITE_RUN)))
-        case "E", f.Finally(operand):
-            return f.Finally(f.And((operand, _HAS_INFINITE_RUN)))
-        case "E", f.Until(left, right):
-            return f.Until(left, f.And((right, _HAS_INFINITE_RUN)))
-        case "A", f.Next(operand):
-            return f.Next(f.Implies(_HAS_INFINITE_RUN, operand))
-        case "A", f.Globally(operand):
-            return f.Globally(f.Implies(_HAS_INFINITE_RUN, operand))
-        case "A", f.Until(left, right):
-            return f.Until(f.Implies(_HAS_INFINITE_RUN, left), right)
-        case _:
-            return path
+    if quantifier == "E":
+        if isinstance(path, f.Next | f.Finally):
+            return replace(path, operand=f.And((path.operand, _HAS_INFINITE_RUN)))
+        return f.Until(path.left, f.And((path.right, _HAS_INFINITE_RUN))) if isinstance(path, f.Until) else path
+    if isinstance(path, f.Next | f.Globally):
+        return replace(path, operand=f.Implies(_HAS_INFINITE_RUN, path.operand))
+    return f.Until(f.Implies(_HAS_INFINITE_RUN, path.left), path.right) if isinstance(path, f.Until) else path
 
 
 def _weak(p: Formula, q: Formula, same: VariablePairs) -> Formula:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from itertools import product
 
+from cplc.logic.commitments import OFFERED, Conditional, Offer, Offering
 from cplc.logic.expressions import FALSE, TRUE, Expr, conj, disj, negate
-from cplc.logic.formulas import OFFERED, And, Atom, Conditional, Formula, Implies, KnownFrom, Not, Offer, Offering, Or
+from cplc.logic.formulas import And, Atom, Formula, Implies, KnownFrom, Not, Or
 
 
 def conditional_meaning(formula: Conditional) -> Formula:

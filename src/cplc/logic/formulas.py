@@ -2,16 +2,23 @@
 
 State and path formulas share one type. A path formula occurs only below a path quantifier. A state formula below
 temporal operators is evaluated at the current state of the path.
+
+The core has few operators. Every other operator is `Derived`: it abbreviates a formula, its ``definition``, and
+remembers how it was written. A `match` over formulas handles the operators of the core one by one, `Derived` by its
+definition, and ends in `assert_never`. A new derived operator needs its class here and its syntax; for a new operator
+of the core, the type checker names every place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final, Literal
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Final, Literal, assert_never, cast
 
-from cplc.logic.expressions import TRUE, Expr, reads
+from cplc.logic.expressions import FALSE, TRUE, Expr, Read
 from cplc.records import dataclass
+
+# --- operators of the core
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +42,8 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
-    operands: tuple[Formula, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Implies:
-    left: Formula
-    right: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Iff:
-    left: Formula
-    right: Formula
-
-
-@dataclass(frozen=True, slots=True)
 class Next:
     operand: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Finally:
-    operand: Formula
-    bound: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Globally:
-    operand: Formula
-    bound: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,34 +51,25 @@ class Until:
     left: Formula
     right: Formula
     bound: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WeakUntil:
-    left: Formula
-    right: Formula
+    """The right operand holds after at most this many steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
+    """The dual of until: ``left R right`` is ``!(!left U !right)``."""
+
     left: Formula
     right: Formula
+    bound: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """``Y``: the path did not start here, and the operand held one step before."""
+    """``Y``: the path did not start here, and the operand held one step before.
 
-    operand: Formula
+    The past starts where the innermost path quantifier is evaluated.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    operand: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Historically:
     operand: Formula
 
 
@@ -119,26 +88,8 @@ class Taken:
     """Source text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shorthand:
-    """A path formula with a shorter source text: the change that the next step makes, by step and state."""
-
-    operand: Formula
-    text: str
-
-
 MOVES: Final = "!does(idle)"
 """Source text of a `Taken` of all steps: the path does not idle."""
-
-
-Path = Next | Finally | Globally | Until | WeakUntil | Release
-"""Future operators: those that a path quantifier of CTL applies to."""
-
-Past = Previous | Once | Historically | Since
-"""Past operators. The past starts where the innermost path quantifier is evaluated."""
-
-OnPath = Path | Past | Taken | Shorthand
-"""Path operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,128 +115,8 @@ class Enforces:
     """
 
     group: tuple[str, ...]
-    goal: Next | Finally | Globally | Until
-    """One temporal operator over state formulas, without a bound."""
+    goal: Goal
     uniform: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """The promises of one agent to another, by two ends: the debtor's and the creditor's.
-
-    The commitment of CTLC+ relates a state to those with the same debtor's end in which the creditor's end has caught
-    up. See `cplc.system.commitment_channels`.
-    """
-
-    name: str
-    """The two agents, or the commitment, in the syntax of formulas."""
-    promised: tuple[Expr, ...]
-    """The debtor's end: variables and conditions."""
-    bound: Expr
-    """Something is promised."""
-    caught_up: Expr
-    """The creditor's end agrees with the debtor's."""
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The variables of both ends."""
-        return frozenset().union(*map(reads, (*self.promised, self.bound, self.caught_up)))
-
-
-@dataclass(frozen=True, slots=True)
-class Commits:
-    """``C(channel, operand)``: abbreviates the formula that `meaning` returns."""
-
-    channel: Channel
-    operand: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Fulfils:
-    """``Fu(channel, operand)``: abbreviates the formula that `meaning` returns."""
-
-    channel: Channel
-    operand: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """One commitment of a channel that is conditional, or that was closed while it was."""
-
-    name: str
-    offered: Expr
-    """It is conditional, or suspended or delegated while it was."""
-    promised: Expr
-    kept: Expr
-    ended: Expr
-    """It was closed by the operation: cancelled, released, delegated or assigned."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offering:
-    """The promises and offers of one agent to another: its channel, and the commitments that may be offered."""
-
-    promises: Channel
-    offers: tuple[Offer, ...]
-
-    @property
-    def name(self) -> str:
-        return self.promises.name
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return self.promises.reads.union(*(reads(expr) for offer in self.offers for expr in expressions(offer)))
-
-
-def expressions(offer: Offer) -> tuple[Expr, ...]:
-    return offer.offered, offer.promised, offer.kept, offer.ended
-
-
-OFFERED = " without "
-"""Separates the name of a channel from its offers, in the name of an observer of the other commitments."""
-
-Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
-"""Modalities of conditional commitment (CTLcc): weak, strong, their fulfilment, and ends of strong ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditional:
-    """``WCC(channel, antecedent, consequent)`` and similar: abbreviates the formula that `meaning` returns."""
-
-    channel: Offering
-    operation: Operation
-    antecedent: Formula
-    consequent: Formula
-    other: Offering | None = None
-    """The channel that a delegation or assignment moves the commitment to."""
-    other_party: str | None = None
-    """The third agent, or the other commitment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """One cause that binds a debtor to a creditor: the states where it binds, and the paths that keep it."""
-
-    name: str
-    """Name in the source: a commitment, a claim, an answer to a claim."""
-    where: Formula
-    """A state formula."""
-    keeping: Formula
-    """A path formula, evaluated where it binds."""
-
-
-@dataclass(frozen=True, slots=True)
-class SociallyCommits:
-    """``SC(pair, operand)``, or ``SCc(pair, trigger, operand)``: abbreviates the formula of `meaning`."""
-
-    pair: str
-    """The debtor and the creditor in the syntax of formulas."""
-    bindings: tuple[Binding, ...]
-    """All causes that can bind the debtor to the creditor."""
-    operand: Formula
-    """A path formula."""
-    trigger: Formula | None = None
-    """Only paths on which this becomes true count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,77 +163,243 @@ class Regardless:
     operand: Formula
 
 
-Formula = (
-    Atom | Not | And | Or | Implies | Iff
-    | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | Shorthand | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows
-    | Adjacent | Regardless
+# --- derived operators
+
+
+class Derived:
+    """An operator outside of the core: an abbreviation of a formula that remembers how it was written."""
+
+    __slots__ = ("_definition",)
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("operand",)
+    """The fields that are formulas."""
+    SYMBOL: ClassVar[str] = ""
+    """The word of a path operator, before its operand or between its operands."""
+
+    _definition: Formula
+
+    @property
+    def definition(self) -> Formula:
+        """The formula that it abbreviates, one operator of it at least in the core."""
+        try:
+            return self._definition
+        except AttributeError:
+            self._definition = self._define()
+            return self._definition
+
+    def _define(self) -> Formula:
+        raise NotImplementedError
+
+    @property
+    def has_only_operands(self) -> bool:
+        """True if it names nothing besides its operands: no agents, variables or steps."""
+        return {field.name for field in fields(cast(Any, self))} <= {*self.OPERANDS, "operands", "bound"}
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        """The operands."""
+        return tuple(getattr(self, name) for name in self.OPERANDS)
+
+    def with_parts(self, parts: tuple[Formula, ...]) -> Derived:
+        """Return the same operator over other operands."""
+        return cast(Derived, replace(cast(Any, self), **dict(zip(self.OPERANDS, parts, strict=True))))
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Derived):
+    operands: tuple[Formula, ...]
+
+    def _define(self) -> Formula:
+        return Not(And(tuple(map(_opposite, self.operands))))
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        return self.operands
+
+    def with_parts(self, parts: tuple[Formula, ...]) -> Or:
+        return Or(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Implies(Derived):
+    left: Formula
+    right: Formula
+
+    OPERANDS = ("left", "right")
+
+    def _define(self) -> Formula:
+        return Not(And((self.left, _opposite(self.right))))
+
+
+@dataclass(frozen=True, slots=True)
+class Iff(Derived):
+    left: Formula
+    right: Formula
+
+    OPERANDS = ("left", "right")
+
+    def _define(self) -> Formula:
+        return Or((And((self.left, self.right)), And((_opposite(self.left), _opposite(self.right)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Finally(Derived):
+    operand: Formula
+    bound: int | None = None
+
+    SYMBOL = "F"
+
+    def _define(self) -> Formula:
+        return Until(VALID, self.operand, self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Globally(Derived):
+    operand: Formula
+    bound: int | None = None
+
+    SYMBOL = "G"
+
+    def _define(self) -> Formula:
+        return Release(UNSATISFIABLE, self.operand, self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class WeakUntil(Derived):
+    """Until, or the left operand forever."""
+
+    left: Formula
+    right: Formula
+
+    OPERANDS = ("left", "right")
+    SYMBOL = "W"
+
+    def _define(self) -> Formula:
+        return Release(self.right, Or((self.left, self.right)))
+
+
+@dataclass(frozen=True, slots=True)
+class Once(Derived):
+    operand: Formula
+
+    SYMBOL = "O"
+
+    def _define(self) -> Formula:
+        return Since(VALID, self.operand)
+
+
+@dataclass(frozen=True, slots=True)
+class Historically(Derived):
+    operand: Formula
+
+    SYMBOL = "H"
+
+    def _define(self) -> Formula:
+        return Not(Since(VALID, _opposite(self.operand)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shorthand(Derived):
+    """A path formula with a shorter source text: the change that the next step makes, by step and state."""
+
+    operand: Formula
+    text: str
+
+    def _define(self) -> Formula:
+        return self.operand
+
+
+Core = (
+    Atom | Not | And | Next | Until | Release | Previous | Since | Taken
+    | OnPaths | Enforces | KnownFrom | Knows | Adjacent | Regardless
 )  # fmt: skip
+Formula = Core | Derived
+CtlOperator = Next | Until | Release
+"""The path operators of CTL."""
+CtlPath = CtlOperator | Derived
+"""A path operator of CTL as it is written; a derived one abbreviates one of the core."""
+Connective = Not | And | Or | Implies | Iff
+"""The operators of propositional logic."""
+Goal = Next | Finally | Globally | Until
+"""Goals of groups: one temporal operator over state formulas, without a bound."""
+
+VALID = Atom(TRUE, "true")
+UNSATISFIABLE = Atom(FALSE, "false")
+SOME_FAIR_RUN = OnPaths("E", Globally(VALID))
+"""A fair run starts here."""
+
+
+# --- structure
+
+
+def core(formula: Formula) -> Core:
+    """Return the formula with its outermost operator replaced by its definition until that is in the core."""
+    while isinstance(formula, Derived):
+        formula = formula.definition
+    return formula
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """Return the immediate subformulas."""
+    """Return the immediate subformulas, as they are written."""
     match formula:
         case Atom() | Taken():
             return ()
-        case And(operands) | Or(operands):
+        case And(operands):
             return operands
-        case (
-            Implies(left, right) | Iff(left, right)
-            | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
-        ):  # fmt: skip
+        case Until(left, right) | Release(left, right) | Since(left, right):
             return (left, right)
-        case Conditional(_, _, antecedent, consequent):
-            return (antecedent, consequent)
         case OnPaths(_, path):
             return (path,)
         case Enforces(_, goal):
             return (goal,)
-        case SociallyCommits(_, bindings, operand, trigger):
-            parts = (part for binding in bindings for part in (binding.where, binding.keeping))
-            return (operand, *parts) if trigger is None else (operand, *parts, trigger)
         case (
-            Not(operand) | Commits(_, operand) | Fulfils(_, operand) | KnownFrom(_, operand) | Knows(_, _, operand)
-            | Adjacent(operand) | Next(operand) | Finally(operand) | Globally(operand)
-            | Previous(operand) | Once(operand) | Historically(operand) | Regardless(operand) | Shorthand(operand)
+            Not(operand) | Next(operand) | Previous(operand)
+            | KnownFrom(_, operand) | Knows(_, _, operand) | Adjacent(operand) | Regardless(operand)
         ):  # fmt: skip
             return (operand,)
+        case Derived():
+            return formula.parts
+        case _:
+            assert_never(formula)
 
 
 def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
     """Return the same formula over other operands, as many as it has."""
     match formula:
-        case And() | Or():
-            return replace(formula, operands=operands)
-        case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
+        case Atom() | Taken():
+            return formula
+        case And():
+            return And(operands)
+        case Until() | Release() | Since():
             left, right = operands
             return replace(formula, left=left, right=right)
-        case Conditional():
-            antecedent, consequent = operands
-            return replace(formula, antecedent=antecedent, consequent=consequent)
         case OnPaths():
             return replace(formula, path=operands[0])
         case Enforces():
             (goal,) = operands
             assert isinstance(goal, Next | Finally | Globally | Until)
             return replace(formula, goal=goal)
-        case SociallyCommits():
-            operand, *parts = operands
-            trigger = None if formula.trigger is None else parts.pop()
-            pairs = zip(formula.bindings, parts[::2], parts[1::2], strict=True)
-            bindings = tuple(replace(one, where=where, keeping=keeping) for one, where, keeping in pairs)
-            return replace(formula, bindings=bindings, operand=operand, trigger=trigger)
-        case Atom() | Taken():
-            return formula
-        case _:
+        case Not() | Next() | Previous() | KnownFrom() | Knows() | Adjacent() | Regardless():
             return replace(formula, operand=operands[0])
+        case Derived():
+            return formula.with_parts(operands)
+        case _:
+            assert_never(formula)
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield every formula in it, on states or on paths, itself first."""
+    """Yield every formula in it as it is written, on states or on paths, itself first."""
     yield formula
     for child in children(formula):
         yield from subformulas(child)
+
+
+def core_subformulas(formula: Formula) -> Iterator[Core]:
+    """Yield every formula in it after derived operators are replaced by their definitions, itself first."""
+    unfolded = core(formula)
+    yield unfolded
+    for child in children(unfolded):
+        yield from core_subformulas(child)
 
 
 def state_subformulas(formula: Formula) -> Iterator[Formula]:
@@ -413,131 +410,159 @@ def state_subformulas(formula: Formula) -> Iterator[Formula]:
 def is_state_formula(formula: Formula) -> bool:
     """Return whether it is a state formula: path operators occur below path quantifiers alone."""
     match formula:
-        case Not() | And() | Or() | Implies() | Iff():
-            return all(map(is_state_formula, children(formula)))
-        case (
-            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Conditional() | SociallyCommits() | KnownFrom()
-            | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
             return True
-        case _:
+        case Not(operand):
+            return is_state_formula(operand)
+        case And(operands):
+            return all(map(is_state_formula, operands))
+        case Next() | Until() | Release() | Previous() | Since() | Taken() | Shorthand():
             return False
+        case Derived():
+            return is_state_formula(formula.definition)
+        case _:
+            assert_never(formula)
 
 
-def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formula:
-    """Return the definition of a commitment or fulfilment by knowledge, and of a social commitment by runs.
-
-    Definition: ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Claim:
-    "every reachable t with ``s ~ t`` satisfies φ" is "the observer of the debtor's end knows ``caught_up -> φ``", and
-    "some s' that satisfies ``C φ`` has ``s' ~ s``" is "s has caught up and satisfies ``C φ``". Proof: the first is the
-    definition of knowledge. For the second, ``C φ`` has the same value at all states that the observer cannot
-    distinguish, and a state that has caught up is related to itself.
-
-    A social commitment is defined directly: some cause binds, some fair run keeps all causes that bind, and every such
-    run satisfies φ.
-    """
-    if isinstance(formula, Conditional):
-        from cplc.logic.conditional_commitments import conditional_meaning
-
-        return conditional_meaning(formula)
+def is_propositional(formula: Formula) -> bool:
+    """Return whether the variables of one state decide the formula."""
     match formula:
-        case SociallyCommits():
-            return And((bound(formula), some_path_keeps(formula), all_keeping_paths_satisfy(formula)))
-        case Commits(channel, operand):
-            caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
-            knowledge = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
-            if channel.bound == TRUE:
-                return knowledge
-            return And((Atom(channel.bound, f"{channel.name} promises something"), knowledge))
-        case Fulfils(channel, operand):
-            caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
-            return And((caught_up, Commits(channel, operand)))
+        case Atom():
+            return True
+        case Not(operand):
+            return is_propositional(operand)
+        case And(operands):
+            return all(map(is_propositional, operands))
+        case Derived():
+            return is_propositional(formula.definition)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(formula)
 
 
-def expanded(formula: Formula) -> Formula:
-    """Return the formula with every social commitment replaced by its definition."""
-    operands = children(formula)
-    parts = tuple(map(expanded, operands))
-    rebuilt = formula if parts == operands else with_children(formula, parts)
-    return meaning(rebuilt) if isinstance(rebuilt, SociallyCommits) else rebuilt
+def has_past_operators(path: Formula) -> bool:
+    """Return whether a past operator occurs outside of state formulas."""
+    if is_state_formula(path):
+        return False
+    unfolded = core(path)
+    return isinstance(unfolded, Previous | Since) or any(map(has_past_operators, children(unfolded)))
 
 
-def bound(formula: SociallyCommits) -> Formula:
-    """Return the condition that some cause binds the debtor."""
-    places = tuple(binding.where for binding in formula.bindings)
-    return places[0] if len(places) == 1 else Or(places)
+def mentions_past(formula: Formula) -> bool:
+    """Return whether a past operator occurs anywhere in it."""
+    return any(isinstance(part, Previous | Since) for part in core_subformulas(formula))
 
 
-def some_path_keeps(formula: SociallyCommits) -> Formula:
-    """Return the formula: some fair run keeps all causes that bind here."""
-    path = _counted(formula)
-    return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
+def polarities(formula: Derived) -> tuple[bool | None, ...]:
+    """Return for each operand whether its occurrences in the definition are positive or negative; None for both."""
+    names = tuple(f"operand {number}" for number in range(len(formula.parts)))
+    occurrences: dict[str, set[bool]] = {name: set() for name in names}
+
+    def visit(part: Formula, positive: bool) -> None:
+        unfolded = core(part)
+        if isinstance(unfolded, Atom) and unfolded.text in occurrences:
+            occurrences[unfolded.text].add(positive)
+        for child in children(unfolded):
+            visit(child, positive is not isinstance(unfolded, Not))
+
+    visit(formula.with_parts(tuple(Atom(Read(name), name) for name in names)), True)
+    return tuple(signs.pop() if len(signs) == 1 else None for signs in occurrences.values())
 
 
-def all_keeping_paths_satisfy(formula: SociallyCommits) -> Formula:
-    """Return the formula: every fair run that keeps all causes that bind here satisfies the operand."""
-    path = Implies(_counted(formula), formula.operand)
-    return Implies(SOME_FAIR_RUN, path) if is_state_formula(path) else OnPaths("A", path)
+# --- forms
 
 
-def _counted(formula: SociallyCommits) -> Formula:
-    """Return the path formula of the runs that count: they keep all causes that bind, and the trigger occurs."""
-    keeping = [binding_kept(binding) for binding in formula.bindings]
-    if formula.trigger is not None:
-        keeping.append(Finally(formula.trigger))
-    return keeping[0] if len(keeping) == 1 else And(tuple(keeping))
-
-
-def binding_kept(binding: Binding) -> Formula:
-    """Return the path formula: the cause is kept if it binds where the path starts."""
-    return Implies(binding.where, binding.keeping)
-
-
-SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
-"""A fair run starts here."""
+def _opposite(formula: Formula) -> Formula:
+    return formula.operand if isinstance(formula, Not) else Not(formula)
 
 
 def negation(formula: Formula) -> Formula:
     """Return the negation; the negation of idling is written as it is in the source."""
-    match formula:
-        case Not(Taken(_, text) as moving) if text == MOVES:
-            return moving
-        case _:
-            return Not(formula)
+    if isinstance(formula, Not) and isinstance(formula.operand, Taken) and formula.operand.text == MOVES:
+        return formula.operand
+    return Not(formula)
 
 
 def as_written(formula: OnPaths) -> Formula:
     """Return the path formula of the source, without the conjunct that excludes idle steps."""
-    match formula.path:
-        case And((said, Globally(Taken(_, text), None))) if not formula.may_idle and text == MOVES:
-            return said
-        case Implies(Globally(Taken(_, text), None), said) if not formula.may_idle and text == MOVES:
-            return said
-        case path:
-            return path
+    if formula.may_idle:
+        return formula.path
+    path = formula.path
+    if isinstance(path, And) and len(path.operands) == 2 and _is_moving(path.operands[1]):
+        return path.operands[0]
+    if isinstance(path, Implies) and _is_moving(path.left):
+        return path.right
+    return formula.path
 
 
-def ctl_path(formula: OnPaths) -> Path | None:
-    """Return the path operator below the quantifier if the formula is in CTL."""
-    match formula:
-        case OnPaths(_, Next() | Finally() | Globally() | Until() | WeakUntil() | Release() as path, None):
-            return path if all(map(is_state_formula, children(path))) else None
+def _is_moving(path: Formula) -> bool:
+    return (
+        isinstance(path, Globally)
+        and path.bound is None
+        and isinstance(path.operand, Taken)
+        and path.operand.text == MOVES
+    )
+
+
+def invariant(formula: Formula) -> Formula | None:
+    """Return the operand of ``A G``, without restriction to steps and without a bound; None for other formulas."""
+    return _operand_of("A", Globally, formula)
+
+
+def possibility(formula: Formula) -> Formula | None:
+    """Return the operand of ``E F``, without restriction to steps and without a bound; None for other formulas."""
+    return _operand_of("E", Finally, formula)
+
+
+def _operand_of(quantifier: str, operator: type[Finally | Globally], formula: Formula) -> Formula | None:
+    if not isinstance(formula, OnPaths) or formula.quantifier != quantifier or formula.along is not None:
+        return None
+    path = formula.path
+    return path.operand if isinstance(path, operator) and path.bound is None else None
+
+
+def ctl_path(formula: Formula) -> CtlPath | None:
+    """Return the path operator below the quantifier, as it is written, if the formula is in CTL."""
+    if not isinstance(formula, OnPaths) or formula.along is not None:
+        return None
+    path = formula.path
+    if not isinstance(path, CtlPath) or not isinstance(core(path), CtlOperator):
+        return None
+    return path if all(map(is_state_formula, children(path))) else None
+
+
+def ctl_core(path: CtlPath) -> CtlOperator:
+    """Return the path operator of CTL that this one is or abbreviates."""
+    operator = core(path)
+    assert isinstance(operator, CtlOperator), f"{path} is no path operator of CTL"
+    return operator
+
+
+def has_finite_evidence(quantifier: str, path: CtlOperator) -> bool:
+    """Return whether witnesses of ``E path``, or counterexamples of ``A path``, are finite prefixes."""
+    match path:
+        case Next():
+            return True
+        case Until(_, _, bound):
+            return quantifier == "E" or bound is not None
+        case Release(_, _, bound):
+            return quantifier == "A" or bound is not None
         case _:
-            return None
+            assert_never(path)
 
 
-def negated_paths(path: Path) -> tuple[Path, ...]:
-    """Return path formulas such that some path satisfies one of them iff some path violates the given one."""
+def dual(path: CtlOperator) -> CtlOperator:
+    """Return the path formula that holds on the paths that violate this one."""
     match path:
         case Next(operand):
-            return (Next(Not(operand)),)
-        case Finally(operand, bound):
-            return (Globally(Not(operand), bound),)
-        case Globally(operand, bound):
-            return (Finally(Not(operand), bound),)
+            return Next(_opposite(operand))
         case Until(left, right, bound):
-            return (Until(Not(right), And((Not(left), Not(right))), bound), Globally(Not(right), bound))
-        case WeakUntil(left, right):
-            return (Until(Not(right), And((Not(left), Not(right)))),)
-        case Release(left, right):
-            return (Until(Not(left), Not(right)),)
+            return Release(_opposite(left), _opposite(right), bound)
+        case Release(left, right, bound):
+            return Until(_opposite(left), _opposite(right), bound)
+        case _:
+            assert_never(path)

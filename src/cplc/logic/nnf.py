@@ -9,29 +9,34 @@ equivalence at every position of every path, so it holds with any past.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import assert_never
 
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import (
+    UNSATISFIABLE,
+    VALID,
+    Adjacent,
     And,
     Atom,
+    Derived,
+    Enforces,
     Finally,
     Formula,
     Globally,
     Historically,
     Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
+    OnPaths,
     Or,
-    Past,
     Previous,
+    Regardless,
     Release,
-    Shorthand,
     Since,
+    Taken,
     Until,
-    WeakUntil,
-    children,
     is_state_formula,
 )
 
@@ -40,9 +45,10 @@ HAS_PREDECESSOR = Previous(Atom(TRUE, "true"))
 
 
 def to_nnf(path: Formula) -> Formula:
-    """Return the negation normal form: without implications, weak until, and negated path operators.
+    """Return the negation normal form: literals below `And`, `Or`, `Historically` and path operators of the core.
 
-    Negations remain in front of `Taken` and, for the first position of a path, of `HAS_PREDECESSOR`.
+    A literal is a state formula, or a `Taken` or `HAS_PREDECESSOR` that may be negated. ``true U p`` is written
+    ``F p``, and ``false R p`` ``G p``; no other release has a bound.
     """
     return _positive(path)
 
@@ -55,38 +61,24 @@ def _positive(path: Formula) -> Formula:
             return _negative(operand)
         case And(operands):
             return conjunction(map(_positive, operands))
-        case Or(operands):
-            return disjunction(map(_positive, operands))
-        case Implies(left, right):
-            return disjunction((_negative(left), _positive(right)))
-        case Iff(left, right):
-            return disjunction(
-                (conjunction((_positive(left), _positive(right))), conjunction((_negative(left), _negative(right))))
-            )
         case Next(operand):
             return _next(_positive(operand))
-        case Finally(operand, bound):
-            return _finally(_positive(operand), bound)
-        case Globally(operand, bound):
-            return _globally(_positive(operand), bound)
         case Until(left, right, bound):
             return until(_positive(left), _positive(right), bound)
-        case WeakUntil(left, right):
-            return _release(_positive(right), disjunction((_positive(left), _positive(right))))
-        case Release(left, right):
-            return _release(_positive(left), _positive(right))
+        case Release(left, right, bound):
+            return _release(_positive(left), _positive(right), bound)
         case Previous(operand):
             return Previous(_positive(operand))
-        case Once(operand):
-            return Once(_positive(operand))
-        case Historically(operand):
-            return Historically(_positive(operand))
         case Since(left, right):
             return Since(_positive(left), _positive(right))
-        case Shorthand(operand):
-            return _positive(operand)
-        case _:
+        case Taken():
             return path
+        case Derived():
+            return _positive(path.definition)
+        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            raise AssertionError(f"{path} is a state formula")
+        case _:
+            assert_never(path)
 
 
 def _negative(path: Formula) -> Formula:
@@ -95,55 +87,41 @@ def _negative(path: Formula) -> Formula:
     ``!(p U<=k q)``: q is false up to k, or p is false before q; ``!(p S q)`` likewise backwards.
     """
     if is_state_formula(path):
+        if path in (VALID, UNSATISFIABLE):
+            return UNSATISFIABLE if path == VALID else VALID
         return path.operand if isinstance(path, Not) else Not(path)
     match path:
         case Not(operand):
             return _positive(operand)
         case And(operands):
             return disjunction(map(_negative, operands))
-        case Or(operands):
-            return conjunction(map(_negative, operands))
-        case Implies(left, right):
-            return conjunction((_positive(left), _negative(right)))
+        case Next(operand):
+            return _next(_negative(operand))
+        case Until(left, right, bound):
+            return _release(_negative(left), _negative(right), bound)
+        case Release(left, right, bound):
+            return until(_negative(left), _negative(right), bound)
+        case Previous(operand):
+            if path == HAS_PREDECESSOR:
+                return Not(path)
+            return disjunction((Not(HAS_PREDECESSOR), Previous(_negative(operand))))
+        case Since(left, right):
+            missing = _negative(right)
+            if left == VALID:
+                return Historically(missing)
+            return disjunction((Historically(missing), Since(missing, conjunction((missing, _negative(left))))))
+        case Taken():
+            return Not(path)
         case Iff(left, right):
             return disjunction(
                 (conjunction((_positive(left), _negative(right))), conjunction((_negative(left), _positive(right))))
             )
-        case Next(operand):
-            return _next(_negative(operand))
-        case Finally(operand, bound):
-            return _globally(_negative(operand), bound)
-        case Globally(operand, bound):
-            return _finally(_negative(operand), bound)
-        case Until(left, right, None):
-            return _release(_negative(left), _negative(right))
-        case Until(left, right, bound):
-            missing = _negative(right)
-            return disjunction(
-                (_globally(missing, bound), until(missing, conjunction((missing, _negative(left))), bound))
-            )
-        case WeakUntil(left, right):
-            missing = _negative(right)
-            return until(missing, conjunction((missing, _negative(left))), None)
-        case Release(left, right):
-            return until(_negative(left), _negative(right), None)
-        case Previous(operand):
-            return (
-                Not(path)
-                if path == HAS_PREDECESSOR
-                else disjunction((Not(HAS_PREDECESSOR), Previous(_negative(operand))))
-            )
-        case Once(operand):
-            return Historically(_negative(operand))
-        case Historically(operand):
-            return Once(_negative(operand))
-        case Since(left, right):
-            missing = _negative(right)
-            return disjunction((Historically(missing), Since(missing, conjunction((missing, _negative(left))))))
-        case Shorthand(operand):
-            return _negative(operand)
+        case Derived():
+            return _negative(path.definition)
+        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            raise AssertionError(f"{path} is a state formula")
         case _:
-            return Not(path)
+            assert_never(path)
 
 
 # --- one operator over normal forms
@@ -169,18 +147,12 @@ def disjuncts(path: Formula) -> tuple[Formula, ...]:
 
 def is_prefix_independent(path: Formula) -> bool:
     """Return whether the form of a formula guarantees one value at all positions of a path."""
-    match path:
-        case Globally(Finally(_, None), None) | Finally(Globally(_, None), None):
-            return True
-        case And() | Or() if not is_state_formula(path):
-            return all(map(is_prefix_independent, children(path)))
-        case _:
-            return False
-
-
-def has_past_operators(path: Formula) -> bool:
-    """Return whether a past operator occurs outside of state formulas."""
-    return not is_state_formula(path) and (isinstance(path, Past) or any(map(has_past_operators, children(path))))
+    if isinstance(path, And | Or):
+        return not is_state_formula(path) and all(map(is_prefix_independent, path.operands))
+    if not isinstance(path, Globally | Finally) or path.bound is not None:
+        return False
+    inner = path.operand
+    return isinstance(inner, Finally if isinstance(path, Globally) else Globally) and inner.bound is None
 
 
 def _extract_conjuncts(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
@@ -208,13 +180,11 @@ def _finally(operand: Formula, bound: int | None) -> Formula:
 
 
 def _finally_one(operand: Formula) -> Formula:
-    match operand:
-        case Finally(inner) | Until(_, inner):
-            return _finally(inner, None)
-        case Next(inner):
-            return _next(_finally(inner, None))
-        case _:
-            return Finally(operand)
+    if isinstance(operand, Finally):
+        return _finally(operand.operand, None)
+    if isinstance(operand, Until):
+        return _finally(operand.right, None)
+    return _next(_finally(operand.operand, None)) if isinstance(operand, Next) else Finally(operand)
 
 
 def _globally(operand: Formula, bound: int | None) -> Formula:
@@ -224,20 +194,25 @@ def _globally(operand: Formula, bound: int | None) -> Formula:
 
 
 def _globally_one(operand: Formula) -> Formula:
-    match operand:
-        case Globally(inner) | Release(_, inner):
-            return _globally(inner, None)
-        case Next(inner):
-            return _next(_globally(inner, None))
-        case _:
-            return Globally(operand)
+    if isinstance(operand, Globally):
+        return _globally(operand.operand, None)
+    if isinstance(operand, Release):
+        return _globally(operand.right, None)
+    return _next(_globally(operand.operand, None)) if isinstance(operand, Next) else Globally(operand)
 
 
 def until(left: Formula, right: Formula, bound: int | None) -> Formula:
+    if left == VALID:
+        return _finally(right, bound)
     if bound == 0:
         return right
     return disjunction(_extract_conjuncts(part, lambda rest: Until(left, rest, bound)) for part in disjuncts(right))
 
 
-def _release(left: Formula, right: Formula) -> Formula:
+def _release(left: Formula, right: Formula, bound: int | None) -> Formula:
+    """Return the normal form; ``p R<=k q`` is ``G<=k q``, or ``q U<=k (q & p)``."""
+    if left == UNSATISFIABLE:
+        return _globally(right, bound)
+    if bound is not None:
+        return disjunction((_globally(right, bound), until(right, conjunction((right, left)), bound)))
     return conjunction(_extract_disjuncts(part, lambda rest: Release(left, rest)) for part in conjuncts(right))

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Iterator
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, STANDING_OF
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding
 from cplc.logic.expressions import Expr, Read, conj, disj, equal, negate
-from cplc.logic.formulas import Atom, Binding, Formula
+from cplc.logic.formulas import Atom, Formula
 from cplc.lowering.lifecycle_analysis import former_variable, last_moves, mover
 from cplc.lowering.promises import in_force, on_course
 from cplc.semantics import terms as t

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Channel, Commits, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.lowering.bindings import bindings
@@ -75,9 +76,9 @@ class _Lowering:
             case t.Social("SC" | "SCc"):
                 return self._social(term)
             case t.Social("C", _, _, body):
-                return f.Commits(self._channel(term), self.formula(body))
+                return Commits(self._channel(term), self.formula(body))
             case t.Social("Fu", _, _, body):
-                return f.Fulfils(self._channel(term), self.formula(body))
+                return Fulfils(self._channel(term), self.formula(body))
             case t.Conditional(_, _, _, antecedent, consequent):
                 return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
@@ -234,7 +235,7 @@ class _Lowering:
 
     # --- commitments
 
-    def _channel(self, term: t.Social) -> f.Channel:
+    def _channel(self, term: t.Social) -> Channel:
         """Return the channel of the promises from debtor to creditor, or of the one named."""
         if term.commitment is not None:
             return promises(self.system, term.commitment, (term.commitment,))
@@ -247,7 +248,7 @@ class _Lowering:
         conditional = term.modality == "SCc"
         binding = bindings(self.model, self.system, term.debtor, term.creditor, conditional=conditional)
         trigger = None if term.trigger is None else self.formula(term.trigger)
-        return f.SociallyCommits(f"{term.debtor} -> {term.creditor}", binding, self.formula(term.body), trigger)
+        return SociallyCommits(f"{term.debtor} -> {term.creditor}", binding, self.formula(term.body), trigger)
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:

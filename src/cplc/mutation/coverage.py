@@ -7,43 +7,42 @@ is equivalent in all reachable states, or shows behaviour that the properties le
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.results import Answer, Question
 from cplc.checking.verify import Verifier
 from cplc.logic.expressions import FALSE, TRUE, Expr, Read, conj, disj, equal, negate
-from cplc.logic.formulas import Atom, Finally, OnPaths
-from cplc.mutation.mutants import Mutant, mutants
+from cplc.logic.formulas import Atom, Globally, Not, OnPaths
+from cplc.mutation.mutants import Mutant
+from cplc.mutation.round_difference import round_difference
 from cplc.records import dataclass
-from cplc.semantics.model import CheckedModel
 from cplc.system.model import Step, System
 
-Asking = Callable[[CheckedModel], tuple[System, Sequence[tuple[Question, System]]]]
-"""Returns the system of a protocol and its questions, each with the system on which it is decided."""
+Asking = Callable[[Any], tuple[System, Sequence[tuple[Question, System]]]]
+"""Returns the system of a mutant's model and its questions, each with its system; of the original for None."""
 
 Verdict = Literal["noticed", "unnoticed", "no effect", "unknown"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    mutant: Mutant
+    mutant: Mutant[Any]
     verdict: Verdict
     by: str | None = None
     """The first property or check that notices it."""
 
 
 def coverage(
-    model: CheckedModel, asking: Asking, engine: EngineName = "auto", among: range | None = None
+    asking: Asking, mutants: Iterator[Mutant[Any]], engine: EngineName = "auto", among: range | None = None
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each mutant, or of those in this range, in the order of the text."""
-    original, questions = asking(model)
-    explored = Verifier(replace(original, fairness=()), engine)  # reachability, without fairness
+    """Yield the outcome of each mutant, or of those in this range, in their order."""
+    original, questions = asking(None)
+    explored = Verifier(original.without_conditions, engine)  # reachability, without fairness
     expected = _Answers(questions, engine)
     order = list(range(len(expected.asked)))
-    for mutant in mutants(model) if among is None else islice(mutants(model), among.start, among.stop):
+    for mutant in mutants if among is None else islice(mutants, among.start, among.stop):
         changed, questions = asking(mutant.model)
         different = difference(original, changed)
         if different is not None and not _happens(explored, different):
@@ -83,8 +82,9 @@ def _differ(one: Answer, other: Answer) -> bool:
 
 
 def _happens(verifier: Verifier, condition: Expr) -> bool:
-    formula = OnPaths("E", Finally(Atom(condition, "a difference")))
-    return verifier.decide(Question("difference", "model", formula, "a difference is met")) != "fails"
+    """Return whether the condition holds in some reachable state, from whichever initial state."""
+    formula = OnPaths("A", Globally(Not(Atom(condition, "a difference"))))
+    return verifier.decide(Question("difference", "model", formula, "no difference is met")) != "holds"
 
 
 # --- two systems
@@ -95,8 +95,10 @@ def difference(one: System, other: System) -> Expr | None:
     variables = [
         [(variable.name, variable.domain, variable.initial) for variable in system.variables] for system in (one, other)
     ]
-    if variables[0] != variables[1] or one.fairness != other.fairness:
+    if variables[0] != variables[1] or one.conditions != other.conditions:
         return None
+    if one.players:
+        return round_difference(one, other)
     steps, changed = ({step.name: step for step in system.steps} for system in (one, other))
     return disj(_differs(steps.get(name), changed.get(name)) for name in {**steps, **changed})
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from cplc.language.lifecycle import JOINED
 from cplc.lowering.term_text import atom_text
@@ -16,27 +16,32 @@ from cplc.semantics.model import CheckedModel, Claim, Commitment, Message, Opera
 from cplc.semantics.terms import FALSE, TRUE, Apply, Const, Term, is_about_runs
 from cplc.source import Span
 
-Kind = Literal["message", "guard", "choice", "operation", "variable", "round", "commitment", "claim"]
-"""The construct that is changed."""
+Kind = Literal[
+    "message", "guard", "choice", "operation", "variable", "round", "commitment", "claim",
+    "observation", "protocol", "evolution", "initial states", "fairness",
+]  # fmt: skip
+"""The construct that is changed: of a protocol, or of a model in ISPL."""
+
+Model = TypeVar("Model")
 
 Declared = TypeVar("Declared", Message, Commitment, Claim)
 Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """A protocol with one change."""
+class Mutant(Generic[Model]):
+    """A protocol, or a model in ISPL, with one change."""
 
     kind: Kind
     subject: str
-    """The message, commitment or claim; in a family, its first instance."""
+    """The message, commitment or claim; in a family, its first instance. In ISPL, the agent."""
     change: str
     """The change, as a clause after "if"."""
-    model: CheckedModel = field(repr=False, compare=False)
+    model: Model = field(repr=False, compare=False)
     span: Span = field(repr=False, compare=False)
 
 
-def mutants(model: CheckedModel) -> Iterator[Mutant]:
+def mutants(model: CheckedModel) -> Iterator[Mutant[CheckedModel]]:
     """Yield every mutant, in the order of the text."""
     all_mutants = [*_of_messages(model), *_of_commitments(model), *_of_claims(model)]
     return iter(sorted(all_mutants, key=lambda mutant: (mutant.span.source.name, mutant.span.start)))
@@ -45,7 +50,7 @@ def mutants(model: CheckedModel) -> Iterator[Mutant]:
 # --- messages
 
 
-def _of_messages(model: CheckedModel) -> Iterator[Mutant]:
+def _of_messages(model: CheckedModel) -> Iterator[Mutant[CheckedModel]]:
     for instances in _declarations(model.messages):
         first, span = instances[0], instances[0].span
 
@@ -55,7 +60,7 @@ def _of_messages(model: CheckedModel) -> Iterator[Mutant]:
             how: Callable[[Message], Message],
             instances: tuple[Message, ...] = instances,
             span: Span = span,
-        ) -> Mutant:
+        ) -> Mutant[CheckedModel]:
             messages = _replaced(model.messages, instances, how)
             return Mutant(kind, instances[0].name, change, replace(model, messages=messages), span)
 
@@ -183,7 +188,7 @@ def _conjunction(parts: list[Term]) -> Term:
 # --- commitments
 
 
-def _of_commitments(model: CheckedModel) -> Iterator[Mutant]:
+def _of_commitments(model: CheckedModel) -> Iterator[Mutant[CheckedModel]]:
     for instances in _declarations(model.commitments):
         first, span = instances[0], instances[0].span
 
@@ -192,7 +197,7 @@ def _of_commitments(model: CheckedModel) -> Iterator[Mutant]:
             how: Callable[[Commitment], Commitment],
             instances: tuple[Commitment, ...] = instances,
             span: Span = span,
-        ) -> Mutant:
+        ) -> Mutant[CheckedModel]:
             commitments = _replaced(model.commitments, instances, how)
             return Mutant("commitment", instances[0].name, change, replace(model, commitments=commitments), span)
 
@@ -212,7 +217,7 @@ def _of_commitments(model: CheckedModel) -> Iterator[Mutant]:
 # --- claims
 
 
-def _of_claims(model: CheckedModel) -> Iterator[Mutant]:
+def _of_claims(model: CheckedModel) -> Iterator[Mutant[CheckedModel]]:
     for instances in _declarations(model.claims):
         claims = _replaced(model.claims, instances, lambda claim: replace(claim, content=TRUE))
         name = instances[0].name

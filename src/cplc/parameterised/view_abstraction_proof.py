@@ -24,7 +24,7 @@ from cplc.engines.view_abstraction import ViewAbstraction
 from cplc.logic.expressions import And as AllOf
 from cplc.logic.expressions import Or as AnyOf
 from cplc.logic.expressions import conj
-from cplc.logic.formulas import Atom, Formula, Globally, Not, OnPaths
+from cplc.logic.formulas import Atom, Formula, Globally, Not, OnPaths, invariant
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.records import dataclass
 from cplc.reductions.components import conjuncts_of
@@ -126,8 +126,8 @@ class Induction:
                 return None
             reasons.append("monotonicity: further members can stay idle")
         if not all(map(is_possibility, least.formulas)):
-            invariant = self._few(one, two, looked_at)
-            if invariant is None or not invariant.show(one, two):
+            proven = self._few(one, two, looked_at)
+            if proven is None or not proven.show(one, two):
                 return None
             views = f"any {looked_at - 1} members" if looked_at > _FEWEST else "each member"
             reasons.append(f"view abstraction: an invariant of {views} implies it")
@@ -163,28 +163,19 @@ class Induction:
 
 def _apart(formula: Formula) -> tuple[Formula, ...]:
     """Return formulas whose conjunction is equivalent: an invariant that excludes a disjunction is split."""
-    match formula:
-        case OnPaths("A", Globally(Not(Atom(condition, text)), None), None):
-            together = condition.operands if isinstance(condition, AllOf) else (condition,)
-            ways = max((one.operands for one in together if isinstance(one, AnyOf)), key=len, default=())
-            rest = [one for one in together if not (isinstance(one, AnyOf) and one.operands is ways)]
-            parts = (Atom(conj((*rest, way)), text) for way in ways)
-            return tuple(OnPaths("A", Globally(Not(part))) for part in parts) or (formula,)
-        case _:
-            return (formula,)
+    excluded = invariant(formula)
+    if not isinstance(excluded, Not) or not isinstance(excluded.operand, Atom):
+        return (formula,)
+    condition, text = excluded.operand.condition, excluded.operand.text
+    together = condition.operands if isinstance(condition, AllOf) else (condition,)
+    ways = max((one.operands for one in together if isinstance(one, AnyOf)), key=len, default=())
+    rest = [one for one in together if not (isinstance(one, AnyOf) and one.operands is ways)]
+    parts = (Atom(conj((*rest, way)), text) for way in ways)
+    return tuple(OnPaths("A", Globally(Not(part))) for part in parts) or (formula,)
 
 
 def _others(instance: _Asked) -> Iterator[Formula]:
     return (formula for formula in instance.formulas if not is_possibility(formula))
-
-
-def _operand(formula: Formula) -> Formula | None:
-    """Return the operand of ``A G``, or None."""
-    match formula:
-        case OnPaths("A", Globally(operand, None), None):
-            return operand
-        case _:
-            return None
 
 
 # --- an invariant
@@ -223,7 +214,7 @@ class _Few:
         """Yield under-approximations of the formula, or of its operand, for all choices of hidden members."""
         hidden = variables_of(instance.system, instance.symmetry_group, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
-            always = _operand(renamed)
+            always = invariant(renamed)
             condition = under_approximate(renamed if always is None else always, self.projection.system, hidden)
             if condition is not None:
                 yield (always is not None, instance.key(condition, left_out)), condition

@@ -50,28 +50,34 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from math import prod
+from typing import assert_never
 
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
     Enforces,
     Formula,
-    Fulfils,
     Globally,
     Historically,
     Implies,
     KnownFrom,
+    Knows,
     Next,
     Not,
     OnPaths,
     Or,
+    Previous,
+    Regardless,
+    Release,
+    Since,
     Taken,
-    expanded,
+    Until,
+    core_subformulas,
+    invariant,
     is_state_formula,
-    subformulas,
+    with_children,
 )
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.system.model import Justice, Message, Step, System
@@ -124,24 +130,25 @@ class IndependentComponents:
         named: set[str] = set()
         for condition in self.system.fairness:
             named |= reads(condition)
-        for part in subformulas(expanded(formula)):
+        for part in core_subformulas(formula):
             match part:
                 case Atom(condition):
                     named |= reads(condition)
-                case Commits(channel) | Fulfils(channel):
-                    named |= channel.reads
-                case Conditional(channel=one, other=other):
-                    named |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
                     named.update(*map(reads, observed))
                 case Taken(steps):
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
-                case Enforces(group, _, uniform=True):
-                    named |= self._group_variables(group)
-                case OnPaths(_, path) if not is_stutter_invariant(path):
-                    return frozenset(self.system.variable)
-                case _:
+                case Enforces(group, _, uniform):
+                    named |= self._group_variables(group) if uniform else set()
+                case OnPaths(_, path):
+                    if not is_stutter_invariant(path):
+                        return frozenset(self.system.variable)
+                case Not() | And() | Next() | Until() | Release() | Previous() | Since() | Knows() | Regardless():
                     pass
+                case Adjacent():
+                    raise AssertionError("only synchronous systems have rounds")
+                case _:
+                    assert_never(part)
         return self.component_closure(named)
 
     @cached_property
@@ -276,11 +283,11 @@ def _conjunction(parts: list[Formula]) -> Formula:
     always: list[Formula] = []
     remaining: list[Formula] = []
     for part in parts:
-        match part:
-            case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
-                always.append(operand)
-            case _:
-                remaining.append(part)
+        operand = invariant(part)
+        if operand is not None and is_state_formula(operand):
+            always.append(operand)
+        else:
+            remaining.append(part)
     if always:
         remaining.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
     return And(tuple(remaining)) if len(remaining) > 1 else remaining[0]
@@ -292,24 +299,19 @@ def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     The equivalence holds at every state and path: ``A``, ``G``, ``X`` and ``H`` distribute over conjunction, along the
     same steps and within the same bound.
     """
-    match formula:
-        case And(operands):
-            return tuple(part for operand in operands for part in conjuncts_of(operand))
-        case Implies(left, right):
-            return tuple(Implies(left, part) for part in conjuncts_of(right))
-        case OnPaths("A", path, along):
-            return tuple(OnPaths("A", part, along) for part in conjuncts_of(path))
-        case Globally(operand, bound):
-            return tuple(Globally(part, bound) for part in conjuncts_of(operand))
-        case Next(operand):
-            return tuple(Next(part) for part in conjuncts_of(operand))
-        case Historically(operand):
-            return tuple(Historically(part) for part in conjuncts_of(operand))
-        case Not(Not(operand)):
-            return conjuncts_of(operand)
-        case Not(Or(operands)):
-            return tuple(part for operand in operands for part in conjuncts_of(Not(operand)))
-        case Not(Implies(left, right)):
-            return (*conjuncts_of(left), *conjuncts_of(Not(right)))
-        case _:
-            return (formula,)
+    if isinstance(formula, And):
+        return tuple(part for operand in formula.operands for part in conjuncts_of(operand))
+    if isinstance(formula, Implies):
+        return tuple(Implies(formula.left, part) for part in conjuncts_of(formula.right))
+    if isinstance(formula, OnPaths) and formula.quantifier == "A":
+        return tuple(OnPaths("A", part, formula.along) for part in conjuncts_of(formula.path))
+    if isinstance(formula, Globally | Next | Historically):
+        return tuple(with_children(formula, (part,)) for part in conjuncts_of(formula.operand))
+    denied = formula.operand if isinstance(formula, Not) else None
+    if isinstance(denied, Not):
+        return conjuncts_of(denied.operand)
+    if isinstance(denied, Or):
+        return tuple(part for operand in denied.operands for part in conjuncts_of(Not(operand)))
+    if isinstance(denied, Implies):
+        return (*conjuncts_of(denied.left), *conjuncts_of(Not(denied.right)))
+    return (formula,)

@@ -26,20 +26,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import assert_never
 
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import (
+    Adjacent,
+    And,
     Atom,
-    Commits,
-    Conditional,
     Enforces,
     Formula,
-    Fulfils,
     KnownFrom,
     Knows,
+    Next,
+    Not,
     OnPaths,
+    Previous,
+    Regardless,
+    Release,
+    Since,
     Taken,
-    subformulas,
+    Until,
+    core_subformulas,
 )
 from cplc.reductions.components import message_variables, restrict_declarations
 from cplc.system.model import Step, System
@@ -64,24 +71,24 @@ class ConeOfInfluence:
     def _directly_needed(self, formula: Formula) -> set[str] | None:
         """Return the variables that the formula itself needs; None for all."""
         named: set[str] = set()
-        for part in subformulas(formula):
+        for part in core_subformulas(formula):
             match part:
                 case Atom(condition):
                     named |= reads(condition)
                 case Taken(steps) | OnPaths(along=Taken(steps)):
                     named.update(*(self._footprints[name] for name in steps if name in self._footprints))
-                case Commits(channel) | Fulfils(channel):
-                    named |= channel.reads
-                case Conditional(channel=one, other=other):
-                    named |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
                     named = named.union(*map(reads, observed))
                 case Knows(_, agents):
                     named |= self._observed(agents)
                 case Enforces():
                     return None
-                case _:
+                case Not() | And() | Next() | Until() | Release() | Previous() | Since() | OnPaths() | Regardless():
                     pass
+                case Adjacent():
+                    return None
+                case _:
+                    assert_never(part)
         return named
 
     def _observed(self, agents: Iterable[str]) -> set[str]:

@@ -7,24 +7,36 @@ the conditions alone. A formula of `EF` and `AG` alone is a question of reachabi
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from cplc.logic.expressions import TRUE, Expr, conj, disj, negate
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
-    Finally,
+    Derived,
+    Enforces,
     Formula,
-    Globally,
     Iff,
     Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
     OnPaths,
     Or,
+    Previous,
+    Regardless,
     Release,
+    Since,
+    Taken,
     Until,
-    WeakUntil,
     children,
+    ctl_core,
     ctl_path,
+    has_finite_evidence,
+    invariant,
+    possibility,
 )
 from cplc.records import dataclass
 from cplc.reductions.stubborn_sets import Goal
@@ -47,25 +59,20 @@ def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool
     match formula:
         case Not() | And() | Or() | Implies() | Iff():
             operands: tuple[Formula, ...] = children(formula)
-        case OnPaths(quantifier):
+        case Derived():
+            return _is_decided_by(formula.definition, state_conditions)
+        case OnPaths():
             path = ctl_path(formula)
-            match quantifier, path:
-                case _, Next():
-                    pass
-                case "E", Finally() | Until():
-                    pass
-                case "A", Globally() | WeakUntil() | Release():
-                    pass
-                case "E", Globally(_, bound) if bound is not None:
-                    pass
-                case "A", Finally(_, bound) | Until(_, _, bound) if bound is not None:
-                    pass
-                case _:
-                    return False
-            assert path is not None
+            if path is None or not has_finite_evidence(formula.quantifier, ctl_core(path)):
+                return False
             operands = children(path)
-        case _:
+        case (
+            Atom() | Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return False
+        case _:
+            assert_never(formula)
     return all(_is_decided_by(operand, state_conditions) for operand in operands)
 
 
@@ -95,10 +102,15 @@ def condition_of(formula: Formula) -> Expr | None:
             return joined(inners) if len(inners) == len(operands) else None
         case Implies(left, right):
             return condition_of(Or((Not(left), right)))
-        case Iff(left, right):
-            return condition_of(Or((And((left, right)), And((Not(left), Not(right))))))
-        case _:
+        case Derived():
+            return condition_of(formula.definition)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return None
+        case _:
+            assert_never(formula)
 
 
 def reachability_goals(formula: Formula) -> ReachabilityGoals | None:
@@ -111,16 +123,23 @@ def reachability_goals(formula: Formula) -> ReachabilityGoals | None:
 
 def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
     match formula:
-        case OnPaths("E", Finally(operand), None):
-            return _add(operand, True, goals)
-        case OnPaths("A", Globally(operand), None):
-            return _add(operand, False, goals)
+        case OnPaths():
+            reached, lasting = possibility(formula), invariant(formula)
+            operand = lasting if reached is None else reached
+            return operand is not None and _add(operand, reached is not None, goals)
         case Atom():
             return True
-        case Not() | And() | Or() | Implies() | Iff():
+        case Not() | And():
             return all(_collect(child, goals) for child in children(formula))
-        case _:
+        case Derived():
+            return _collect(formula.definition, goals)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return False
+        case _:
+            assert_never(formula)
 
 
 def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
@@ -141,14 +160,19 @@ def _hint(formula: Formula, value: bool) -> Expr:
             return condition if value else negate(condition)
         case Not(operand):
             return _hint(operand, not value)
-        case And(operands) | Or(operands):
-            joined = conj if isinstance(formula, And) == value else disj
-            return joined(_hint(operand, value) for operand in operands)
-        case Implies(left, right):
-            return _hint(Or((Not(left), right)), value)
-        case OnPaths("E", Finally(operand), None) if not value:
-            return _hint(operand, False)
-        case OnPaths("A", Globally(operand), None) if value:
-            return _hint(operand, True)
-        case _:
+        case And(operands):
+            return (conj if value else disj)(_hint(operand, value) for operand in operands)
+        case OnPaths():
+            below = invariant(formula) if value else possibility(formula)
+            return TRUE if below is None else _hint(below, value)
+        case Iff():
             return TRUE
+        case Derived():
+            return _hint(formula.definition, value)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return TRUE
+        case _:
+            assert_never(formula)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import assert_never
 
 from cplc.logic.expressions import (
     TRUE,
@@ -28,24 +29,28 @@ from cplc.logic.expressions import (
     reads,
     substitute,
 )
-from cplc.logic.formulas import And as AndFormula
 from cplc.logic.formulas import (
+    Adjacent,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
+    Enforces,
     Finally,
     Formula,
-    Fulfils,
     Globally,
-    Iff,
-    Implies,
     KnownFrom,
     Knows,
+    Next,
     OnPaths,
+    Previous,
+    Regardless,
+    Release,
+    Since,
+    Taken,
     Until,
-    meaning,
+    possibility,
     with_children,
 )
+from cplc.logic.formulas import And as AndFormula
 from cplc.logic.formulas import Not as NotFormula
 from cplc.logic.formulas import Or as OrFormula
 from cplc.logic.formulas import children as operands_of
@@ -201,60 +206,59 @@ def under_approximate(formula: Formula, system: System, hidden: Collection[str])
 
 def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: frozenset[str]) -> Formula | None:
     """Return a formula that implies that the given one has this value."""
+
+    def implying(operand: Formula, value: bool = True) -> Formula | None:
+        return _implying(operand, value, hidden, agents)
+
     match formula:
         case Atom(condition, text):
             return Atom(
                 forall_hidden(condition if value else negate(condition), hidden), text if value else f"!({text})"
             )
         case NotFormula(operand):
-            return _implying(operand, not value, hidden, agents)
+            return implying(operand, not value)
         case AndFormula(operands) | OrFormula(operands):
-            judged = [_implying(operand, value, hidden, agents) for operand in operands]
+            judged = [implying(operand, value) for operand in operands]
             implied = tuple(one for one in judged if one is not None)
             if isinstance(formula, AndFormula) == value:
                 return AndFormula(implied) if len(implied) == len(operands) else None
             return OrFormula(implied) if implied else None
-        case Implies(left, right):
-            return _implying(OrFormula((NotFormula(left), right)), value, hidden, agents)
-        case Iff(left, right):
-            neither = AndFormula((NotFormula(left), NotFormula(right)))
-            return _implying(OrFormula((AndFormula((left, right)), neither)), value, hidden, agents)
         case OnPaths("E", Finally(operand, None), None) if value:
-            inner = _implying(operand, True, hidden, agents)
+            inner = implying(operand)
             return None if inner is None else OnPaths("E", Finally(inner))
         case OnPaths("A", Finally(operand, None), None) if value:
-            inner = _implying(operand, True, hidden, agents)
+            inner = implying(operand)
             return None if inner is None else OnPaths("A", Finally(inner))
         case OnPaths("A", Until(left, right, None), None) if value:
-            both = _implying(left, True, hidden, agents), _implying(right, True, hidden, agents)
-            return None if both[0] is None or both[1] is None else OnPaths("A", Until(both[0], both[1]))
+            before, goal = implying(left), implying(right)
+            return None if before is None or goal is None else OnPaths("A", Until(before, goal))
         case OnPaths("A", Globally(operand, None), None) if not value:
-            return _implying(OnPaths("E", Finally(NotFormula(operand))), True, hidden, agents)
+            return implying(OnPaths("E", Finally(NotFormula(operand))))
         case OnPaths("E", Globally(operand, None), None) if not value:
-            return _implying(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
-        case Commits() | Fulfils() | Conditional():
-            return _implying(meaning(formula), value, hidden, agents)
+            return implying(OnPaths("A", Finally(NotFormula(operand))))
         case KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
-            inner = _implying(operand, True, hidden, agents)
+            inner = implying(operand)
             return None if inner is None else replace(formula, operand=inner)
         case Knows("each", group, operand) if value and agents.issuperset(group):
-            inner = _implying(operand, True, hidden, agents)
+            inner = implying(operand)
             return None if inner is None else replace(formula, operand=inner)
-        case _:
+        case Derived():
+            return implying(formula.definition, value)
+        case (
+            Next() | Until() | Release() | Previous() | Since() | Taken()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return None
+        case _:
+            assert_never(formula)
 
 
 def is_possibility(formula: Formula) -> bool:
     """Return whether it is a positive combination of ``EF`` and atoms."""
-    match formula:
-        case Atom():
-            return True
-        case AndFormula(operands) | OrFormula(operands):
-            return all(map(is_possibility, operands))
-        case OnPaths("E", Finally(operand), None):
-            return is_possibility(operand)
-        case _:
-            return False
+    if isinstance(formula, AndFormula | OrFormula):
+        return all(map(is_possibility, formula.operands))
+    reached = possibility(formula)
+    return isinstance(formula, Atom) if reached is None else is_possibility(reached)
 
 
 def formula_specialised_to_idle(

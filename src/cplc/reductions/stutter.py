@@ -41,24 +41,24 @@ expressible without the next-time operator", 1997.
 from __future__ import annotations
 
 from enum import Flag
+from typing import assert_never
 
 from cplc.logic import expressions as e
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
-    Finally,
+    Derived,
+    Enforces,
     Formula,
-    Globally,
-    Historically,
-    Iff,
-    Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
-    Or,
+    OnPaths,
     Previous,
+    Regardless,
     Release,
-    Shorthand,
     Since,
     Taken,
     Until,
@@ -92,41 +92,31 @@ def _kind(formula: Formula) -> _Kind:
             return _TRUE if value is True else _FALSE
         case Taken(steps):
             return _Kind.EVENT if steps else _FALSE
-        case Shorthand(operand):
-            return _kind(operand)
         case Not(operand):
             return _negated(_kind(operand))
         case And(operands):
             return _all([_kind(operand) for operand in operands])
-        case Or(operands):
-            return _any([_kind(operand) for operand in operands])
-        case Implies(left, right):
-            return _any([_negated(_kind(left)), _kind(right)])
-        case Iff(left, right):
-            return _kind(left) & _kind(right) & _Kind.STUTTER_INVARIANT
         case Next(operand):
             inner = _kind(operand)
             return _Kind.ANCHORED if _Kind.STUTTER_INVARIANT in inner else inner & _Kind.EVENTUALLY_INVARIANT
-        case Finally(operand, None):
-            return _until(_TRUE, _kind(operand))
-        case Globally(operand, None):
-            return _until(_TRUE, _negated(_kind(operand)))
-        case Until(left, right, None) | WeakUntil(left, right):
+        case Until(left, right, None):
             return _until(_kind(left), _kind(right))
-        case Release(left, right):
+        case Release(left, right, None):
             return _until(_negated(_kind(left)), _negated(_kind(right)))
-        case Finally(operand) | Globally(operand) | Previous(operand):
-            return _kind(operand) & _Kind.EVENTUALLY_INVARIANT
-        case Until(left, right):
+        case Until(left, right) | Release(left, right):
             return _kind(left) & _kind(right) & _Kind.EVENTUALLY_INVARIANT
-        case Once(operand):
-            return _since(_TRUE, _kind(operand))
-        case Historically(operand):
-            return _since(_TRUE, _negated(_kind(operand)))
+        case Previous(operand):
+            return _kind(operand) & _Kind.EVENTUALLY_INVARIANT
         case Since(left, right):
             return _since(_kind(left), _kind(right))
-        case _:
+        case WeakUntil(left, right):  # more precise than the definition, in which the right operand occurs twice
+            return _until(_kind(left), _kind(right))
+        case Derived():
+            return _kind(formula.definition)
+        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
             return _Kind.STUTTER_INVARIANT  # a state decides it
+        case _:
+            assert_never(formula)
 
 
 def _negated(kind: _Kind) -> _Kind:

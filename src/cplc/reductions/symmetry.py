@@ -17,32 +17,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
+from typing import assert_never
 
+from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils, Offer, Offering, SociallyCommits, expressions
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, is_true
-from cplc.logic.formulas import And as AndFormula
 from cplc.logic.formulas import (
+    Adjacent,
     Atom,
-    Channel,
-    Commits,
-    Conditional,
+    Derived,
     Enforces,
     Formula,
-    Fulfils,
     KnownFrom,
     Knows,
-    Offer,
-    Offering,
+    Next,
     OnPaths,
+    Previous,
+    Regardless,
+    Release,
     Shorthand,
-    SociallyCommits,
+    Since,
     Taken,
-    expressions,
-    meaning,
+    Until,
+    core,
     subformulas,
     with_children,
 )
+from cplc.logic.formulas import And as AndFormula
+from cplc.logic.formulas import Not as NotFormula
 from cplc.logic.formulas import Or as OrFormula
 from cplc.logic.formulas import children as operands_of
 from cplc.records import dataclass
@@ -268,24 +271,26 @@ def formula_key(formula: Formula) -> Hashable:
             return expr_key(condition)
         case Taken(steps):
             return Taken, steps
-        case Shorthand(operand):
-            return formula_key(operand)
         case AndFormula(operands) | OrFormula(operands):
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
             return Knows, mode, frozenset(agents), formula_key(operand)
-        case Commits() | Fulfils() | Conditional() | SociallyCommits():
-            return formula_key(meaning(formula))
         case KnownFrom(observed, operand):
             return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
         case Enforces(group, goal, uniform):
             return Enforces, frozenset(group), formula_key(goal), uniform
         case OnPaths(quantifier, path, along):
             return OnPaths, quantifier, formula_key(path), None if along is None else along.steps
+        case Until(left, right, bound) | Release(left, right, bound):
+            return type(formula), bound, formula_key(left), formula_key(right)
+        case NotFormula() | Next() | Previous() | Since() | Regardless():
+            return type(formula), *map(formula_key, operands_of(formula))
+        case Adjacent(operand, same, choice, back):
+            return Adjacent, same, choice, back, formula_key(operand)
+        case Derived():
+            return formula_key(formula.definition)
         case _:
-            values = (getattr(formula, one.name) for one in fields(formula))
-            besides = (value for value in values if not isinstance(value, Formula))
-            return type(formula), *besides, *map(formula_key, operands_of(formula))
+            assert_never(formula)
 
 
 def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
@@ -297,6 +302,15 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return Atom(_renamed(condition, renamed), renamed(text))
         case Taken():
             return _renamed_steps(rebuilt, renamed)
+        case KnownFrom():
+            observed = tuple(_renamed(expr, renamed) for expr in rebuilt.observed)
+            return replace(rebuilt, observed=observed, observer=renamed(rebuilt.observer))
+        case Knows():
+            return replace(rebuilt, agents=tuple(map(renamed, rebuilt.agents)))
+        case Enforces():
+            return replace(rebuilt, group=tuple(map(renamed, rebuilt.group)))
+        case OnPaths(along=along):
+            return rebuilt if along is None else replace(rebuilt, along=_renamed_steps(along, renamed))
         case Shorthand():
             return replace(rebuilt, text=renamed(rebuilt.text))
         case Commits() | Fulfils():
@@ -311,17 +325,16 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
         case SociallyCommits(pair, bindings):
             named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
             return replace(rebuilt, pair=renamed(pair), bindings=named)
-        case KnownFrom():
-            observed = tuple(_renamed(expr, renamed) for expr in rebuilt.observed)
-            return replace(rebuilt, observed=observed, observer=renamed(rebuilt.observer))
-        case Knows():
-            return replace(rebuilt, agents=tuple(map(renamed, rebuilt.agents)))
-        case Enforces():
-            return replace(rebuilt, group=tuple(map(renamed, rebuilt.group)))
-        case OnPaths(along=Taken() as along):
-            return replace(rebuilt, along=_renamed_steps(along, renamed))
-        case _:
+        case Derived():
+            return rebuilt if rebuilt.has_only_operands else renamed_formula(core(formula), renamed)
+        case Adjacent():
+            raise AssertionError("rounds have no symmetry")
+        case (
+            NotFormula() | AndFormula() | Next() | Until() | Release() | Previous() | Since() | Regardless()
+        ):  # fmt: skip
             return rebuilt
+        case _:
+            assert_never(rebuilt)
 
 
 def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:
@@ -386,24 +399,38 @@ def _names(formula: Formula) -> Iterator[str]:
                 yield from _variables(condition)
             case Taken(steps) | OnPaths(along=Taken(steps)):
                 yield from sorted(steps)
-            case Commits(channel) | Fulfils(channel):
-                for end in (*channel.promised, channel.bound, channel.caught_up):
-                    yield from _variables(end)
-            case Conditional(channel=one, other=other):
-                for offering in (one,) if other is None else (one, other):
-                    ends = offering.promises
-                    for end in (*ends.promised, ends.bound, ends.caught_up):
-                        yield from _variables(end)
-                    for offer in offering.offers:
-                        for expr in expressions(offer):
-                            yield from _variables(expr)
             case KnownFrom(observed):
                 for expr in observed:
                     yield from _variables(expr)
             case Knows(_, agents) | Enforces(agents):
                 yield from agents
-            case _:
+            case Adjacent(_, same):
+                yield from (name for pair in same for name in pair)
+            case Commits(channel) | Fulfils(channel):
+                yield from _names_of_channel(channel)
+            case Conditional(channel=one, other=other):
+                for offering in (one,) if other is None else (one, other):
+                    yield from _names_of_channel(offering.promises)
+                    for offer in offering.offers:
+                        for expr in expressions(offer):
+                            yield from _variables(expr)
+            case SociallyCommits() | Shorthand():
+                pass  # their operands follow
+            case Derived():
+                if not part.has_only_operands:
+                    yield from _names(part.definition)
+            case (
+                NotFormula() | AndFormula() | Next() | Until() | Release() | Previous() | Since() | OnPaths()
+                | Regardless()
+            ):  # fmt: skip
                 pass
+            case _:
+                assert_never(part)
+
+
+def _names_of_channel(channel: Channel) -> Iterator[str]:
+    for end in (*channel.promised, channel.bound, channel.caught_up):
+        yield from _variables(end)
 
 
 def _variables(expr: Expr) -> Iterator[str]:

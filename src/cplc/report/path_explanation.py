@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import assert_never
 
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import (
-    OFFERED,
+    Adjacent,
     And,
     Atom,
+    CtlOperator,
+    Derived,
+    Enforces,
     Finally,
     Formula,
     Globally,
@@ -17,19 +22,22 @@ from cplc.logic.formulas import (
     Iff,
     Implies,
     KnownFrom,
+    Knows,
     Next,
     Not,
     Once,
+    OnPaths,
     Or,
-    Past,
     Previous,
+    Regardless,
     Release,
     Shorthand,
     Since,
     Taken,
     Until,
     WeakUntil,
-    children,
+    core,
+    has_past_operators,
     is_state_formula,
 )
 from cplc.system.printer import formula_text, quoted
@@ -37,27 +45,25 @@ from cplc.system.printer import formula_text, quoted
 Mark = tuple[int, str]
 
 MAX_MARKS = 12
-_AHEAD = Next | Finally | Globally | Until | WeakUntil | Release
 
 
 def claim_text(formula: Formula, holds: bool) -> str:
     """Return a short text of the claim that a formula holds or fails."""
-    match formula:
-        case Not(operand):
-            return claim_text(operand, not holds)
-        case Implies(left, right) if not holds:
-            return f"{claim_text(left, True)}, {claim_text(right, False)}"
-        case And(operands) if holds and operands:
-            return ", ".join(claim_text(operand, True) for operand in operands)
-        case Or(operands) if not holds and operands:
-            return ", ".join(claim_text(operand, False) for operand in operands)
-        case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
-            where = f"wherever what {observer.partition(OFFERED)[0]} promises is kept, and its offers kept or open"
+    if isinstance(formula, Not):
+        return claim_text(formula.operand, not holds)
+    if isinstance(formula, Implies) and not holds:
+        return f"{claim_text(formula.left, True)}, {claim_text(formula.right, False)}"
+    if isinstance(formula, And if holds else Or) and formula.operands:
+        return ", ".join(claim_text(operand, holds) for operand in formula.operands)
+    if isinstance(formula, KnownFrom) and isinstance(formula.operand, Implies):
+        content = formula.operand.right
+        if OFFERED in formula.observer:
+            whose = formula.observer.partition(OFFERED)[0]
+            where = f"wherever what {whose} promises is kept, and its offers kept or open"
             return f"{quoted(content)} {'holds' if holds else 'fails'} {where}"
-        case KnownFrom(_, Implies(_, content), observer):  # part of a commitment where something is promised
-            return f"`C({observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
-        case _:
-            return f"{quoted(formula)} {'holds' if holds else 'fails'}"
+        # part of a commitment where something is promised
+        return f"`C({formula.observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
+    return f"{quoted(formula)} {'holds' if holds else 'fails'}"
 
 
 Claim = tuple[Formula, bool]
@@ -65,16 +71,15 @@ Claim = tuple[Formula, bool]
 
 def decisive_operands(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
     """Return the operands that decide a Boolean combination in a state; one if one is enough."""
-    match formula:
-        case Not(operand):
-            return decisive_operands(facts, operand, not holds, position)
-        case And(operands) | Or(operands):
-            claims: list[Claim] = [(operand, holds) for operand in operands]
-            together = holds == isinstance(formula, And)
-        case Implies(left, right):
-            claims, together = [(left, not holds), (right, holds)], not holds
-        case _:
-            return [(formula, holds)]
+    if isinstance(formula, Not):
+        return decisive_operands(facts, formula.operand, not holds, position)
+    if isinstance(formula, And | Or):
+        claims: list[Claim] = [(operand, holds) for operand in formula.operands]
+        together = holds == isinstance(formula, And)
+    elif isinstance(formula, Implies):
+        claims, together = [(formula.left, not holds), (formula.right, holds)], not holds
+    else:
+        return [(formula, holds)]
     decided = [claim for claim in claims if facts.truth(claim[0], position) is claim[1]]
     if not decided or (together and decided != claims):
         return [(formula, holds)]
@@ -108,9 +113,6 @@ class _PathExplanation:
                 yield from self._one_of([(operand, value) for operand in operands], at)
             case Implies(left, right) if value:
                 yield from self._one_of([(left, False), (right, True)], at)
-            case Implies(left, right):
-                yield from self.marks(left, True, at)
-                yield from self.marks(right, False, at)
             case Iff(left, right):
                 for side in (left, right):
                     yield from self.marks(side, self.facts.truth(side, at) is True, at)
@@ -118,10 +120,33 @@ class _PathExplanation:
                 yield at, f"the next step is {'' if value else 'not '}{quoted(formula)}"
             case Next(operand):
                 yield from self._after(operand, value, at)
-            case Previous() | Once() | Historically() | Since():
-                yield from self._before(formula, value, at)
+            case Finally(operand, bound) | Globally(operand, bound):
+                if isinstance(formula, Finally) is value:
+                    yield from self._some_time(operand, value, at)
+                else:
+                    yield from self._never(operand, value, at, bound)
+            case Until(left, right, bound):
+                yield from self._waiting(left, right, value, at, bound)
+            case WeakUntil(left, right):
+                yield from self._waiting(left, right, value, at, None)
+            case Release(left, right, bound):
+                # The dual of until: `left R right` is `!(!left U !right)`.
+                yield from self._waiting(Not(left), Not(right), not value, at, bound)
+            case Previous(operand):
+                yield from self.marks(operand, value, at - 1) if at else [(at, "nothing was before")]
+            case Once(operand) | Historically(operand):
+                if isinstance(formula, Once) is value:
+                    yield from self._once(operand, value, at)
+                else:
+                    yield at, f"so far {_claim(operand, value)}"
+            case Since(left, right):
+                yield from self._since(left, right, value, at)
+            case Derived():
+                yield from self.marks(formula.definition, value, at)
+            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+                raise AssertionError(f"{formula} is a state formula")
             case _:
-                yield from self._later(formula, value, at)
+                assert_never(formula)
 
     def _in_state(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
         for part, holds in decisive_operands(self.facts, formula, value, at):
@@ -136,25 +161,10 @@ class _PathExplanation:
     def _after(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
         if at + 1 < len(self.facts.states) - (self.loop is not None):
             yield from self.marks(operand, value, at + 1)
-        elif self.loop is not None and not _looks_back(operand):
+        elif self.loop is not None and not has_past_operators(operand):
             yield from self.marks(operand, value, self.loop)
 
     # --- from here on
-    def _later(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
-        match formula:
-            case Finally(operand, bound):
-                yield from self._some_time(operand, True, at) if value else self._never(operand, False, at, bound)
-            case Globally(operand, bound):
-                yield from self._never(operand, True, at, bound) if value else self._some_time(operand, False, at)
-            case Until(left, right, bound):
-                yield from self._waiting(left, right, value, at, bound)
-            case WeakUntil(left, right):
-                yield from self._waiting(left, right, value, at, None)
-            case Release(left, right):
-                # The dual of until: `left R right` is `!(!left U !right)`.
-                yield from self._waiting(Not(left), Not(right), not value, at, None)
-            case _:
-                raise AssertionError(f"{formula} is no formula about the future")
 
     def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
         arrival = self.facts.first(right, True, at)
@@ -170,7 +180,7 @@ class _PathExplanation:
 
     def _some_time(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
         where = self.facts.first(operand, value, at)
-        if where is None or (where < at and _looks_back(operand)):
+        if where is None or (where < at and has_past_operators(operand)):
             yield at, f"later on {claim_text(operand, value)}"
         else:
             yield from self.marks(operand, value, where)
@@ -184,31 +194,18 @@ class _PathExplanation:
             return
         how_long = "from here on" if bound is None else f"from here on for {bound} step{'' if bound == 1 else 's'}"
         yield at, f"{how_long} {_claim(operand, value)}"
-        if bound is None and isinstance(operand, _AHEAD):
+        if bound is None and isinstance(core(operand), CtlOperator):
             yield from self.marks(operand, value, max(at, self.loop or 0))
 
     # --- up to here
-    def _before(self, formula: Past, value: bool, at: int) -> Iterator[Mark]:
-        match formula:
-            case Previous(operand):
-                if at:
-                    yield from self.marks(operand, value, at - 1)
-                else:
-                    yield at, "nothing was before"
-            case Once(operand) | Historically(operand):
-                is_once = isinstance(formula, Once)
-                if value is is_once:
-                    yield from self._once(operand, is_once, at)
-                else:
-                    yield at, f"so far {_claim(operand, not is_once)}"
-            case Since(left, right):
-                began = self._latest(right, True, at)
-                if began is None:
-                    yield at, f"so far {_claim(right, False)}"
-                elif value:
-                    yield from self.marks(right, True, began)
-                else:
-                    yield from self._once(left, False, at)
+    def _since(self, left: Formula, right: Formula, value: bool, at: int) -> Iterator[Mark]:
+        began = self._latest(right, True, at)
+        if began is None:
+            yield at, f"so far {_claim(right, False)}"
+        elif value:
+            yield from self.marks(right, True, began)
+        else:
+            yield from self._once(left, False, at)
 
     def _once(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
         where = self._latest(operand, value, at)
@@ -231,26 +228,13 @@ def _claim(formula: Formula, holds: bool) -> str:
 
 def _recurring(formula: Formula, value: bool) -> tuple[Formula, bool] | None:
     """Return the claim that holds infinitely often if the formula always has the value."""
-    match formula:
-        case Not(operand):
-            return _recurring(operand, not value)
-        case Finally(operand, None) | Globally(operand, None) if isinstance(formula, Finally) is value:
-            return operand, value
-        case _:
-            return None
+    if isinstance(formula, Not):
+        return _recurring(formula.operand, not value)
+    if isinstance(formula, Finally if value else Globally) and formula.bound is None:
+        return formula.operand, value
+    return None
 
 
 def _is_before(first: int, second: int, start: int) -> bool:
     """Tell whether one position of the lasso comes before the other, counted from the start."""
     return (first < start, first) < (second < start, second)
-
-
-def _path_parts(formula: Formula) -> Iterator[Formula]:
-    if not is_state_formula(formula):
-        yield formula
-        for child in children(formula):
-            yield from _path_parts(child)
-
-
-def _looks_back(formula: Formula) -> bool:
-    return any(isinstance(part, Past) for part in _path_parts(formula))

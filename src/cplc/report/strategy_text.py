@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from cplc.checking.results import PointOfNoReturn, Result
 from cplc.logic.formulas import Enforces, Finally, Globally, Next, Until
@@ -68,11 +69,14 @@ def _without_choice(system: System) -> str:
 
 
 def _without_sends(formula: Enforces) -> str:
-    match formula.goal:
+    goal = formula.goal
+    match goal:
         case Finally() | Until():
             return "just wait; it comes about whatever anybody does"
         case Globally() | Next():
             return "send nothing; nobody else can change it"
+        case _:
+            assert_never(goal)
 
 
 def _rows(system: System, advice: Advice) -> Iterator[tuple[str, str]]:

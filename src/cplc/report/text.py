@@ -7,7 +7,8 @@ from typing import Literal
 
 from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
-from cplc.logic.formulas import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
+from cplc.logic.commitments import OFFERED
+from cplc.logic.formulas import Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences, wrapped
 from cplc.report.step_text import (
@@ -381,38 +382,31 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
 
 def _there_is(evidence: Evidence, other_evidence: Evidence) -> str:
     """Return the claim about the other state; for a commitment, that promises are kept there."""
-    match evidence.formula:
-        case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
-            return claim_text(content, False)
-        case KnownFrom(_, Implies(_, content)):
-            return f"all of it is kept and {claim_text(content, False)}"
-        case _:
-            return claim_text(other_evidence.formula, other_evidence.holds)
+    formula = evidence.formula
+    if not isinstance(formula, KnownFrom) or not isinstance(formula.operand, Implies):
+        return claim_text(other_evidence.formula, other_evidence.holds)
+    content = claim_text(formula.operand.right, False)
+    return content if OFFERED in formula.observer else f"all of it is kept and {content}"
 
 
 def _already(evidence: Evidence) -> str:
-    match evidence.formula:
-        case Adjacent():
-            return "a round led back to this state:"
-        case _:
-            return "already"
+    return "a round led back to this state:" if isinstance(evidence.formula, Adjacent) else "already"
 
 
 def _related(evidence: Evidence) -> str:
-    match evidence.formula:
-        case KnownFrom(_, _, observer) if OFFERED in observer:
-            channel, _, names = observer.partition(OFFERED)
-            return f"what {channel} promises is kept, and what it offers ({names}) is kept or still offered, in"
-        case KnownFrom(_, _, observer):
-            return f"exactly the same is promised ({observer}) in"
-        case Adjacent():
-            return "one round led here from"
-        case _ if not evidence.agents:
-            return "the formula is about all reachable states, and one of them is"
-        case _ if len(evidence.agents) == 1:
-            return f"{evidence.agents[0]} cannot tell this state from"
-        case _:
-            return f"{' and '.join(evidence.agents)} together cannot tell this state from"
+    formula = evidence.formula
+    if isinstance(formula, KnownFrom):
+        if OFFERED not in formula.observer:
+            return f"exactly the same is promised ({formula.observer}) in"
+        channel, _, names = formula.observer.partition(OFFERED)
+        return f"what {channel} promises is kept, and what it offers ({names}) is kept or still offered, in"
+    if isinstance(formula, Adjacent):
+        return "one round led here from"
+    if not evidence.agents:
+        return "the formula is about all reachable states, and one of them is"
+    if len(evidence.agents) == 1:
+        return f"{evidence.agents[0]} cannot tell this state from"
+    return f"{' and '.join(evidence.agents)} together cannot tell this state from"
 
 
 def _side_by_side(system: System, evidence: Evidence, here: State, other_state: State) -> Iterator[str]:

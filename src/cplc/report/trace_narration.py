@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from cplc.checking.replay import is_continuation
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic.commitments import SociallyCommits, all_keeping_paths_satisfy, some_path_keeps
 from cplc.logic.formulas import (
-    Finally,
+    UNSATISFIABLE,
+    VALID,
+    CtlPath,
+    Derived,
     Formula,
-    Globally,
     KnownFrom,
     Next,
     OnPaths,
-    Path,
     Release,
-    SociallyCommits,
     Until,
     WeakUntil,
-    all_keeping_paths_satisfy,
+    ctl_core,
     ctl_path,
-    some_path_keeps,
     subformulas,
 )
 from cplc.records import dataclass
@@ -99,38 +100,39 @@ def _social_commitments(formula: Formula) -> dict[Formula, str]:
 
 def _marks(system: System, evidence: Evidence, written: Mapping[Formula, str]) -> list[tuple[int, str]]:
     """Return the marks at the first state of the run, the last, and the decisive ones between."""
-    first = (0, written.get(evidence.formula) or claim_text(evidence.formula, evidence.holds))
-    match evidence.formula:
-        case KnownFrom():  # the commitment that it is part of has been named
-            return []
-        case OnPaths(_, path) if not evidence.exhaustive:
-            simple, facts = ctl_path(evidence.formula), ThreeValuedRun.of(system, evidence)
-            if simple is None:
-                return [first, *explanation_marks(facts, path, evidence.holds)]
-            if evidence.run.loop is not None or not evidence.run.moves:
-                return [first]
-            last = len(evidence.run.moves)
-            arrival = _arrival(simple, evidence.holds)
-            claims = [claim for part, value in arrival for claim in decisive_operands(facts, part, value, last)]
-            return [first, (last, ", ".join(claim_text(*claim) for claim in claims))] if claims else [first]
-        case _:
-            return [first]
+    formula = evidence.formula
+    first = (0, written.get(formula) or claim_text(formula, evidence.holds))
+    if isinstance(formula, KnownFrom):  # the commitment that it is part of has been named
+        return []
+    if not isinstance(formula, OnPaths) or evidence.exhaustive:
+        return [first]
+    simple, facts = ctl_path(formula), ThreeValuedRun.of(system, evidence)
+    if simple is None:
+        return [first, *explanation_marks(facts, formula.path, evidence.holds)]
+    if evidence.run.loop is not None or not evidence.run.moves:
+        return [first]
+    last = len(evidence.run.moves)
+    arrival = _arrival(simple, evidence.holds)
+    claims = [claim for part, value in arrival for claim in decisive_operands(facts, part, value, last)]
+    return [first, (last, ", ".join(claim_text(*claim) for claim in claims))] if claims else [first]
 
 
-def _arrival(path: Path, holds: bool) -> tuple[tuple[Formula, bool], ...]:
+def _arrival(path: CtlPath, holds: bool) -> tuple[tuple[Formula, bool], ...]:
     """Return the claims at the end of a finite run for the path."""
     match path:
-        case Next(operand) | Finally(operand, _) if holds:
-            return ((operand, True),)
-        case Next(operand) | Globally(operand, _) if not holds:
-            return ((operand, False),)
-        case Until(_, right, _) | WeakUntil(_, right) if holds:
+        case Next(operand):
+            return ((operand, holds),)
+        case Until(_, right) if holds:
             return ((right, True),)
-        case Until(left, right, _) | WeakUntil(left, right):
-            return ((left, False), (right, False))
+        case Until(left, right):
+            return () if left == VALID else ((left, False), (right, False))
         case Release(left, right) if holds:
-            return ((left, True), (right, True))
+            return () if left == UNSATISFIABLE else ((left, True), (right, True))
         case Release(_, right):
             return ((right, False),)
+        case WeakUntil(left, right):
+            return ((right, True),) if holds else ((left, False), (right, False))
+        case Derived():
+            return _arrival(ctl_core(path), holds)
         case _:
-            return ()
+            assert_never(path)

@@ -18,6 +18,10 @@ class ResourceExhausted(TooLarge):
     """A computation gave up before it had its result; the text names the limit."""
 
 
+class MemoryFilled(ResourceExhausted):
+    """An engine ran out of memory that earlier questions had filled, too: a new engine may answer this one."""
+
+
 @cache
 def default_memory() -> int | None:
     """Return 80 % of the memory available to the machine or, if less, to the container."""

@@ -9,8 +9,8 @@ from typing import Final
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
+from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
-from cplc.semantics.builtin_words import AGE, EVENTS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of

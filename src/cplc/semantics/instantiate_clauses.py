@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.language.lifecycle import RULES
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics import model, resolved, statements
 from cplc.semantics import terms as t
-from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics.cycles import circle_from, cycles
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
 from cplc.semantics.instantiate import Instantiator, may_coincide

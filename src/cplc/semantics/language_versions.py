@@ -12,11 +12,11 @@ from typing import Final
 from cplc.diagnostics.core import Diagnostic, Edit, Fix, Note
 from cplc.diagnostics.rules import MEANING_CHANGED
 from cplc.language.lifecycle import CLAIM_VERBS, VERBS
+from cplc.language.words import VERSION
 from cplc.records import dataclass
 from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.reserved_words import VERSION
 
 _RENAMED_CHECKS: Final = {"deadlock_free": "no_dangling"}
 """Checks of version 1, each with the equivalent checks of version 2."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.language.lifecycle import COMMITMENT_PREDICATES, PREDICATES
+from cplc.language.words import EVENTS, LITERALS, OPERATORS
 from cplc.semantics import resolved
-from cplc.semantics.builtin_words import EVENTS, LITERALS, OPERATORS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
@@ -80,7 +80,7 @@ class Library:
                 text for text, symbols in visible.items() if any(isinstance(s, resolved.MacroSymbol) for s in symbols)
             }
             own = set(scope.signature.macros) if scope.signature else set[str]()
-            names = macros | own | PREDICATES | EVENTS.keys()
+            names = macros | own | PREDICATES | set(EVENTS)
             notes = did_you_mean(name, sorted(names))
             if not notes and "." not in name:
                 notes = (Note("usual ones come with `import std.properties`"),)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics import resolved, statements, types
 from cplc.semantics.agent_declarations import AgentChecker, actor_of
-from cplc.semantics.builtin_words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.references import OwnLocal, Scope

@@ -260,7 +260,7 @@ def _writing(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     async def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-        compiled = await documents.protocol(params.text_document.uri)
+        compiled = await documents.compiled(params.text_document.uri)
         return None if compiled is None else await documents.run(partial(text_edits.layout, compiled))
 
 

@@ -177,6 +177,10 @@ class CompiledIspl:
         return self.document.text
 
     @property
+    def compilation(self) -> IsplCompilation:
+        return self.reading
+
+    @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return self.reading.diagnostics
 

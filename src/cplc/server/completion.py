@@ -17,10 +17,22 @@ from lsprotocol.types import (
 )
 
 from cplc.language.lifecycle import CLAIM_PREDICATES, CLAIM_VERBS, COMMITMENT_PREDICATES, JOINED, STANDINGS, VERBS
+from cplc.language.words import (
+    BETWEEN_ROLES,
+    CHECKS,
+    CLAUSES,
+    DECLARATIONS,
+    EVENTS,
+    FORMS,
+    NO_USUAL_CHECKS,
+    OF_COMMITMENTS,
+    OWN_STEPS,
+    VERSION,
+    words_of,
+)
 from cplc.resources import shipped
 from cplc.runtime.file_access import is_below, project_root
 from cplc.semantics.agent_declarations import ASPECTS
-from cplc.semantics.builtin_words import CHECKS, EVENTS, NO_USUAL_CHECKS, OWN_STEPS
 from cplc.semantics.symbol_index import Declared, Kind
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
@@ -28,7 +40,6 @@ from cplc.server.hover import code, head
 from cplc.server.hover_texts import meaning
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.reserved_words import CLAUSES, DECLARATIONS, FORMS, VERSION
 
 _Kinds = CompletionItemKind
 _ICONS: Final[dict[Kind, CompletionItemKind]] = {
@@ -38,12 +49,8 @@ _ICONS: Final[dict[Kind, CompletionItemKind]] = {
     "loop variable": _Kinds.Variable, "import": _Kinds.Module, "property": _Kinds.Value, "agent": _Kinds.Class,
 }  # fmt: skip
 
-_PREFIXES: Final = ("AG", "AF", "EF", "EG", "AX", "EX", "A", "E", "G", "F", "X", "H", "O", "Y", "forall", "exists")
-_CONDITIONAL: Final = ("WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS")
-_MODALITIES: Final = ("C", "Fu", "SC", "SCc", *_CONDITIONAL, "K", "EK", "DK", "CK", "does")
-_INFIX: Final = ("U", "W", "R", "S", "therefore")
-_OF_AGENTS: Final = ("goal", "value", "believes", "chooses")
-_PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "SCc": 2, "K": 1, "claim": 2} | dict.fromkeys(_CONDITIONAL, 2)
+_OF_AGENTS: Final = words_of("agent item")
+_PARTIES: Final = dict.fromkeys(BETWEEN_ROLES, 2) | {"K": 1, "claim": 2}
 """Number of leading arguments that are roles; for the modalities, both precede the first comma."""
 
 
@@ -250,13 +257,13 @@ class _Place:
 
     def _is_party(self, callee: str) -> bool:
         is_declared = self.at.keyword in ("commitment", "claim")
-        in_formula = 2 if callee in ("DeS", "AsS") else 1
+        in_formula = 2 if BETWEEN_ROLES.get(callee) == 3 else 1
         return self.at.commas < (_PARTIES[callee] if is_declared else in_formula)
 
     def _promises(self, callee: str) -> Iterator[CompletionItem]:
         """Yield the arguments of `C` and `Fu`: debtor and creditor of declared commitments."""
         is_formula = self.at.keyword not in ("commitment", "claim")
-        return self.of("commitment", "part") if callee in ("C", "Fu", *_CONDITIONAL) and is_formula else iter(())
+        return self.of("commitment", "part") if callee in OF_COMMITMENTS and is_formula else iter(())
 
     def _steps(self) -> Iterator[CompletionItem]:
         yield _word("does", _Kinds.Operator)
@@ -311,7 +318,7 @@ class _Place:
         at = self.at
         is_formula = at.keyword in ("property", "define")
         if at.is_operand_before:
-            yield from _words(_INFIX if is_formula else (), _Kinds.Operator)
+            yield from _words(words_of("infix") if is_formula else (), _Kinds.Operator)
             if not at.bracket:
                 yield from self._next()
             return
@@ -325,7 +332,7 @@ class _Place:
             yield from _words(states, _Kinds.Function)
         if is_formula:
             yield from self.macros()
-            yield from _words((*_PREFIXES, *_MODALITIES, "sent", "inflight", "terminal"), _Kinds.Operator)
+            yield from _words(words_of("prefix", "quantifier", "modality", "atom"), _Kinds.Operator)
         else:
             yield from _words(("forall", "exists", "sent", "inflight"), _Kinds.Operator)
         yield from _words(("true", "false"), _Kinds.Constant)

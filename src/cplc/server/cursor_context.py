@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from cplc.language.lifecycle import CLAIM_CHANGES, VERBS
+from cplc.language.words import CONTEXTUAL, OPERATOR_WORDS, RESERVED
 from cplc.records import dataclass
 from cplc.server.lexical_tokens import OPENING, Token, Tokens
-from cplc.syntax.reserved_words import CONTEXTUAL, OPERATOR_WORDS, RESERVED
 
 ALL_VERBS: Final = frozenset((*VERBS, *CLAIM_CHANGES))
 

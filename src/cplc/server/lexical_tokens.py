@@ -7,9 +7,9 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from cplc.language.words import DECLARATIONS
 from cplc.records import dataclass
 from cplc.source import Source
-from cplc.syntax.reserved_words import DECLARATIONS
 from cplc.syntax.scanner import scan
 
 _TOKEN: Final = re.compile(

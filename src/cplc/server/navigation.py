@@ -20,13 +20,13 @@ from lsprotocol.types import (
 )
 
 from cplc.diagnostics.rules import SYNTAX
+from cplc.language.words import RESERVED
 from cplc.resources import shipped
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled, Document, compiled, uri_of
 from cplc.server.open_imports import Buffers
 from cplc.server.positions import Text
 from cplc.source import Span
-from cplc.syntax.reserved_words import RESERVED
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 

@@ -7,13 +7,12 @@ from typing import Final
 from lsprotocol.types import SemanticTokensLegend
 
 from cplc.language.lifecycle import PREDICATES
-from cplc.semantics.builtin_words import CHECKS, LITERALS, OPERATORS
+from cplc.language.words import CHECKS, CONTEXTUAL, LITERALS, OPERATORS, RESERVED
 from cplc.semantics.symbol_index import Kind
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS
 from cplc.server.lexical_tokens import Token
 from cplc.server.positions import width
-from cplc.syntax.reserved_words import CONTEXTUAL, RESERVED
 
 _TYPES: Final = (
     "namespace", "class", "event", "interface", "property", "parameter", "variable", "function", "method", "keyword",

@@ -7,19 +7,12 @@ from itertools import pairwise
 from lsprotocol.types import MarkupContent, MarkupKind, ParameterInformation, SignatureHelp, SignatureInformation
 
 from cplc.language.lifecycle import PREDICATES
-from cplc.semantics.builtin_words import EVENTS
+from cplc.language.words import EVENTS, PARAMETERS
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled
-from cplc.server.hover_texts import OPERATORS, meaning
+from cplc.server.hover_texts import meaning
 from cplc.syntax import ast
 
-_PARTS = {
-    **dict.fromkeys(("WCC", "SCC", "FuW", "FuS", "CaS", "ReS"), ("i -> j or c", "p", "q")),
-    **dict.fromkeys(("DeS", "AsS"), ("i -> j or c", "k or d", "p", "q")),
-    "C": ("i -> j or c", "φ"), "Fu": ("i -> j or c", "φ"), "SC": ("i -> j", "φ"),
-    "SCc": ("i -> j", "τ", "φ"), "K": ("i", "φ"),
-    "EK": ("{i, j}", "φ"), "DK": ("{i, j}", "φ"), "CK": ("{i, j}", "φ"), "does": ("message, role or operation",),
-}  # fmt: skip
 _DECLARING = {
     "C": ("debtor", "creditor", "antecedent", "consequent"),
     "claim": ("maker", "addressee", "content"),
@@ -47,8 +40,8 @@ def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
     if position < len(before) and before[position].text == "use":
         used = _visible(compiled, dotted, "protocol")
         return None if used is None else _of_protocol(compiled, used, offset, sign.end)
-    if name in _PARTS:
-        return _help(f"{name}({', '.join(_PARTS[name])})", _PARTS[name], commas, OPERATORS.get(name))
+    if name in PARAMETERS:
+        return _help(f"{name}({', '.join(PARAMETERS[name])})", PARAMETERS[name], commas, meaning(name))
     macro = _macro(compiled, dotted, offset)
     if macro is not None and isinstance(macro.node, ast.Define):
         parts = tuple(parameter.text for parameter in macro.node.parameters)

@@ -7,17 +7,16 @@ from typing import Final
 
 from lsprotocol.types import TextEdit
 
-from cplc.formatter import format_source
-from cplc.server.compiled_document import Compiled
+from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.positions import Text
 
 _MOST_LINES: Final = 5_000
 """Longer texts are replaced as a whole: the comparison takes quadratic time."""
 
 
-def layout(compiled: Compiled) -> list[TextEdit] | None:
+def layout(compiled: Compiled | CompiledIspl) -> list[TextEdit] | None:
     """Return the edits that format the text; None if it has syntax errors."""
-    formatted = format_source(compiled.source)
+    formatted = compiled.compilation.formatted()
     if any(problem.is_error for problem in formatted.diagnostics):
         return None
     return difference(compiled.text, formatted.text)

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from lsprotocol.types import CodeLens, Command, Range
 
+from cplc.language.words import CHECKS
 from cplc.records import dataclass
-from cplc.semantics.builtin_words import CHECKS
 from cplc.semantics.symbol_index import walk
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.open_imports import Stamp

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -77,6 +76,8 @@ def _read(path: Path) -> Settings | None:
         return None
     if path.name == "pyproject.toml" and b"cplc" not in data:
         return None
+    import tomllib  # most files have no settings in their project
+
     name = _display_path(path)
     try:
         source = Source(name, data.decode("utf-8-sig"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from cplc.checking.ltl_progression import (
     UNSATISFIABLE,
@@ -24,24 +24,32 @@ from cplc.checking.replay import some_fair_run
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import (
+    Adjacent,
     And,
     Atom,
+    CtlOperator,
+    Derived,
+    Enforces,
     Finally,
     Formula,
-    Globally,
     Iff,
     Implies,
+    KnownFrom,
+    Knows,
     Next,
     Not,
     OnPaths,
     Or,
-    Past,
+    Previous,
+    Regardless,
     Release,
+    Since,
     Taken,
     Until,
-    WeakUntil,
     children,
-    subformulas,
+    core,
+    mentions_past,
+    polarities,
     with_children,
 )
 from cplc.records import dataclass
@@ -93,23 +101,22 @@ class RunVerdicts:
             case Atom():
                 return self._holds(formula, assuming, run.start)
             case Not(operand):
-                truth = self._truth(operand, assuming, run)
-                return None if truth is None else not truth
+                return _not(self._truth(operand, assuming, run))
             case And(operands):
                 return _all(self._truth(operand, assuming, run) for operand in operands)
-            case Or(operands):
-                return _not(_all(_not(self._truth(operand, assuming, run)) for operand in operands))
-            case Implies(left, right):
-                return self._truth(Or((Not(left), right)), assuming, run)
-            case Iff(left, right):
-                one, other = self._truth(left, assuming, run), self._truth(right, assuming, run)
-                return None if one is None or other is None else one == other
             case OnPaths("A", path, along):
                 return False if self._refutes(path, along, assuming, run) else None
-            case OnPaths("E", path, along):
+            case OnPaths(_, path, along):
                 return True if self._refutes(Not(path), along, assuming, run) else None
-            case _:
+            case Or() | Implies() | Iff():
+                return self._truth(formula.definition, assuming, run)
+            case (
+                Next() | Until() | Release() | Previous() | Since() | Taken()
+                | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless() | Derived()
+            ):  # fmt: skip
                 return None
+            case _:
+                assert_never(formula)
 
     def _refutes(self, path: Formula, along: Taken | None, assuming: frozenset[str], run: Run) -> bool:
         """Tell whether the run has fair continuations, none of which satisfies the path formula."""
@@ -152,17 +159,20 @@ def _without_universal(path: Formula, *, positive: bool = True) -> Formula:
             return disjunction(_without_universal(operand, positive=positive) for operand in operands)
         case Implies(left, right):
             return _without_universal(Or((Not(left), right)), positive=positive)
-        case OnPaths(quantifier, inner, None) if (quantifier == "A") == positive and not _looks_back(inner):
-            return _without_universal(inner, positive=positive)
-        case Next() | Finally() | Globally() | Until() | WeakUntil() | Release():
-            return with_children(path, tuple(_without_universal(one, positive=positive) for one in children(path)))
-        case _:
+        case OnPaths(quantifier, inner, along):
+            if along is None and (quantifier == "A") == positive and not mentions_past(inner):
+                return _without_universal(inner, positive=positive)
             return path
-
-
-def _looks_back(path: Formula) -> bool:
-    """Tell whether it depends on the beginning of the path: a path quantifier resets the past."""
-    return any(isinstance(part, Past) for part in subformulas(path))
+        case Next() | Until() | Release():
+            return with_children(path, tuple(_without_universal(one, positive=positive) for one in children(path)))
+        case Derived():
+            if isinstance(core(path), CtlOperator) and all(polarities(path)):
+                return path.with_parts(tuple(_without_universal(one, positive=positive) for one in path.parts))
+            return path
+        case Atom() | Previous() | Since() | Taken() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            return path
+        case _:
+            assert_never(path)
 
 
 def _all(truths: Iterable[bool | None]) -> bool | None:

@@ -101,10 +101,8 @@ def _parts(job: Job, plan: SweepPlan) -> Iterator[Job]:
 
 
 def _changes(job: Job) -> Iterator[Job]:
-    from cplc.mutation.mutants import mutants
-
     try:
-        count = sum(1 for _ in mutants(protocol_of(checked_job(job)).model))
+        count = sum(1 for _ in checked_job(job).mutants())
     except JobError:
         yield job  # the worker reports the error
         return

@@ -47,7 +47,7 @@ def run_job(job: Job) -> Iterator[JobOutput]:
             case "analyze":
                 yield from _analyze(job, protocol_of(reading))
             case "coverage":
-                yield from _coverage(job, protocol_of(reading))
+                yield from _coverage(job, reading)
             case "simulate":
                 yield from _simulate(job, reading)
             case "stats":
@@ -183,10 +183,8 @@ def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:
 # --- mutants, runs, sizes
 
 
-def _coverage(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
-    from cplc.mutation.mutants import mutants
-
-    part = islice(mutants(compilation.model), job.first, job.first + job.count)
+def _coverage(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
+    part = islice(compilation.mutants(), job.first, job.first + job.count)
     subjects = tuple(f"{at}: {mutant.change}" for at, mutant in enumerate(part, job.first + 1))
     yield JobSubjects(subjects)
     among = range(job.first, job.first + job.count)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
+from cplc.language.words import PREFIXES
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.input_limits import MAX_DEPTH
 from cplc.syntax.other_notation import applied, translations
 from cplc.syntax.parse_tables import parser_of
-from cplc.syntax.reserved_words import PREFIXES
 from cplc.syntax.token_text import advice, closing, last_token, text_or, token_at
 
 if TYPE_CHECKING:

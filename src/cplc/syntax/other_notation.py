@@ -14,10 +14,10 @@ from typing import Final, Literal
 
 from cplc.diagnostics.core import Diagnostic, Note, suggestion
 from cplc.diagnostics.rules import OTHER_NOTATION
-from cplc.language.lifecycle import CLAIM_CHANGES, VERBS
+from cplc.language.lifecycle import CLAIM_CHANGES, MOVES, OPERATIONS, VERBS
+from cplc.language.words import BETWEEN_ROLES, PREFIXES
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.syntax.reserved_words import PREFIXES
 
 Context = Literal["formula", "commitment", "means"]
 """The context of a text: `C(A, B, q)` is a commitment in a declaration and a formula elsewhere."""
@@ -49,10 +49,6 @@ _TEMPORAL: Final = frozenset("XFG") | _SIGNS_OF_TIME
 _JOINING: Final = "_([∴⊤⊥∀∃□◻◇◊♢○◯"
 """Tokens that need a blank between them and a word."""
 
-_BETWEEN: Final = {
-    "C": 1, "Fu": 1, "SC": 1, "SCc": 2, "WCC": 2, "SCC": 2, "FuW": 2, "FuS": 2, "CaS": 2, "ReS": 2, "DeS": 3, "AsS": 3,
-}  # fmt: skip
-"""Modalities from one role to another, each with the number of its formulas."""
 _SAME: Final = {"GK": "EK", "GCK": "CK"}
 """Modalities with another name in this language."""
 _SUBSCRIPTED: Final = {"K": "K", "E": "EK", "EK": "EK", "D": "DK", "DK": "DK", "C": "CK", "CK": "CK"}
@@ -63,8 +59,8 @@ _VERBS: Final = {
 }  # fmt: skip
 _MAX_FORMS: Final = 40
 """Nesting of forms that are translated."""
-_ARGUED: Final = frozenset({"justify", "attack", "defend"})
-_HANDING_OVER: Final = {"delegate": "debtor", "assign": "creditor"}
+_ARGUED: Final = frozenset(move.verb for move in MOVES if move.joined)
+_HANDING_OVER: Final = {row.verb: row.by for row in OPERATIONS if row.joined}
 """Operations that name another party, with the position of that party in the successor."""
 _COMMITMENT: Final = re.compile(
     r"\bcommitment\s+(?P<name>[A-Za-z_]\w*)\s*(?P<index>\[[^\]]*\])?\s*=\s*C\s*\("
@@ -250,7 +246,7 @@ class _Translator:
         name = _SAME.get(word, word)
         if word == "Fu" and (inner := _fulfilled(texts[-1])) is not None and len(texts) <= 2:
             return end, f"Fu({inner})"
-        if (formulas := _BETWEEN.get(name)) is not None and len(texts) == formulas + 2 and _are_names(texts[:2]):
+        if (formulas := BETWEEN_ROLES.get(name)) is not None and len(texts) == formulas + 2 and _are_names(texts[:2]):
             return end, f"{name}({texts[0]} -> {texts[1]}, {', '.join(texts[2:])})"
         if name in ("EK", "CK") and name != word and len(texts) == 2:
             return end, f"{name}({texts[0]}, {texts[1]})"

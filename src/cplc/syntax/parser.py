@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, UNKNOWN_VERSION
+from cplc.language.words import VERSION
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formula_parser
@@ -24,7 +25,6 @@ from cplc.syntax.input_limits import unreadable
 from cplc.syntax.other_notation import Context, applied, translations
 from cplc.syntax.peg import recogniser
 from cplc.syntax.recovery import Piece, pieces
-from cplc.syntax.reserved_words import VERSION
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
 from cplc.syntax.syntax_error_messages import Rejection, correction, rejection
 from cplc.syntax.textx_conversion import (

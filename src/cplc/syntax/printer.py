@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
+from cplc.language.words import PREFIXES
 from cplc.syntax import ast
-from cplc.syntax.reserved_words import PREFIXES
 
 _LEVELS: Final[dict[str, int]] = {
     "<->": 1, "->": 2, "therefore": 3, "|": 4, "&": 5, "U": 6, "W": 6, "R": 6, "S": 6,

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
+from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Source, Span
-from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.token_text import closest_word, text_or
 

@@ -8,27 +8,15 @@ from typing import Final, Protocol
 
 from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
+from cplc.language.words import AGENT_ITEMS, CONTINUATIONS, FORMS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, FORMS, RESERVED
 from cplc.syntax.scanner import Scan
 from cplc.syntax.token_text import advice, closest_word, last_token, text_or, token_at
 
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
 _LONGEST_REFERENCE: Final = 1000
 _NEXT_MESSAGE: Final = frozenset({"->", "[", "."})
-_CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
-    "message": CLAUSES,
-    "commitment": frozenset({"within", "expires", "revocable"}),
-    "property": frozenset({"expect"}),
-    "check": frozenset({"expect"}),
-    "analyze": frozenset({"expect"}),
-    "chooses": frozenset({"when"}),
-    "use": frozenset({"as"}),
-    "import": frozenset({"as"}),
-}
-"""Words that continue such a declaration."""
-
 _SIMPLE: Final = frozenset(FORMS) - {"cpl", "message", "channel", "protocol", "for", "agent"} - AGENT_ITEMS
 """Words that begin a declaration without a block."""
 
@@ -126,7 +114,7 @@ class Rejection:
         """Return the words that are expected here."""
         words = frozenset(sign for sign in self.expected if len(sign) > 1 and sign in _SIGNS and sign.isalpha())
         if self.between_declarations:
-            words |= _CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
+            words |= CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
         return words
 
 

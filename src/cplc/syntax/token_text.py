@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from cplc.diagnostics.core import Note
-from cplc.syntax.reserved_words import RESERVED
+from cplc.language.words import RESERVED
 
 _WRITTEN_AS: Final[dict[str, str]] = {
     "&&": "conjunction is written `&`",

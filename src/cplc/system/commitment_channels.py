@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from cplc.logic.commitments import Channel
 from cplc.logic.expressions import TRUE, Equal, Read, conj
-from cplc.logic.formulas import Channel
 
 
 def shared_variables(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, assert_never
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import Formula
 from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
@@ -131,24 +132,36 @@ def _formula(formula: Formula) -> _Text:
         case f.Iff(left, right):
             return f"{_within(_formula(left), _IMPLIES)} <-> {_within(_formula(right), _IMPLIES)}", _IFF
         case f.OnPaths(quantifier, (f.Next() | f.Finally() | f.Globally()) as path, None):
-            return quantifier + _temporal(path)[0], _PREFIX
+            return quantifier + _formula(path)[0], _PREFIX
         case f.OnPaths(quantifier, _, along):
             steps = "" if along is None else f"{{{along.text}}}"
             return quantifier + steps + _below_quantifier(f.as_written(formula)), _PREFIX
         case f.Enforces(group, goal):
             return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
+        case f.Next(operand):
+            return _prefixed("X", operand)
+        case f.Previous(operand):
+            return _prefixed("Y", operand)
+        case f.Until(left, right, bound):
+            return _between(left, f"U{_bound(bound)}", right)
+        case f.Release(left, right, bound):
+            return _between(left, f"R{_bound(bound)}", right)
+        case f.Since(left, right):
+            return _between(left, "S", right)
+        case f.Finally(operand, bound) | f.Globally(operand, bound):
+            return _prefixed(f"{formula.SYMBOL}{_bound(bound)}", operand)
         case f.Taken(_, text) | f.Shorthand(_, text):
             return text, _loosest(text)
-        case f.Commits(channel, operand):
+        case Commits(channel, operand):
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
-        case f.Fulfils(channel, operand):
+        case Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
-        case f.Conditional(channel, operation, antecedent, consequent, _, other_party):
+        case Conditional(channel, operation, antecedent, consequent, _, other_party):
             between = channel.name if other_party is None else f"{channel.name}, {other_party}"
             return f"{operation}({between}, {formula_text(antecedent)}, {formula_text(consequent)})", _CLOSED
-        case f.SociallyCommits(pair, _, operand, None):
+        case SociallyCommits(pair, _, operand, None):
             return f"SC({pair}, {formula_text(operand)})", _CLOSED
-        case f.SociallyCommits(pair, _, operand, trigger):
+        case SociallyCommits(pair, _, operand, trigger):
             assert trigger is not None
             return f"SCc({pair}, {formula_text(trigger)}, {formula_text(operand)})", _CLOSED
         case f.KnownFrom(_, operand, observer):
@@ -157,8 +170,13 @@ def _formula(formula: Formula) -> _Text:
             return f"{_knower(mode, agents)}, {formula_text(operand)})", _CLOSED
         case f.Adjacent():
             return _adjacent(formula), _CLOSED
+        case f.Derived():
+            if not formula.SYMBOL:
+                return _formula(formula.definition)
+            first, *second = formula.parts
+            return _between(first, formula.SYMBOL, *second) if second else _prefixed(formula.SYMBOL, first)
         case _:
-            return _temporal(formula)
+            assert_never(formula)
 
 
 def _adjacent(formula: f.Adjacent) -> str:
@@ -176,28 +194,12 @@ def _knower(mode: str, agents: tuple[str, ...]) -> str:
     return f"{operator}({{{', '.join(agents)}}}"
 
 
-def _temporal(path: f.Path | f.Past) -> _Text:
-    match path:
-        case f.Next(operand):
-            return f"X {_operand(operand)}", _PREFIX
-        case f.Finally(operand, bound):
-            return f"F{_bound(bound)} {_operand(operand)}", _PREFIX
-        case f.Globally(operand, bound):
-            return f"G{_bound(bound)} {_operand(operand)}", _PREFIX
-        case f.Previous(operand):
-            return f"Y {_operand(operand)}", _PREFIX
-        case f.Once(operand):
-            return f"O {_operand(operand)}", _PREFIX
-        case f.Historically(operand):
-            return f"H {_operand(operand)}", _PREFIX
-        case f.Until(left, right, bound):
-            return f"{_operand(left)} U{_bound(bound)} {_operand(right)}", _UNTIL
-        case f.WeakUntil(left, right):
-            return f"{_operand(left)} W {_operand(right)}", _UNTIL
-        case f.Release(left, right):
-            return f"{_operand(left)} R {_operand(right)}", _UNTIL
-        case f.Since(left, right):
-            return f"{_operand(left)} S {_operand(right)}", _UNTIL
+def _prefixed(operator: str, operand: Formula) -> _Text:
+    return f"{operator} {_operand(operand)}", _PREFIX
+
+
+def _between(left: Formula, operator: str, right: Formula) -> _Text:
+    return f"{_operand(left)} {operator} {_operand(right)}", _UNTIL
 
 
 def _below_quantifier(path: Formula) -> str:

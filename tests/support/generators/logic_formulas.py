@@ -11,6 +11,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.support.generators.systems import atoms, some_channels
 
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding, Channel, Commits, Fulfils, SociallyCommits
 from cplc.logic.formulas import Formula, Taken, subformulas
 from cplc.system.model import System
 
@@ -81,9 +82,9 @@ class _Writer:
             case "knows":
                 return f.Knows(self.pick("each", "together", "common"), self.group(), below())
             case "commits":
-                return f.Commits(self.channel(), below())
+                return Commits(self.channel(), below())
             case "fulfils":
-                return f.Fulfils(self.channel(), below())
+                return Fulfils(self.channel(), below())
             case "socially commits":
                 return self.social(depth - 1)
             case "game":
@@ -107,19 +108,19 @@ class _Writer:
     def group(self) -> tuple[str, ...]:
         return tuple(self.draw(st.lists(st.sampled_from(self.agents), min_size=1, unique=True)))
 
-    def channel(self) -> f.Channel:
+    def channel(self) -> Channel:
         return self.pick(*some_channels(self.system))
 
     def social(self, depth: int) -> Formula:
         """Draw what a debtor's word comes to: one or two things bind, each by a condition of its own."""
         outer, self.weight = self.weight, 2
         bindings = tuple(
-            f.Binding(f"c{number}", self.atom(), self.keeping()) for number in range(self.draw(st.integers(0, 2)))
+            Binding(f"c{number}", self.atom(), self.keeping()) for number in range(self.draw(st.integers(0, 2)))
         )
         trigger = self.atom() if self.one_in(3) else None
         operand = self.path(depth)
         self.weight = outer
-        return f.SociallyCommits("a -> b", bindings, operand, trigger)
+        return SociallyCommits("a -> b", bindings, operand, trigger)
 
     def keeping(self) -> Formula:
         goal = f.Or((self.atom(), f.Globally(self.atom()))) if self.one_in(2) else self.atom()

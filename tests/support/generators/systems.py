@@ -13,6 +13,7 @@ from tests.support.commitment_channels import between, offering, promises
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils, Offering
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Justice, Shared, Step, StepKind, System, Variable, VariableKind
@@ -277,7 +278,7 @@ def _is_number(variable: Shape) -> bool:
 
 def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     """Return one formula for each operator, bound, group and pair there is."""
-    every_path: list[f.Path] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
+    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
     for bound in (None, 0, 1, 2, 5):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
@@ -293,10 +294,10 @@ def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
         *(f.Knows("each", group, p) for group in (names[:2], names)),
         *(f.Knows("together", group, p) for group in (names[:2], names)),
         *(f.Knows("common", group, p) for group in (names[:2], names)),
-        *(f.Commits(channel, p) for channel in some_channels(system)),
-        *(f.Fulfils(channel, p) for channel in some_channels(system)),
-        *(f.Conditional(one, "WCC", p, q) for one in some_offerings(system)),
-        *(f.Conditional(one, "ReS", p, q) for one in some_offerings(system)),
+        *(Commits(channel, p) for channel in some_channels(system)),
+        *(Fulfils(channel, p) for channel in some_channels(system)),
+        *(Conditional(one, "WCC", p, q) for one in some_offerings(system)),
+        *(Conditional(one, "ReS", p, q) for one in some_offerings(system)),
     ]
 
 
@@ -317,7 +318,7 @@ def formulas(system: System) -> SearchStrategy[Formula]:
     return _formulas(_shapes(system.variables), agents, some_channels(system), some_offerings(system))
 
 
-def some_channels(system: System) -> tuple[f.Channel, ...]:
+def some_channels(system: System) -> tuple[Channel, ...]:
     """Return channels of shared variables, of one promise, and of two that may depend on one another."""
     pairs = dict.fromkeys((pair.first, pair.second) for pair in system.shared)
     directed = dict.fromkeys((*pairs, *((second, first) for first, second in pairs)))
@@ -333,7 +334,7 @@ def some_channels(system: System) -> tuple[f.Channel, ...]:
     )
 
 
-def some_offerings(system: System) -> tuple[f.Offering, ...]:
+def some_offerings(system: System) -> tuple[Offering, ...]:
     """Return channels of promises that may be offered, kept and given up, by the values of some variables."""
     values = [(variable.name, variable.domain) for variable in system.variables if len(variable.domain) > 1]
     last: list[Expr] = [e.Equal(e.Read(name), e.Const(domain[-1])) for name, domain in values] or [e.TRUE]
@@ -346,26 +347,26 @@ def some_offerings(system: System) -> tuple[f.Offering, ...]:
     )
 
 
-def conditionals(offerings: tuple[f.Offering, ...], inner: SearchStrategy[Formula]) -> SearchStrategy[f.Conditional]:
+def conditionals(offerings: tuple[Offering, ...], inner: SearchStrategy[Formula]) -> SearchStrategy[Conditional]:
     """Return formulas for every modality of conditional commitment."""
     some, alone = st.sampled_from(offerings), ("WCC", "SCC", "FuW", "FuS", "CaS", "ReS")
     return st.one_of(
-        st.builds(f.Conditional, some, st.sampled_from(alone), inner, inner),
-        st.builds(f.Conditional, some, st.sampled_from(("DeS", "AsS")), inner, inner, some, st.just("third")),
+        st.builds(Conditional, some, st.sampled_from(alone), inner, inner),
+        st.builds(Conditional, some, st.sampled_from(("DeS", "AsS")), inner, inner, some, st.just("third")),
     )
 
 
 @lru_cache(_KEPT)
 def _formulas(
-    shapes: Shapes, agents: tuple[str, ...], channels: tuple[f.Channel, ...], offerings: tuple[f.Offering, ...]
+    shapes: Shapes, agents: tuple[str, ...], channels: tuple[Channel, ...], offerings: tuple[Offering, ...]
 ) -> SearchStrategy[Formula]:
     return st.recursive(_atoms(shapes), lambda inner: _compound(agents, channels, offerings, inner), max_leaves=5)
 
 
 def _compound(
     agents: tuple[str, ...],
-    channels: tuple[f.Channel, ...],
-    offerings: tuple[f.Offering, ...],
+    channels: tuple[Channel, ...],
+    offerings: tuple[Offering, ...],
     inner: SearchStrategy[Formula],
 ) -> SearchStrategy[Formula]:
     several = st.lists(inner, max_size=3).map(tuple)
@@ -384,14 +385,14 @@ def _compound(
         st.builds(f.Knows, modes, group, inner),
     ]
     choices += [
-        st.builds(f.Commits, st.sampled_from(channels), inner),
-        st.builds(f.Fulfils, st.sampled_from(channels), inner),
+        st.builds(Commits, st.sampled_from(channels), inner),
+        st.builds(Fulfils, st.sampled_from(channels), inner),
         conditionals(offerings, inner),
     ]
     return st.one_of(choices)
 
 
-def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.Path]:
+def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.CtlPath]:
     bounds = st.none() | st.integers(0, 3)
     return st.one_of(
         st.builds(f.Next, inner),

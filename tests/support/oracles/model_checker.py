@@ -21,8 +21,9 @@ from tests.support.oracles.path_tableau import Runs
 
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic.commitments import Binding, Channel, Commits, Conditional, Fulfils, Offer, Offering, SociallyCommits
 from cplc.logic.expressions import Expr, Value
-from cplc.logic.formulas import Formula, OnPaths, Path, Taken
+from cplc.logic.formulas import CtlPath, Formula, OnPaths, Taken
 from cplc.system.model import Justice, State, System
 
 Frozen = tuple[Value, ...]
@@ -197,16 +198,16 @@ class Naive:
                 if uniform:
                     return game.won_uniformly(self.look, self.as_path(goal), self.sees(assuming))
                 return self._won(game, goal, assuming)
-            case f.Commits(channel, operand):
+            case Commits(channel, operand):
                 holds = states(operand)
                 bound = self.where(channel.bound)
                 return frozenset(state for state in bound if self.accessible_by(channel, state) <= holds)
-            case f.Fulfils(channel, operand):
-                committed = states(f.Commits(channel, operand))
+            case Fulfils(channel, operand):
+                committed = states(Commits(channel, operand))
                 return frozenset().union(*(self.accessible_by(channel, state) for state in committed))
-            case f.Conditional():
+            case Conditional():
                 return self._conditional(formula, states(formula.antecedent), states(formula.consequent))
-            case f.SociallyCommits(_, bindings, operand, trigger):
+            case SociallyCommits(_, bindings, operand, trigger):
                 return self._socially_commits(bindings, operand, trigger, assuming)
             case f.KnownFrom(observed, operand):
                 holds = states(operand)
@@ -224,11 +225,11 @@ class Naive:
             case _:
                 raise AssertionError(f"said of a path, not of a state: {formula}")
 
-    def _conditional(self, formula: f.Conditional, p: States, q: States) -> States:
+    def _conditional(self, formula: Conditional, p: States, q: States) -> States:
         """Return where a modality of conditional commitment holds, by the definition over pairs of states."""
         channel, everywhere = formula.channel, frozenset(self.reachable)
 
-        def weak(offering: f.Offering, *, counted: bool = False) -> States:
+        def weak(offering: Offering, *, counted: bool = False) -> States:
             return frozenset(
                 state
                 for state in everywhere
@@ -236,7 +237,7 @@ class Naive:
                 and self._led_to(offering, state, counted) & p <= q
             )
 
-        def strong(offering: f.Offering, *, counted: bool = False) -> States:
+        def strong(offering: Offering, *, counted: bool = False) -> States:
             assigned = weak(offering, counted=counted)
             return frozenset(state for state in assigned if self._led_to(offering, state, counted) & p)
 
@@ -255,15 +256,15 @@ class Naive:
                 assigned = (ended & strong(channel, counted=True)) - strong(channel) - p
                 return assigned if formula.other is None else assigned & strong(formula.other)
 
-    def _offers_or_promises(self, offering: f.Offering, state: Frozen, counted: bool) -> bool:
+    def _offers_or_promises(self, offering: Offering, state: Frozen, counted: bool) -> bool:
         return state in self.where(offering.promises.bound) or any(
             self._is_offered(offer, state, counted) for offer in offering.offers
         )
 
-    def _is_offered(self, offer: f.Offer, state: Frozen, counted: bool) -> bool:
+    def _is_offered(self, offer: Offer, state: Frozen, counted: bool) -> bool:
         return state in self.where(offer.offered) or (counted and state in self.where(offer.ended))
 
-    def _led_to(self, offering: f.Offering, state: Frozen, counted: bool) -> States:
+    def _led_to(self, offering: Offering, state: Frozen, counted: bool) -> States:
         """Return the states in which what is promised here is kept, and what is offered here is offered or kept."""
         states = self.where(offering.promises.caught_up)
         offered = [offer for offer in offering.offers if self._is_offered(offer, state, counted)]
@@ -276,7 +277,7 @@ class Naive:
         return states
 
     def _socially_commits(
-        self, bindings: tuple[f.Binding, ...], operand: Formula, trigger: Formula | None, assuming: frozenset[str]
+        self, bindings: tuple[Binding, ...], operand: Formula, trigger: Formula | None, assuming: frozenset[str]
     ) -> States:
         """Sort the states by what binds there: then what a run has to keep is the same for all of one sort."""
         places = [self.satisfying(one.where, assuming) for one in bindings]
@@ -294,7 +295,7 @@ class Naive:
             committed |= here & some_run(*contents) - some_run(*contents, f.Not(operand))
         return frozenset(committed)
 
-    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+    def _some_path(self, path: CtlPath, assuming: frozenset[str]) -> States:
         def states(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
@@ -331,7 +332,7 @@ class Naive:
             return goal
         return goal | (through & self._before(self._within(bound - 1, through, goal)))
 
-    def _every_path(self, path: Path, assuming: frozenset[str]) -> States:
+    def _every_path(self, path: CtlPath, assuming: frozenset[str]) -> States:
         """Universal formulas by the laws of expansion; where no fair run starts they all hold."""
 
         def states(operand: Formula) -> States:
@@ -506,7 +507,7 @@ class Naive:
 
         return frozenset(other for other in self.reachable if values(other) == values(state))
 
-    def accessible_by(self, channel: f.Channel, state: Frozen) -> States:
+    def accessible_by(self, channel: Channel, state: Frozen) -> States:
         """Return the states that a channel leads to: the debtor's end is the same, and the creditor's has caught up."""
         return self.agreeing_with(channel.promised, state) & self.where(channel.caught_up)
 

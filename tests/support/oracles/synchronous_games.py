@@ -64,10 +64,10 @@ class NaiveRoundGame:
             )
         )
 
-    def winning(self, goal: f.Path) -> States:
+    def winning(self, goal: f.CtlPath) -> States:
         return self.solved(goal, self.forced)
 
-    def solved(self, goal: f.Path, step: Step) -> States:
+    def solved(self, goal: f.CtlPath, step: Step) -> States:
         """Return the fixpoint of the goal; ``step`` says from where only some states follow."""
         satisfying = self.naive.satisfying
         match goal:
@@ -106,14 +106,14 @@ class NaiveRoundGame:
         for actions in product(*(options for _, _, options in sights)):
             yield {(choice, view): action for (choice, view, _), action in zip(sights, actions, strict=True)}
 
-    def winning_uniformly(self, goal: f.Path) -> States:
+    def winning_uniformly(self, goal: f.CtlPath) -> States:
         won: States = frozenset()
         for succeeding in self.successes_of_uniform_strategies(goal):
             lost = {self.together(state) for state in self.naive.rounds if state not in succeeding}
             won |= frozenset(state for state in succeeding if self.together(state) not in lost)
         return won
 
-    def successes_of_uniform_strategies(self, goal: f.Path) -> Iterator[States]:
+    def successes_of_uniform_strategies(self, goal: f.CtlPath) -> Iterator[States]:
         """Yield for each uniform strategy the states from which it succeeds."""
         if self.strategies > STRATEGIES:
             raise TooManyStrategies

@@ -130,7 +130,7 @@ class NaiveRounds(Naive):
     def _does(self, doing: Round, choice: tuple[str, str] | None) -> bool:
         return choice is None or dict(zip(self.system.player, doing, strict=True))[choice[0]] == choice[1]
 
-    def _ctl(self, quantifier: str, path: f.Path) -> States:
+    def _ctl(self, quantifier: str, path: f.CtlPath) -> States:
         """Return the fixpoint, in which a path may end where no round is possible."""
         some = quantifier == "E"
         step = self._before if some else self._surely

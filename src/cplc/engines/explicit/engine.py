@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import compress
+from typing import assert_never
 
 from cplc.automata.path_automaton import automaton
 from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
@@ -27,31 +28,24 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    CtlOperator,
+    Derived,
     Enforces,
-    Finally,
     Formula,
-    Fulfils,
-    Globally,
-    Iff,
-    Implies,
     KnownFrom,
     Knows,
     Next,
     Not,
     OnPaths,
-    Or,
-    Path,
+    Previous,
     Regardless,
     Release,
-    SociallyCommits,
+    Since,
     Taken,
     Until,
-    WeakUntil,
+    ctl_core,
     ctl_path,
-    meaning,
-    negated_paths,
+    dual,
 )
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
@@ -113,6 +107,8 @@ class ExplicitEngine(Engine[States]):
         return self._once(("where", condition), lambda: self._where(condition))
 
     def _where(self, condition: Expr) -> States:
+        if isinstance(condition, expr.Const):
+            return self.reachable if condition.value else self._nothing
         packing = self._graph.packing
         mask = packing.mask(expr.reads(condition))
         if mask.bit_count() > _WIDE:
@@ -231,40 +227,34 @@ class ExplicitEngine(Engine[States]):
                 return self.complement(states(operand))
             case And(operands):
                 return self._all(map(states, operands))
-            case Or(operands):
-                return self._any(map(states, operands))
-            case Implies(left, right):
-                return self.union(self.complement(states(left)), states(right))
-            case Iff(left, right):
-                one, other = states(left), states(right)
-                return self.union(self.intersection(one, other), self.complement(self.union(one, other)))
-            case OnPaths("E", path, along):
+            case OnPaths(quantifier, path, along):
                 if (ctl := ctl_path(formula)) is not None:
-                    return self._some_path(ctl, assuming)
-                return self._some_run(path, along, assuming)
-            case OnPaths(_, path, along):
-                if (ctl := ctl_path(formula)) is not None:
-                    return self.complement(self._any(self._some_path(way, assuming) for way in negated_paths(ctl)))
+                    operator = ctl_core(ctl)
+                    if quantifier == "E":
+                        return self._some_path(operator, assuming)
+                    return self.complement(self._some_path(dual(operator), assuming))
+                if quantifier == "E":
+                    return self._some_run(path, along, assuming)
                 return self.complement(self._some_run(Not(path), along, assuming))
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return states(meaning(formula))
             case KnownFrom(observed, operand):
                 lacking = self.difference(self._considered, states(operand))
                 return self.complement(self.agreeing(observed, lacking))
-            case Knows("each", agents, operand):
-                return self._all(self._knows((agent,), states(operand)) for agent in agents)
-            case Knows("together", agents, operand):
-                return self._knows(agents, states(operand))
-            case Knows(_, agents, operand):
-                return self._common_knowledge(agents, states(operand))
+            case Knows(mode, agents, operand):
+                if mode == "each":
+                    return self._all(self._knows((agent,), states(operand)) for agent in agents)
+                return (self._knows if mode == "together" else self._common_knowledge)(agents, states(operand))
             case Adjacent(operand):
                 return self._adjacent(formula, self.intersection(states(operand), self._considered))
             case Regardless(operand):
                 return self.regardless.satisfying(operand, assuming)
             case Enforces():
                 return self.enforcing(formula, assuming).winning_region
+            case Derived():
+                return states(formula.definition)
+            case Next() | Until() | Release() | Previous() | Since() | Taken():
+                raise ValueError("a path formula needs a path quantifier")
             case _:
-                raise ValueError("what is said of a path stands below a path quantifier")
+                assert_never(formula)
 
     @cached_property
     def regardless(self) -> ExplicitEngine:
@@ -274,7 +264,7 @@ class ExplicitEngine(Engine[States]):
 
     # --- paths
 
-    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+    def _some_path(self, path: CtlOperator, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run satisfies the path formula."""
 
         def states(operand: Formula) -> States:
@@ -283,21 +273,18 @@ class ExplicitEngine(Engine[States]):
         match path:
             case Next(operand):
                 return self._next(self._ending(states(operand), assuming))
-            case Finally(operand, bound):
-                return self._until(self.reachable, self._ending(states(operand), assuming), bound)
             case Until(left, right, bound):
                 return self._until(states(left), self._ending(states(right), assuming), bound)
-            case Globally(operand, bound):
-                if bound is None:
-                    return self._fair_globally(states(operand), assuming)
-                return self._globally_for(states(operand), bound, assuming)
-            case WeakUntil(left, right):
-                until = self._until(states(left), self._ending(states(right), assuming), None)
-                return self.union(until, self._fair_globally(states(left), assuming))
-            case Release(left, right):
-                released = self.intersection(states(left), states(right))
-                until = self._until(states(right), self._ending(released, assuming), None)
+            case Release(left, right, None):
+                until = self._until(
+                    states(right), self._ending(self.intersection(states(left), states(right)), assuming), None
+                )
                 return self.union(until, self._fair_globally(states(right), assuming))
+            case Release(left, right, bound):
+                assert bound is not None
+                return self._released_within(states(left), states(right), bound, assuming)
+            case _:
+                assert_never(path)
 
     def _fair(self, assuming: frozenset[str]) -> States:
         """Return the states in which a finite CTL witness may end because a fair run continues from there.
@@ -337,10 +324,12 @@ class ExplicitEngine(Engine[States]):
             reaching = more
         return reaching
 
-    def _globally_for(self, keep: States, bound: int, assuming: frozenset[str]) -> States:
+    def _released_within(self, release: States, keep: States, bound: int, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run stays in ``keep`` for so many steps, or until it is released."""
         staying = self._ending(keep, assuming)
+        released = self.intersection(release, staying)
         for _ in range(bound):
-            fewer = self.intersection(keep, self._next(staying))
+            fewer = self.union(released, self.intersection(keep, self._next(staying)))
             if fewer == staying:
                 break
             staying = fewer

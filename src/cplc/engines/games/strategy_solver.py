@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from cplc.engines.games.fixpoints import Arena, Game, Solution, Strategy
 from cplc.engines.games.synchronous import Goal, RoundArena, RoundGame
@@ -51,7 +51,8 @@ def _step_solution(
     succeeds from all states that the members together cannot distinguish from it.
     """
     game = Game(arena, system, formula.group, assuming)
-    match formula.goal:
+    goal = formula.goal
+    match goal:
         case Next(operand):
             won = game.next(satisfying(operand))
         case Globally(operand):
@@ -60,6 +61,8 @@ def _step_solution(
             return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
         case Until(left, right):
             return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
+        case _:
+            assert_never(goal)
     if formula.uniform:
         won = distributed_knowledge(arena, joint_observation(system, formula.group), won, arena.everything)
     return Solution(won, (Strategy(won),))
@@ -70,11 +73,11 @@ def _round_solution(
 ) -> Solution[S]:
     """Return the solution in a synchronous system."""
     game = RoundGame(arena, system, formula.group, counting)
-    match formula.goal:
-        case Until(left, right):
-            goal = Goal(Until, satisfying(left), satisfying(right))
-        case Next(operand) | Finally(operand) | Globally(operand):
-            goal = Goal(type(formula.goal), counting, satisfying(operand))
+    aim = formula.goal
+    if isinstance(aim, Until):
+        goal = Goal(Until, satisfying(aim.left), satisfying(aim.right))
+    else:
+        goal = Goal(type(aim), counting, satisfying(aim.operand))
     if system.conditions:
         if formula.uniform:
             raise ResourceExhausted("uniform strategies are not decided under fairness conditions")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import assert_never
 
 from cplc.automata.lazy_automaton import LazyAutomaton
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic, ProductHeuristic
@@ -16,25 +17,25 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
     Enforces,
     Finally,
     Formula,
-    Fulfils,
-    Iff,
-    Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
     Or,
-    SociallyCommits,
+    Previous,
+    Regardless,
+    Release,
+    Since,
     Taken,
+    Until,
     children,
     ctl_path,
-    meaning,
-    subformulas,
+    is_propositional,
 )
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
@@ -46,14 +47,6 @@ RunFromInitial = list[tuple[int | None, int]]
 
 _MAX_GUIDED_STATES = 400
 """States that a guided search for one state of an observation class may visit."""
-
-
-_NOT_PLAIN = OnPaths | KnownFrom | Knows | Commits | Fulfils | Conditional | SociallyCommits | Adjacent | Enforces
-
-
-def is_plain(formula: Formula) -> bool:
-    """Tell whether the formula depends on the variables of one state alone."""
-    return not any(isinstance(part, _NOT_PLAIN) for part in subformulas(formula))
 
 
 @dataclass
@@ -118,11 +111,6 @@ class Checker:
             case Or(operands):
                 disjuncts = self._plain_first(operands)
                 return lambda state: any(disjunct(state) for disjunct in disjuncts)
-            case Implies(left, right):
-                return self.test(Or((Not(left), right)))
-            case Iff(left, right):
-                one, other = self.test(left), self.test(right)
-                return lambda state: one(state) == other(state)
             case OnPaths(quantifier, path, along):
                 runs = self.path_search(path, quantifier == "E", along)
                 return lambda state: (runs.start_of_run((state,)) is not None) == (quantifier == "E")
@@ -139,8 +127,6 @@ class Checker:
                     self.indistinguishable_state(operand, False, self.context.views.of_agents(agents, state), state)
                     is None
                 )
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self.test(meaning(formula))
             case KnownFrom(observed, operand):
                 return lambda state: (
                     self.indistinguishable_state(
@@ -154,11 +140,15 @@ class Checker:
                 return lambda state: self.round_predecessor(formula, state) is not None
             case Enforces():
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
-            case _:
+            case Derived():
+                return self.test(formula.definition)
+            case Next() | Until() | Release() | Previous() | Since() | Taken() | Regardless():
                 raise AssertionError(f"no formula on states: {formula}")
+            case _:
+                assert_never(formula)
 
     def _plain_first(self, formulas: Iterable[Formula]) -> list[Test]:
-        return [self.test(formula) for formula in sorted(formulas, key=lambda formula: not is_plain(formula))]
+        return [self.test(formula) for formula in sorted(formulas, key=lambda formula: not is_propositional(formula))]
 
     # --- runs
 
@@ -172,7 +162,7 @@ class Checker:
 
     def _new_path_search(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
         system = self.context.world.system
-        automaton = LazyAutomaton(path, value, is_plain)
+        automaton = LazyAutomaton(path, value, is_propositional)
         justice = system.constraints(self.assuming) if fair else ()
         conditions = system.fairness if fair else ()
         endless = self.begins if fair and self._needs_endless_run(OnPaths("E", path, along)) else None
@@ -267,14 +257,19 @@ class Checker:
         match formula:
             case Atom(condition):
                 return determines(view.sight, (condition,))
-            case Not() | And() | Or() | Implies() | Iff():
+            case Not() | And():
                 return all(self._is_determined_by(child, view) for child in children(formula))
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self._is_determined_by(meaning(formula), view)
             case KnownFrom(observed):
                 return determines(view.sight, observed)
-            case _:
+            case Derived():
+                return self._is_determined_by(formula.definition, view)
+            case (
+                Next() | Until() | Release() | Previous() | Since() | Taken()
+                | OnPaths() | Enforces() | Knows() | Adjacent() | Regardless()
+            ):  # fmt: skip
                 return False
+            case _:
+                assert_never(formula)
 
     def _find_indistinguishable(self, claim: Formula, view: ObservationClass) -> int | None:
         reached, test = self.context.reached, self.test(claim)

@@ -11,22 +11,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import product
+from typing import assert_never
 
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.engines.on_the_fly.product import Node, Product
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import (
+    UNSATISFIABLE,
+    VALID,
+    Adjacent,
     And,
     Atom,
-    Finally,
+    Derived,
+    Enforces,
     Formula,
-    Globally,
     Iff,
-    Implies,
+    KnownFrom,
+    Knows,
+    Next,
     Not,
-    Once,
-    Or,
+    OnPaths,
+    Previous,
+    Regardless,
+    Release,
+    Since,
     Taken,
     Until,
     children,
@@ -329,20 +338,20 @@ def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) ->
             return _combine(
                 "all" if value else "any", [relaxed_goal(heuristic, operand, value) for operand in operands]
             )
-        case Or(operands):
-            return _combine(
-                "any" if value else "all", [relaxed_goal(heuristic, operand, value) for operand in operands]
-            )
-        case Implies(left, right):
-            return _combine(
-                "any" if value else "all",
-                [relaxed_goal(heuristic, left, not value), relaxed_goal(heuristic, right, value)],
-            )
         case Iff() | Taken():
             return _ALL
-        case Finally(operand) | Globally(operand) | Once(operand):
-            return relaxed_goal(heuristic, operand, value)
         case Until(_, right):
             return relaxed_goal(heuristic, right, value)
-        case _:
+        case Release(left, right) if left == UNSATISFIABLE:
+            return relaxed_goal(heuristic, right, value)
+        case Since(left, right) if left == VALID:
+            return relaxed_goal(heuristic, right, value)
+        case Derived():
+            return relaxed_goal(heuristic, formula.definition, value)
+        case (
+            Next() | Release() | Previous() | Since()
+            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])
+        case _:
+            assert_never(formula)

@@ -119,9 +119,7 @@ class OnTheFlyEngine:
     def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
         """Return an initial state in which the formula does not hold, or None."""
         checker, initial = self._checker(assuming, formula), self._considered_initial()
-        match formula:
-            case OnPaths("A", path, along):
-                return checker.path_search(path, False, along).start_of_run(initial)
-            case _:
-                test = checker.test(formula)
-                return next((state for state in initial if not test(state)), None)
+        if isinstance(formula, OnPaths) and formula.quantifier == "A":
+            return checker.path_search(formula.path, False, formula.along).start_of_run(initial)
+        test = checker.test(formula)
+        return next((state for state in initial if not test(state)), None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from cplc.automata.lazy_automaton import Claim, Edge
-from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial, is_plain
+from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial
 from cplc.engines.on_the_fly.indistinguishability import ObservationClass
 from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, ProductEdge
 from cplc.logic.formulas import (
@@ -13,19 +14,22 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
+    Enforces,
     Formula,
-    Fulfils,
     Iff,
-    Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
-    Or,
-    SociallyCommits,
-    meaning,
+    Previous,
+    Regardless,
+    Release,
+    Since,
+    Taken,
+    Until,
+    is_propositional,
 )
 from cplc.system.trace import Evidence, Move, Run
 
@@ -74,8 +78,12 @@ class EvidenceBuilder:
                 return self._pair_with(before, formula, state, (operand, True), ())
             case OnPaths() | KnownFrom() | Knows() | Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
-            case _:
+            case Atom() | Not() | And() | Derived():
                 return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
+            case Next() | Until() | Release() | Previous() | Since() | Taken() | Enforces() | Regardless():
+                raise AssertionError(f"the engine does not decide {formula}")
+            case _:
+                assert_never(formula)
 
     def _here(self, state: int) -> Run:
         return Run(self._world.state(state), ())
@@ -94,25 +102,26 @@ class EvidenceBuilder:
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self._needs((meaning(formula), holds), state)
-            case And(operands) | Or(operands) if holds == isinstance(formula, And):
+            case And(operands) if holds:
                 return [need for operand in operands for need in self._needs((operand, holds), state)]
-            case And(operands) | Or(operands):
+            case And(operands):
                 return self._first_true([(operand, holds) for operand in operands], state)
-            case Implies(left, right) if holds:
-                return self._first_true([(left, False), (right, True)], state)
-            case Implies(left, right):
-                return self._needs((left, True), state) + self._needs((right, False), state)
             case Iff(left, right):
                 values = [(side, self.checker.holds(side, state)) for side in (left, right)]
                 return [need for value in values for need in self._needs(value, state)]
-            case _:
+            case Derived():
+                return self._needs((formula.definition, holds), state)
+            case (
+                Next() | Until() | Release() | Previous() | Since() | Taken()
+                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
+            ):  # fmt: skip
                 return [claim]
+            case _:
+                assert_never(formula)
 
     def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
         """Return the needs of one true claim, preferably of one that the variables decide."""
-        plain_first = sorted(claims, key=lambda claim: not is_plain(claim[0]))
+        plain_first = sorted(claims, key=lambda claim: not is_propositional(claim[0]))
         return self._needs(
             next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
         )

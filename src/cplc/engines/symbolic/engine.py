@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property, wraps
-from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar
+from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar, assert_never
 
 from cplc.engines.games.fixpoints import Solution, Strategy
 from cplc.engines.games.strategy_solver import solution
@@ -34,26 +34,24 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
-    Commits,
-    Conditional,
+    Derived,
     Enforces,
     Formula,
-    Fulfils,
     Globally,
-    Iff,
-    Implies,
     KnownFrom,
     Knows,
+    Next,
     Not,
     OnPaths,
-    Or,
+    Previous,
     Regardless,
-    SociallyCommits,
+    Release,
+    Since,
     Taken,
+    Until,
     ctl_path,
-    meaning,
 )
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.limits import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
 
 P = ParamSpec("P")
@@ -100,6 +98,8 @@ class SymbolicEngine(Engine[Node]):
         self._options = Options(backend, node_limit, variants, budget)
         self._exhaustion_reason: str | None = None
         """Reason why the reachable states cannot be computed."""
+        self._has_answered = False
+        """True if the memory holds sets of an earlier question."""
         self._states_of: dict[tuple[Formula, frozenset[str]], Node] = {}
         self._solutions: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
         self._exists_paths: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
@@ -152,6 +152,8 @@ class SymbolicEngine(Engine[Node]):
         except ResourceExhausted as limit:
             if "_reachable" not in vars(self):
                 self._exhaustion_reason = str(limit)
+            elif self._has_answered and self.is_out_of_memory:
+                raise MemoryFilled(str(limit)) from None
             raise
 
     def _refuse(self) -> NoReturn:
@@ -248,7 +250,9 @@ class SymbolicEngine(Engine[Node]):
     @_with_node_limit
     def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Node:
         self._projections.expect(formula)
-        return self._reachable & self._holds(formula, assuming)
+        states = self._reachable & self._holds(formula, assuming)
+        self._has_answered = True
+        return states
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
         """Return a set whose reachable members are the states that satisfy the formula."""
@@ -259,35 +263,22 @@ class SymbolicEngine(Engine[Node]):
         return states
 
     def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
-        encoding = self._encoding
         match formula:
             case Atom(condition):
-                return encoding.condition(condition)
+                return self._encoding.condition(condition)
             case Not(operand):
                 return ~self._holds(operand, assuming)
             case And(operands):
-                states = encoding.true
+                states = self._encoding.true
                 for operand in operands:
                     states = states & self._holds(operand, assuming)
                 return states
-            case Or(operands):
-                states = encoding.false
-                for operand in operands:
-                    states = states | self._holds(operand, assuming)
-                return states
-            case Implies(left, right):
-                return ~self._holds(left, assuming) | self._holds(right, assuming)
-            case Iff(left, right):
-                one, other = self._holds(left, assuming), self._holds(right, assuming)
-                return (one & other) | (~one & ~other)
             case OnPaths("E", path):
                 return self._exists_path(formula, assuming).satisfying(path)
             case OnPaths(_, path):
                 return ~self._exists_path(formula, assuming).failing(path)
             case Adjacent():
                 return self._adjacent(formula, self._holds(formula.operand, assuming))
-            case Commits() | Fulfils() | Conditional() | SociallyCommits():
-                return self._holds(meaning(formula), assuming)
             case KnownFrom(observed, operand):
                 return ~self._agreeing(observed, ~self._holds(operand, assuming))
             case Knows(mode, agents, operand):
@@ -296,8 +287,12 @@ class SymbolicEngine(Engine[Node]):
                 return self.regardless._holds(operand, assuming)
             case Enforces():
                 return self._enforcing(formula, assuming).winning_region
-            case _:
+            case Derived():
+                return self._holds(formula.definition, assuming)
+            case Next() | Until() | Release() | Previous() | Since() | Taken():
                 raise ValueError("a path formula needs a path quantifier")
+            case _:
+                assert_never(formula)
 
     # --- paths
 

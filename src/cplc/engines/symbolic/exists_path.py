@@ -33,8 +33,19 @@ from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import Demand, FairRuns
 from cplc.engines.symbolic.tableau import Tableau
-from cplc.logic.formulas import Finally, Formula, Globally, Next, Not, Release, Taken, Until, is_state_formula
-from cplc.logic.nnf import conjunction, conjuncts, disjuncts, has_past_operators, to_nnf, until
+from cplc.logic.formulas import (
+    Finally,
+    Formula,
+    Globally,
+    Next,
+    Not,
+    Release,
+    Taken,
+    Until,
+    has_past_operators,
+    is_state_formula,
+)
+from cplc.logic.nnf import conjunction, conjuncts, disjuncts, to_nnf, until
 from cplc.records import dataclass
 
 _MAX_BRANCHES = 64
@@ -209,22 +220,15 @@ class ExistsPath:
             return self._fair_runs.within(keep, self._assuming)
         cycle = keep
         for part in parts.persistence:
-            match part.operand:
-                case Globally(operand):
-                    cycle = cycle & self._holds(operand)
-                case _:
-                    raise AssertionError(part)
+            assert isinstance(part.operand, Globally)
+            cycle = cycle & self._holds(part.operand.operand)
         fair = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.recurrence)))
         return self._fixpoints.backward(fair, keep) if parts.persistence else fair
 
     def _demand(self, part: Globally) -> Demand:
-        match part.operand:
-            case Finally(Taken() as taken):
-                return self._steps(taken) & self._allowed
-            case Finally(operand):
-                return self._holds(operand)
-            case _:
-                raise AssertionError(part)
+        assert isinstance(part.operand, Finally)
+        recurring = part.operand.operand
+        return self._steps(recurring) & self._allowed if isinstance(recurring, Taken) else self._holds(recurring)
 
     # --- what is left
 
@@ -243,11 +247,9 @@ class ExistsPath:
 
 def _alternatives(part: Formula) -> tuple[Formula, ...]:
     """Return the disjuncts; ``p R q`` is ``G q | q U (p & q)``."""
-    match part:
-        case Release(left, right) if is_state_formula(right) and not has_past_operators(left):
-            return Globally(right), *disjuncts(until(right, conjunction((right, left)), None))
-        case _:
-            return disjuncts(part)
+    if isinstance(part, Release) and is_state_formula(part.right) and not has_past_operators(part.left):
+        return Globally(part.right), *disjuncts(until(part.right, conjunction((part.right, part.left)), None))
+    return disjuncts(part)
 
 
 def _eventuality(promise: Until | Finally) -> Formula:
@@ -257,27 +259,34 @@ def _eventuality(promise: Until | Finally) -> Formula:
 def _by_shape(parts: Parts) -> _ConjunctsByShape:
     by_shape = _ConjunctsByShape()
     for part in parts:
-        match part:
-            case _ if is_state_formula(part):
-                by_shape.state_formulas.append(part)
-            case _ if has_past_operators(part):
-                by_shape.tableau_only.append(part)
-            case Taken():
-                by_shape.taken.append(part)
-            case Not(Taken() as taken):
-                by_shape.not_taken.append(taken)
-            case Next():
-                by_shape.nexts.append(part)
-            case Until(left) if is_state_formula(left):
-                by_shape.eventualities.append(part)
-            case Finally(Globally(operand, None), None) if is_state_formula(operand):
-                by_shape.persistence.append(part)
-            case Finally():
-                by_shape.eventualities.append(part)
-            case Globally(operand, bound) if is_state_formula(operand):
-                (by_shape.invariants if bound is None else by_shape.bounded_invariants).append(part)
-            case Globally(Finally(operand, None), None) if is_state_formula(operand) or isinstance(operand, Taken):
-                by_shape.recurrence.append(part)
-            case _:
-                by_shape.tableau_only.append(part)
+        if is_state_formula(part):
+            by_shape.state_formulas.append(part)
+        elif has_past_operators(part):
+            by_shape.tableau_only.append(part)
+        elif isinstance(part, Taken):
+            by_shape.taken.append(part)
+        elif isinstance(part, Not) and isinstance(part.operand, Taken):
+            by_shape.not_taken.append(part.operand)
+        elif isinstance(part, Next):
+            by_shape.nexts.append(part)
+        elif isinstance(part, Until) and is_state_formula(part.left):
+            by_shape.eventualities.append(part)
+        elif isinstance(part, Finally):
+            always = part.operand if part.bound is None and isinstance(part.operand, Globally) else None
+            lasts = always is not None and always.bound is None and is_state_formula(always.operand)
+            (by_shape.persistence if lasts else by_shape.eventualities).append(part)
+        elif isinstance(part, Globally) and is_state_formula(part.operand):
+            (by_shape.invariants if part.bound is None else by_shape.bounded_invariants).append(part)
+        elif isinstance(part, Globally) and _is_recurrence(part):
+            by_shape.recurrence.append(part)
+        else:
+            by_shape.tableau_only.append(part)
     return by_shape
+
+
+def _is_recurrence(part: Globally) -> bool:
+    """Return whether the formula is ``G F`` of a state formula or of a step."""
+    again = part.operand
+    if part.bound is not None or not isinstance(again, Finally) or again.bound is not None:
+        return False
+    return isinstance(again.operand, Taken) or is_state_formula(again.operand)

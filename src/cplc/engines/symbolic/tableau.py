@@ -29,21 +29,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import and_, or_
+from typing import assert_never
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.formulas import (
+    UNSATISFIABLE,
+    Adjacent,
     And,
+    Atom,
+    Derived,
+    Enforces,
     Finally,
     Formula,
     Globally,
     Historically,
+    KnownFrom,
+    Knows,
     Next,
     Not,
-    Once,
+    OnPaths,
     Or,
     Previous,
+    Regardless,
     Release,
     Since,
     Taken,
@@ -108,13 +117,13 @@ class Tableau:
         """Return where a fair run satisfies all of these formulas; exact on reachable states."""
         keep, first = self._fixpoints.reachable, self._encoding.true
         for part in parts:
-            match part:
-                case Globally(Finally(operand, None), None):
-                    self._acceptance_conditions.append(self._of(operand))
-                case Globally(operand, None):
-                    keep = keep & self._of(operand)
-                case _:
-                    first = first & self._of(part)
+            always = part.operand if isinstance(part, Globally) and part.bound is None else None
+            if always is None:
+                first = first & self._of(part)
+            elif isinstance(always, Finally) and always.bound is None:
+                self._acceptance_conditions.append(self._of(always.operand))
+            else:
+                keep = keep & self._of(always)
         self._prepare()
         fair = self._fair(keep) & first
         start = self._diagrams.conjunction((memory.level, memory.at_first) for memory in self._memories)
@@ -130,6 +139,7 @@ class Tableau:
         return satisfied
 
     def _evaluated(self, formula: Formula) -> Node:
+        """Evaluate a formula in negation normal form; promises are implied by what is promised, so none is negated."""
         if is_state_formula(formula):
             return self._holds(formula)
         match formula:
@@ -139,38 +149,36 @@ class Tableau:
                 return reduce(or_, map(self._of, operands))
             case Taken():
                 return self._taken(formula)
-            case Not(Taken() as taken):
-                return ~self._taken(taken)
-            case Not(operand) if operand == HAS_PREDECESSOR:
-                return ~self._of(HAS_PREDECESSOR)
+            case Not(operand):
+                assert isinstance(operand, Taken) or operand == HAS_PREDECESSOR, f"{formula} is not in normal form"
+                return ~self._of(operand)
             case Next(operand):
                 return self._next(self._of(operand))
-            case Finally(operand, None):
-                return self._until(self._encoding.true, self._of(operand))
             case Until(left, right, None):
                 return self._until(self._of(left), self._of(right))
-            case Globally(operand, None):
-                return self._release(self._encoding.false, self._of(operand))
-            case Release(left, right):
-                return self._release(self._of(left), self._of(right))
-            case Finally(operand, int(bound)):
-                return self._bounded_until(self._encoding.true, self._of(operand), bound)
-            case Until(left, right, int(bound)):
+            case Until(left, right, bound):
+                assert bound is not None
                 return self._bounded_until(self._of(left), self._of(right), bound)
-            case Globally(operand, int(bound)):
-                return self._bounded_globally(self._of(operand), bound)
+            case Release(left, right, None):
+                return self._release(self._of(left), self._of(right))
+            case Release(left, right, bound):
+                assert bound is not None
+                assert left == UNSATISFIABLE, f"{formula} is not in normal form"
+                return self._bounded_globally(self._of(right), bound)
             case Previous(operand):
                 bit = self._allocate_bit()
                 self._memories.append(_Memory(bit, False, self._of(operand)))
                 return self._diagrams.literal(bit)
-            case Once(operand):
-                return self._past(False, lambda before: self._of(operand) | before)
-            case Historically(operand):
-                return self._past(True, lambda before: self._of(operand) & before)
             case Since(left, right):
                 return self._past(False, lambda before: self._of(right) | (self._of(left) & before))
+            case Historically(operand):
+                return self._past(True, lambda before: self._of(operand) & before)
+            case Derived():
+                return self._of(formula.definition)
+            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+                raise AssertionError(f"{formula} is a state formula")
             case _:
-                raise AssertionError(formula)
+                assert_never(formula)
 
     def _allocate_bit(self) -> int:
         if not self._free:

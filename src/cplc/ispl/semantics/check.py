@@ -81,6 +81,8 @@ class _Checker:
             tuple(declared.groups.items()),
             _present(fairness),
             _present(specifications),
+            initial_span=None if file.initial is None else file.initial.span,
+            fairness_spans=tuple(one.span for one in file.fairness),
         )
 
     # --- agents
@@ -116,7 +118,7 @@ class _Checker:
             return None
         condition = self._conditions_of(declared, "protocol").condition(line.condition)
         names = tuple(dict.fromkeys(name.text for name in line.actions))
-        return None if condition is None else model.ProtocolLine(condition, names)
+        return None if condition is None else model.ProtocolLine(condition, names, span=line.span)
 
     def _check_actions(self, names: Iterable[ast.Name], declared: Declared) -> None:
         """Report unknown actions, and actions that a line repeats."""

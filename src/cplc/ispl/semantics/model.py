@@ -246,6 +246,7 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 class ProtocolLine:
     condition: Condition
     actions: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +319,8 @@ class Model:
     fairness: tuple[Formula, ...]
     """Conditions that hold infinitely often on fair runs."""
     specifications: tuple[Specification, ...]
+    initial_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    fairness_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @property
     def environment(self) -> Agent | None:
