@@ -67,7 +67,7 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         *(inner.map(kind) for kind in (f.Next, f.Previous, f.Once, f.Historically)),
         *(st.builds(kind, inner, bounds) for kind in (f.Finally, f.Globally)),
         st.builds(f.Until, inner, inner, bounds),
-        *(st.builds(kind, inner, inner) for kind in (f.WeakUntil, f.Release, f.Since)),
+        *(st.builds(kind, inner, inner) for kind in (f.WeakUntil, f.Release, f.StrongRelease, f.Since)),
         st.builds(f.OnPaths, quantifiers, inner, st.none() | _actions()),
         st.builds(f.OnPaths, quantifiers, inner),
         st.builds(f.Enforces, groups, goals, st.booleans()),
@@ -182,6 +182,8 @@ def shape(formula: Formula) -> Shape:
             return "U", bound, shape(left), shape(right)
         case f.WeakUntil(left, right):
             return "W", None, shape(left), shape(right)
+        case f.StrongRelease(left, right):
+            return "M", None, shape(left), shape(right)
         case f.Release(left, right):
             return "R", None, shape(left), shape(right)
         case f.Since(left, right):
@@ -208,10 +210,10 @@ def test_printed_formula_is_parsed_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
     compilation = CplCompilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)
-    for asked in compilation.declared_questions():
-        if asked.question.kind == "property":
-            again = compilation.formula_question(asked.question.text)
-            assert not isinstance(again, tuple), (asked.question.text, again)
+    for question in compilation.declared_questions():
+        if question.question.kind == "property":
+            again = compilation.formula_question(question.question.text)
+            assert not isinstance(again, tuple), (question.question.text, again)
             once_more = compilation.formula_question(formula_text(again.question.formula))
             assert not isinstance(once_more, tuple)
             assert once_more.question.formula == again.question.formula

@@ -23,7 +23,7 @@ TRUE, FALSE = f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")
 A, B, BOTH = (Taken(frozenset(steps), steps) for steps in ("a", "b", "ab"))
 
 _BEGINNING = 12
-"""How far the formulas drawn below look without a pause."""
+"""Look-ahead of the formulas drawn below, in steps that change something."""
 
 letters: SearchStrategy[Letter] = st.tuples(st.booleans(), st.booleans(), st.sampled_from((None, "a", "b")))
 words = st.lists(letters, min_size=1, max_size=4)
@@ -37,7 +37,7 @@ def paths() -> SearchStrategy[Formula]:
 def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
     bounds = st.none() | st.none() | st.integers(0, 2)
-    unbounded = (f.WeakUntil, f.Release, f.Since, f.Implies, f.Iff)
+    unbounded = (f.WeakUntil, f.Release, f.StrongRelease, f.Since, f.Implies, f.Iff)
     return st.one_of(
         inner.map(f.Not),
         several.map(f.And),

@@ -30,7 +30,7 @@ States = frozenset[int]
 def is_plain(path: Term) -> bool:
     """Return whether it is one operator of CTL over state formulas, or a state formula."""
     match path:
-        case t.Apply("X" | "F" | "G" | "U" | "W" | "R", operands):
+        case t.Apply("X" | "F" | "G" | "U" | "W" | "R" | "M", operands):
             return all(map(is_about_states, operands))
         case _:
             return is_about_states(path)
@@ -176,10 +176,10 @@ class Logic:
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds in all states with exactly that promised and kept."""
         names = self._names(formula)
-        promised, kept = self._ends(names)
+        promised, fulfilled = self._ends(names)
         classes: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
-            if promised[n] == kept[n]:
+            if promised[n] == fulfilled[n]:
                 classes.setdefault(promised[n], set()).add(n)
         return frozenset(n for n in self.all if any(promised[n]) and classes.get(promised[n], set()) <= body)
 
@@ -209,6 +209,8 @@ class Logic:
                 return self._until(sat(left), sat(right), None) | self._some_run_always_in(sat(left))
             case t.Apply("R", (left, right), None):
                 return self._until(sat(right), sat(left) & sat(right), None) | self._some_run_always_in(sat(right))
+            case t.Apply("M", (left, right), None):
+                return self._until(sat(right), sat(left) & sat(right), None)
             case _:
                 return sat(path) & fair
 
@@ -238,6 +240,8 @@ class Logic:
                 return self.all - self._until(no(right), no(left) & no(right), None)
             case t.Apply("R", (left, right), None):
                 return self.all - self._until(no(left), no(right), None)
+            case t.Apply("M", (left, right), None):
+                return self.all - (self._until(no(left), no(right), None) | self._some_run_always_in(no(left)))
             case _:
                 return sat(path) | (self.all - self.fair)
 
@@ -301,7 +305,7 @@ class Logic:
         return [self.satisfying(one.condition) for one in self.reference.model.fairness]
 
     def _is_fair(self, part: States) -> bool:
-        """Return whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
+        """Return whether some run that visits all of these states and steps forever, and nothing else, is fair."""
         steps = self.graph.steps
         return all(part & often for often in self._fairness) and all(
             any(not any(just(move) for move, _ in steps[n]) for n in part)

@@ -26,7 +26,7 @@ States = frozenset[int]
 Decided = Callable[[Term], States]
 """The states that satisfy a state formula."""
 
-_OF_RUNS = {"X", "F", "G", "U", "W", "R", "Y", "O", "H", "S", "therefore"}
+_OF_RUNS = {"X", "F", "G", "U", "W", "R", "M", "Y", "O", "H", "S", "therefore"}
 _BOOLEAN = {"!", "&", "|", "->", "<->"}
 
 
@@ -121,6 +121,8 @@ def path_of(term: Term) -> Path:
             return tableau.weak_until(path_of(left), path_of(right))
         case t.Apply("R", (left, right)):
             return tableau.release(path_of(left), path_of(right))
+        case t.Apply("M", (left, right)):
+            return tableau.until(path_of(right), tableau.every((path_of(left), path_of(right))), None)
         case t.Apply("Y", (operand,)):
             return tableau.Yesterday(path_of(operand))
         case t.Apply("O", (operand,)):
@@ -144,7 +146,7 @@ class RunGraph:
     decided: Decided
     changes: Callable[[State, Move], frozenset[Change]]
     """The lifecycle changes of a move."""
-    known: dict[tuple[int, Move], frozenset[Change]] = field(default_factory=dict)
+    changes_by_move: dict[tuple[int, Move], frozenset[Change]] = field(default_factory=dict)
 
     # --- runs
 
@@ -170,9 +172,9 @@ class RunGraph:
         return is_done(self.model, action, move, lambda: self._changed(state, move) if move is not None else ())
 
     def _changed(self, state: int, move: Move) -> frozenset[Change]:
-        if (state, move) not in self.known:
-            self.known[state, move] = self.changes(self.graph.states[state], move)
-        return self.known[state, move]
+        if (state, move) not in self.changes_by_move:
+            self.changes_by_move[state, move] = self.changes(self.graph.states[state], move)
+        return self.changes_by_move[state, move]
 
     def _runs(self, along: Term | None, *, may_idle: bool) -> Runs[int, Move | None]:
         remaining = [

@@ -13,8 +13,7 @@ from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
-from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
-from cplc.semantics.symbol_lookup import SymbolLookup
+from cplc.semantics.references import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.source import Span
@@ -450,7 +449,7 @@ class ExpressionChecker:
                 return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
             case _ if purpose not in (Purpose.FORMULA, Purpose.CONTENT):
                 return self._not_here(expr.span, purpose)
-            case "U" | "W" | "R" | "S" | "therefore":
+            case "U" | "W" | "R" | "M" | "S" | "therefore":
                 bound = self._bound(expr, scope, purpose)
                 left, right = (
                     self.path_formula(expr.left, scope, purpose)[0],

@@ -105,7 +105,7 @@ class Terminal:
 Op = Literal[
     "!", "&", "|", "->", "<->", "therefore",
     "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "%",
-    "X", "F", "G", "U", "W", "R", "Y", "O", "H", "S",
+    "X", "F", "G", "U", "W", "R", "M", "Y", "O", "H", "S",
 ]  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def atoms(term: Term) -> Iterator[Term]:
 def is_about_runs(term: Term) -> bool:
     """Return whether the term is a formula about runs, not a state condition."""
     match term:
-        case Does() | Apply("F" | "G" | "U" | "W" | "R"):
+        case Does() | Apply("F" | "G" | "U" | "W" | "R" | "M"):
             return True
         case Apply("!" | "&" | "|" | "->" | "<->", operands):
             return any(map(is_about_runs, operands))

@@ -21,9 +21,9 @@ from cplc.system.printer import expr_text
 
 _DOMAINS: tuple[tuple[Value, ...], ...] = ((False, True), (False, True), (0, 1, 2), ("calm", "cross", "gone"), (1, 2))
 _STATES = 144
-"""How many states a random system may have at most."""
+"""Maximum number of states of a random system."""
 _KEPT = 2000
-"""So many strategies of each kind are kept; to make and check one takes longer than to draw from it."""
+"""Size of each cache of strategies; constructing and checking one takes longer than drawing from it."""
 
 
 # --- systems
@@ -178,7 +178,7 @@ def _just(steps: Sequence[Step]) -> tuple[Justice, ...]:
 
 
 class Shape(NamedTuple):
-    """What an expression can make of a variable; whole strategies are kept for each, for they take long to make."""
+    """Expressions over a variable, as cached strategies, since their construction takes long."""
 
     name: str
     domain: tuple[Value, ...]
@@ -278,7 +278,7 @@ def _is_number(variable: Shape) -> bool:
 
 def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     """Return one formula for each operator, bound, group and pair there is."""
-    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
+    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q), f.StrongRelease(p, q)]
     for bound in (None, 0, 1, 2, 5):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
@@ -400,6 +400,7 @@ def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.CtlPath]:
         st.builds(f.Globally, inner, bounds),
         st.builds(f.Until, inner, inner, bounds),
         st.builds(f.WeakUntil, inner, inner),
+        st.builds(f.StrongRelease, inner, inner),
         st.builds(f.Release, inner, inner),
     )
 
