@@ -19,8 +19,7 @@ from cplc.cli.sweep_run import SweepRun
 from cplc.runtime.limits import default_memory
 from cplc.sweeps.belief_variants import BeliefError, parts, probability
 from cplc.sweeps.executors import ClusterError, executor_for
-from cplc.sweeps.grids import MAX_POINTS, RangeError, values
-from cplc.sweeps.job_grid import SweepPlan, check_names, source_texts, sweep_jobs
+from cplc.sweeps.job_grid import MAX_POINTS, RangeError, SweepPlan, check_names, source_texts, sweep_jobs, values
 from cplc.sweeps.job_runner import JobError
 from cplc.sweeps.jobs import SWEEP_COMMANDS, Assignments, Job, JobLimits, SourceText, SweepCommand, SweepOptions
 from cplc.sweeps.result_tables import TableError, form_of, rows_by_key
