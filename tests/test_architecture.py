@@ -72,7 +72,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "report",
         "__init__",
     },
-    "automatic_fixes": {"source", "diagnostics", "settings", "semantics", "compilation"},
     "parameterised": {
         "source",
         "runtime",
@@ -148,7 +147,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "report",
         "drawing",
         "compilation",
-        "automatic_fixes",
         "parameterised",
         "monitoring",
         "mining",

@@ -13,7 +13,7 @@ from cplc.cli.load import Channels, run_to_completion
 from cplc.runtime.file_access import MAX_BYTES, read_bytes
 
 if TYPE_CHECKING:
-    from cplc.automatic_fixes import FixedText
+    from cplc.compilation.automatic_fixes import FixedText
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -25,8 +25,8 @@ def fix_file(
 
     With ``diff``, print the changes only. Models in ISPL and standard input are not changed.
     """
-    from cplc.automatic_fixes import fix_text
     from cplc.compilation import CplCompilation, is_ispl, load
+    from cplc.compilation.automatic_fixes import fix_text
 
     def work() -> tuple[str, FixedText] | None:
         loaded = None if is_ispl(file) or file == "-" else load(file, dict(definitions), channels)
