@@ -6,9 +6,12 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 FUZZ_SECONDS ?= 600
 FUZZ_SEED ?= 1
+SEED ?= 1
+PAIRS ?= 5000
+MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint check format golden editor docs bench playground playground-build playground-test build clean
+.PHONY: help demo quick quick-record test nightly fuzz lint check format golden editor docs bench playground playground-build playground-test build clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +34,24 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
 	$(BIN)/cplc verify examples/netbill.cpl
 
+quick: $(VENV)/.installed-dev  ## run a sample of all short tests, in less than 60 s of processor time
+	CPLC_TEST_PROFILE=quick $(BIN)/python -m pytest -q
+
+quick-record: $(VENV)/.installed-dev  ## measure that sample again, and list the tests that are too long for it
+	CPLC_TEST_PROFILE=quick $(BIN)/python -m pytest -q --record-long-tests
+
 test: $(VENV)/.installed-dev  ## run the whole test suite, on all cores
 	$(BIN)/python -m pytest --numprocesses auto
+
+nightly: $(VENV)/.installed-dev  ## for hours: 20 times as many random examples, fuzzing, comparisons with definitions and other tools
+	CPLC_TEST_PROFILE=quick $(BIN)/python -m pytest -q
+	CPLC_TEST_PROFILE=thorough $(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED)
+	$(BIN)/python -m tests.agreement --pairs $(PAIRS) --seed $(SEED)
+	$(BIN)/python -m tests.agreement --pairs $(PAIRS) --seed $(SEED) --only protocols --commitments
+	$(BIN)/python -m tests.agreement --pairs $(PAIRS) --seed $(SEED) --only games
+	$(BIN)/python -m tests.reference_tools.agreement --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m tests.same_answers $(BIN)/cplc $(BIN)/cplc --hash-seeds 1 2 --only check verify system
 
 fuzz: $(VENV)/.installed-dev  ## mutate what users write, for FUZZ_SECONDS of processor time from FUZZ_SEED on
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)

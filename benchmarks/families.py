@@ -38,12 +38,12 @@ class Family:
     sizes: tuple[int, ...]
     questions: Mapping[str, Asked]
     """By kind."""
-    others: tuple[str, ...] = ()
+    more_parameters: tuple[str, ...] = ()
     """Values of the other parameters, ``NAME=VALUE``."""
 
     def definitions(self, n: int) -> list[str]:
         """Return the options that make it as large as this."""
-        return [part for one in (f"{self.parameter}={n}", *self.others) for part in ("-D", one)]
+        return [part for one in (f"{self.parameter}={n}", *self.more_parameters) for part in ("-D", one)]
 
 
 FAMILIES: Final = (

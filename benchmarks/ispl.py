@@ -29,12 +29,12 @@ Verdicts = dict[int, bool]
 def ours(path: Path, limit: float) -> tuple[float | None, Verdicts]:
     command = [sys.executable, "-m", "cplc", "verify", str(path), "--format", "concise", "--no-cache"]
     run = measured(command, limit)
-    return _wall(run), {int(number): word == "holds" for word, number in _OURS.findall(run.said)}
+    return _wall(run), {int(number): word == "holds" for word, number in _OURS.findall(run.output)}
 
 
 def theirs(path: Path, limit: float) -> tuple[float | None, Verdicts]:
     run = measured([os.environ["CPLC_MCMAS"], "-o", "3", str(path)], limit)
-    return _wall(run), {int(number): word == "TRUE" for number, word in _THEIRS.findall(run.said)}
+    return _wall(run), {int(number): word == "TRUE" for number, word in _THEIRS.findall(run.output)}
 
 
 def _wall(run: Measured) -> float | None:

@@ -81,7 +81,7 @@ class Taken:
     seconds: float
     megabytes: float
     code: int
-    said: str
+    output: str
 
 
 def taken(command: Sequence[str], most: float) -> Taken:
@@ -141,7 +141,7 @@ def _line(case: Case, limit: Limit, given: float) -> str:
     usage = taken((*case.command, f"--{limit}", text), given * 2 + 30 if limit == "timeout" else 240)
     used = usage.seconds if limit == "timeout" else usage.megabytes
     problems = []
-    if not any(words in usage.said for words in _REACHED):
+    if not any(words in usage.output for words in _REACHED):
         problems.append(f"not reached, exit {usage.code}")
     else:
         over = used - given

@@ -1,7 +1,7 @@
 """The tools that are measured on the same questions, each by a file in its own language.
 
 Where a tool is to be found is said by a variable of the environment, Storm is a package of Python; what is not there is
-left out. All run with the options that serve them best on these models: MCMAS orders its variables anew (``-o 3``); of
+left out. All run with the options that serve them best on these models: MCMAS reorders its variables (``-o 3``); of
 NuSMV, with and without that, and of Storm, state by state and with decision diagrams, the faster run that answers
 counts.
 """
@@ -59,8 +59,8 @@ class Tool:
         ]
         done = measured([*command, "-o", str(path), "--force"])
         if done.code:
-            raise RuntimeError(done.said)
-        is_whole = question.agent or not ("left out" in done.said or "is not written" in done.said)
+            raise RuntimeError(done.output)
+        is_whole = question.agent or not ("left out" in done.output or "is not written" in done.output)
         return path if is_whole else None
 
     def asked(self, path: Path, limit: float) -> Answer:
@@ -71,11 +71,11 @@ class Tool:
     def _verdict(self, run: Measured) -> Verdict:
         if run.is_late:
             return "unknown"
-        if self.true.search(run.said):
+        if self.true.search(run.output):
             return "holds"
-        if self.false.search(run.said):
+        if self.false.search(run.output):
             return "fails"
-        number = _NUMBER.search(run.said)
+        number = _NUMBER.search(run.output)
         return _probability(float(number[0])) if number else "unknown"
 
 
@@ -120,8 +120,8 @@ def ours(family: Family, n: int, question: Asked, limit: float) -> Answer:
     shown = ["--format", "json"] if question.agent else ["--format", "concise", "--no-cache"]
     run = measured([*_OURS, command, str(family.file), *family.definitions(n), *_question(question), *shown], limit)
     if run.code == 2:
-        raise RuntimeError(run.said)
-    verdict = "unknown" if run.is_late else _guaranteed(run.said) if question.agent else _ours_said(run.said)
+        raise RuntimeError(run.output)
+    verdict = "unknown" if run.is_late else _guaranteed(run.output) if question.agent else _ours_said(run.output)
     return Answer(verdict, run.processor, run.megabytes)
 
 

@@ -23,7 +23,7 @@ class Measured:
     megabytes: float
     """The most that it held at once."""
     code: int
-    said: str
+    output: str
     is_late: bool
     """True if the process was stopped at its limit."""
 

@@ -22,7 +22,7 @@ _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parent
 _PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 _COMPILED = (".so", ".pyd", ".dylib", ".c", ".pyi")
-"""What does not run there, and what that was made of."""
+"""Files that do not run there, and their sources."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,8 +52,8 @@ def _run(*command: str | Path, **options: Any) -> None:
 
 def _modules() -> None:
     """Install what package-lock.json pins, unless it is there."""
-    kept = _HERE / "node_modules" / ".package-lock.json"
-    if not kept.is_file() or kept.stat().st_mtime < (_HERE / "package-lock.json").stat().st_mtime:
+    lock_file = _HERE / "node_modules" / ".package-lock.json"
+    if not lock_file.is_file() or lock_file.stat().st_mtime < (_HERE / "package-lock.json").stat().st_mtime:
         _run("npm", "ci", "--silent", "--no-audit", "--no-fund", cwd=_HERE)
 
 
@@ -78,10 +78,10 @@ def _python(site: Path, archive: Path) -> None:
     (site / "playground").mkdir()
     shutil.copy(_HERE / "checker.py", site / "playground")
     _run("node", _HERE / "scripts" / "compile.mjs", site)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as kept:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
         for path in sorted(site.rglob("*")):
             if path.is_file():
-                kept.write(path, path.relative_to(site))
+                bundle.write(path, path.relative_to(site))
 
 
 def _page(work: Path, made: Path) -> None:
@@ -94,10 +94,7 @@ def _page(work: Path, made: Path) -> None:
         "report": template("style.css.j2").render(),
         "tip": str(_module("verdict.html.j2").tip()),
         "script": _text("src/cplc/report/templates/script.js"),
-        "grammars": {
-            path.name.partition(".")[0]: json.loads(path.read_text(encoding="utf-8"))
-            for path in sorted((_ROOT / "vscode-extension" / "syntaxes").glob("*.tmLanguage.json"))
-        },
+        "ispl": json.loads(_text("vscode-extension/syntaxes/ispl.tmLanguage.json")),
         "rules": {path.stem: path.read_text(encoding="utf-8") for path in sorted((_ROOT / "docs/rules").glob("*.md"))},
         "examples": [_example(path) for path in sorted((_ROOT / "examples").glob("*.*pl"), key=lambda path: path.name)],
     }

@@ -1,4 +1,4 @@
-"""What the page asks: diagnostics of a text, and verdicts one by one. It runs in Pyodide, and in any other Python.
+"""Answers to the page: diagnostics of a text, and verdicts one by one. It runs in Pyodide, and in any other Python.
 
 Questions and answers are JSON, because that is what a worker can hand to a page. Places are offsets in UTF-16, which
 is how an editor in a browser counts.
@@ -36,7 +36,7 @@ Reading = Compilation
 FEW_STATES: Final = 20_000
 """Up to so many states are looked at one by one: here decision diagrams are in pure Python, which is slower."""
 MOST: Final = 500
-"""How many diagnostics a page is told of."""
+"""Maximum number of diagnostics sent to a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +75,26 @@ class Wanted:
 
 def checked(request: str) -> str:
     """Return what is to be said of a text, and what of it can be chosen."""
-    wanted = Wanted.of(request)
+    selection = Wanted.of(request)
     try:
-        reading = wanted.reading
-        found = _problems(reading)
-        told: Said = {"diagnostics": _told(reading, found), **_choices(wanted, reading), "ok": reading.ok, "end": None}
+        reading = selection.reading
+        diagnostics = _problems(reading)
+        answer: Said = {
+            "diagnostics": _told(reading, diagnostics),
+            **_choices(selection, reading),
+            "ok": reading.ok,
+            "end": None,
+        }
     except Exception as problem:
-        told = {"diagnostics": [], "protocols": [], "parameters": [], "ok": False, "end": _why(problem)}
-    return json.dumps(told)
+        answer = {"diagnostics": [], "protocols": [], "parameters": [], "ok": False, "end": _why(problem)}
+    return json.dumps(answer)
 
 
 def verified(request: str) -> Iterator[str]:
     """Yield what is asked, each answer as soon as it is known, and at last why it ended; None if all was answered."""
     try:
-        for said in _verified(Wanted.of(request)):
-            yield json.dumps(said)
+        for answer in _verified(Wanted.of(request)):
+            yield json.dumps(answer)
         yield json.dumps({"end": None})
     except Exception as problem:
         yield json.dumps({"end": _why(problem)})
@@ -111,22 +116,22 @@ def _problems(reading: Reading) -> tuple[Diagnostic, ...]:
     return (*reading.diagnostics, *reading.unverifiable) if reading.ok else reading.diagnostics
 
 
-def _verified(wanted: Wanted) -> Iterator[Said]:
-    reading = wanted.reading
-    found = _problems(reading)
-    if not reading.ok or any(problem.is_error for problem in found):
-        yield {"diagnostics": _told(reading, found)}
+def _verified(selection: Wanted) -> Iterator[Said]:
+    reading = selection.reading
+    diagnostics = _problems(reading)
+    if not reading.ok or any(problem.is_error for problem in diagnostics):
+        yield {"diagnostics": _told(reading, diagnostics)}
         return
-    if wanted.formula is None:
-        asked = _questions(reading)
+    if selection.formula is None:
+        questions = _questions(reading)
     else:
-        one = reading.formula_question(wanted.formula)
+        one = reading.formula_question(selection.formula)
         if not isinstance(one, BoundQuestion):
             yield {"formula": [problem.message for problem in one]}
             return
-        asked = (one,)
-    yield {"asked": [one.question.name for one in asked]}
-    for number, result in enumerate(_answers(reading, asked, wanted.engine), 1):
+        questions = (one,)
+    yield {"asked": [one.question.name for one in questions]}
+    for number, result in enumerate(_answers(reading, questions, selection.engine), 1):
         verdict = standing(result)
         yield {"result": _row(reading, result, verdict), "shown": fragment(number, result, verdict)}
 
@@ -136,23 +141,23 @@ def _questions(reading: Reading) -> tuple[BoundQuestion, ...]:
     return reading.questions_with_thresholds()
 
 
-def _answers(reading: Reading, asked: Sequence[BoundQuestion], engine: EngineName) -> Iterator[Result]:
+def _answers(reading: Reading, questions: Sequence[BoundQuestion], engine: EngineName) -> Iterator[Result]:
     """Yield the answers, those about participants last; each kind of system by the engine that suits it here."""
-    others = [one for one in asked if one.question.kind != "analysis"]
+    verified = [one for one in questions if one.question.kind != "analysis"]
     suiting: dict[int, EngineName] = {}
-    for one in others:
+    for one in verified:
         system = one.question.system or one.system
         if id(system) not in suiting:
             suiting[id(system)] = _engine_for(system) if engine == "auto" else engine
     # One call for all that one engine answers, so that what it has found out is kept; in the order of the text.
     answers = {
-        name: reading.verify([one for one in others if suiting[id(one.question.system or one.system)] == name], name)
+        name: reading.verify([one for one in verified if suiting[id(one.question.system or one.system)] == name], name)
         for name in dict.fromkeys(suiting.values())
     }
-    for one in others:
+    for one in verified:
         yield next(answers[suiting[id(one.question.system or one.system)]])
-    if len(others) < len(asked):
-        yield from reading.verify(asked[len(others) :])
+    if len(verified) < len(questions):
+        yield from reading.verify(questions[len(verified) :])
 
 
 def _engine_for(system: System) -> EngineName:
@@ -186,19 +191,19 @@ def _row(reading: Reading, result: Result, verdict: Standing) -> Said:
 # --- what a page is told of a text
 
 
-def _told(reading: Reading, found: Sequence[Diagnostic]) -> list[Said]:
-    return [_diagnostic(reading, one) for one in found[:MOST]]
+def _told(reading: Reading, diagnostics: Sequence[Diagnostic]) -> list[Said]:
+    return [_diagnostic(reading, one) for one in diagnostics[:MOST]]
 
 
-def _diagnostic(reading: Reading, found: Diagnostic) -> Said:
+def _diagnostic(reading: Reading, diagnostic: Diagnostic) -> Said:
     return {
-        "severity": found.severity,
-        "code": found.code,
-        "message": found.message,
-        "notes": [_note(reading, note) for note in found.notes],
-        "fixes": [_fix(reading, fix) for fix in found.fixes],
-        "file": found.span.source.name,
-        "place": _place(reading, found.span),
+        "severity": diagnostic.severity,
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "notes": [_note(reading, note) for note in diagnostic.notes],
+        "fixes": [_fix(reading, fix) for fix in diagnostic.fixes],
+        "file": diagnostic.span.source.name,
+        "place": _place(reading, diagnostic.span),
     }
 
 
@@ -226,13 +231,13 @@ def _units(text: str, offset: int) -> int:
     return offset if text.isascii() else offset + sum(char > "\uffff" for char in text[:offset])
 
 
-def _choices(wanted: Wanted, reading: Reading) -> Said:
+def _choices(selection: Wanted, reading: Reading) -> Said:
     """Return the protocols of the file, and the parameters of the one that is looked at with what stands after `=`."""
     if not isinstance(reading, CplCompilation):
         return {"protocols": [], "parameters": []}
     here = [file for file in reading.index.files if file.span.source is reading.source]
     protocols = [protocol for file in here for protocol in file.protocols]
-    named = [one for one in protocols if one.name.text == wanted.protocol] or protocols[-1:]
+    named = [one for one in protocols if one.name.text == selection.protocol] or protocols[-1:]
     parameters = [
         {
             "name": parameter.name.text,

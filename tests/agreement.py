@@ -55,18 +55,18 @@ USUAL = ("explicit", "symbolic-oxidd", "onthefly")
 """The engines asked about every pair; the others are asked about one in ``RARELY``."""
 RARELY = 20
 BATCH = 100
-"""How many pairs have one seed; a disagreement ends a batch."""
+"""Number of pairs for each seed; a disagreement ends a batch."""
 STATES = 1500
-"""How many states a protocol may have here."""
+"""Maximum number of states of a protocol here."""
 ROUNDS = 300
 """And a model in ISPL, in which a state may have many rounds."""
 GAME_STATES = 150
 """And a protocol or model whose games are compared."""
 ROUND_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "(p0 U p1)", "(!p1 U p2)", "X <h> F p1", "F <k> X p0")
 FORMULAS = 4
-"""How many formulas there are to a protocol."""
+"""Number of formulas for each protocol."""
 MODALITIES = re.compile(r"\b[A-Z][A-Za-z]*(?=\()|<<")
-"""What the formulas of protocols are counted by."""
+"""Categories in which the formulas of protocols are counted."""
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 
 
@@ -76,7 +76,7 @@ class Disagreement(AssertionError):
 
 @dataclass
 class Figures:
-    """What has been compared so far."""
+    """Counts of the comparisons so far."""
 
     pairs: int = 0
     formulas: int = 0

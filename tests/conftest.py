@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.quick_selection import QuickSelection
 from tests.support.random_examples import DEFAULT_EXAMPLES, PROFILE, scaled
 
 # Deterministic everywhere: a test that fails, fails again.
@@ -31,7 +32,13 @@ for _number in (getattr(signal, _name) for _name in ("SIGINT", "SIGTERM", "SIGHU
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write what comes out as what is expected")
+    parser.addoption("--update-golden", action="store_true", help="write the output as the expected output")
+    parser.addoption("--record-long-tests", action="store_true", help="list the tests that `make quick` leaves out")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if PROFILE == "quick":
+        config.pluginmanager.register(QuickSelection(bool(config.getoption("--record-long-tests"))))
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ ROOT: Final = Path(__file__).parents[1]
 PATTERNS: Final = ("examples/**/*.cpl", "examples/**/*.ispl", "stdlib/**/*.cpl", "tests/cases*/**/*.cpl")
 LIMIT_SECONDS: Final = 20.0
 WAITING: Final = 6
-"""How many seconds may pass for each second of processor time, where the machine has other work."""
+"""Seconds that may pass for each second of processor time, where the machine has other work."""
 STARTUP_SECONDS: Final = 60.0
 """Time for loading a program before its first command line."""
 MAX_DIFF_LINES: Final = 14
@@ -83,7 +83,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one command line gives."""
+    """The outcome of one command line."""
 
     code: int
     output: str
@@ -292,7 +292,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What command lines the two versions have: everything that the help of either one lists."""
+    """The command lines of both versions: everything that the help of either one lists."""
 
     commands: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
@@ -313,7 +313,7 @@ def features(programs: Sequence[Program]) -> Features:
     def values(command: str, option: str) -> tuple[str, ...]:
         pattern = re.compile(rf"^ +{option} \[([^\]]+)\]", re.MULTILINE)
         helps = output(command, "--help")
-        return _union(re.sub(r"\s", "", found[1]).split("|") for text in helps if (found := pattern.search(text)))
+        return _union(re.sub(r"\s", "", match[1]).split("|") for text in helps if (match := pattern.search(text)))
 
     commands = _union(
         re.findall(r"^  (\w[\w-]*)", text.split("\nCommands:\n")[-1].split("\n\n")[0], re.MULTILINE)
@@ -548,7 +548,7 @@ def _excerpt(line: str, position: int) -> str:
 
 @dataclass
 class Report:
-    """What has been compared so far."""
+    """Counts of the comparisons so far."""
 
     equal: Counter[str] = field(default_factory=Counter)
     different: Counter[str] = field(default_factory=Counter)

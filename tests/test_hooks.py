@@ -1,4 +1,4 @@
-"""What runs cplc for others: the hooks of pre-commit, and the script of the action for GitHub."""
+"""Integrations that run cplc: the hooks of pre-commit, and the script of the action for GitHub."""
 
 from __future__ import annotations
 
@@ -161,13 +161,13 @@ def test_the_action_leaves_reports(folder: Path) -> None:
 
 
 def test_the_action_imports_nothing_from_what_is_checked_out() -> None:
-    """`python -m` would, from the working directory: whoever opens a pull request could run code."""
+    """`python -m` would, from the working directory: the author of a pull request could run code."""
     script = (_ROOT / "action.yml").read_text(encoding="utf-8") + (_ROOT / "action" / "verify.sh").read_text("utf-8")
     assert re.findall(r"(\S+) -m (\w+)", script) == [("-P", "venv"), ("-P", "pip")]
 
 
 def test_inputs_reach_the_action_as_data_alone() -> None:
-    """What somebody writes into an input is never part of a script."""
+    """Values of inputs are never part of a script."""
     action = (_ROOT / "action.yml").read_text(encoding="utf-8")
     scripts = re.findall(r"^ +run: (.*(?:\n {8}.*)*)", action, re.MULTILINE)
     assert len(scripts) == 2

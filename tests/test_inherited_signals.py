@@ -1,4 +1,4 @@
-"""Where the parent ignores signals, as `nohup` and some build systems do: the program, and the tests themselves."""
+"""Signals that the parent ignores, as under `nohup` and some build systems: in the program, and in the tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _ignoring(*ignored: str) -> None:
 
 
 def _endless(command: str, folder: Path) -> list[str]:
-    """Return a command that goes on for ever."""
+    """Return a command that never ends."""
     (folder / "log.jsonl").write_text('{"case": "1", "message": "request", "sender": "Cus"}\n', encoding="utf-8")
     netbill = str(_ROOT / "examples" / "netbill.cpl")
     return {

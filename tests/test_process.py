@@ -1,4 +1,4 @@
-"""What only a real process shows: limits, interruptions, closed pipes, terminals, encodings."""
+"""The program as a process: limits, interruptions, closed pipes, terminals, encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are killed or stopped in the middle of a search, and gone on with: by whole processes."""
+"""Runs that are killed or stopped in the middle of a search, and resumed, as whole processes."""
 
 from __future__ import annotations
 

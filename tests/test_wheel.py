@@ -1,4 +1,4 @@
-"""What is built can be installed and used far from its sources, and carries all that it needs."""
+"""The built wheel: it installs and runs far from its sources, with all files that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much work verdicts take, counted in operations on decision diagrams and in nodes: time would depend on the day.
+"""Work of verdicts, counted in operations on decision diagrams and in nodes, since time varies from run to run.
 
 What is counted depends a little on the order in which sets are read, so a quarter more or less is nothing.
 """
@@ -67,7 +67,7 @@ def test_no_more_work_than_before(
     pytest.importorskip("oxidd")
     question_text = family.questions[kind]
     compilation = load(
-        str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.others))
+        str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.more_parameters))
     )
     assert isinstance(compilation, CplCompilation)
     question = compilation.formula_question(

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import MarkdownIt from 'markdown-it';
+import { lezer } from './lezer.mjs';
 
 const here = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const given = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));
@@ -12,7 +13,7 @@ const into = (name, text) => fs.writeFileSync(path.join(given.out, name), text);
 // What the page imports as `built`: parts of the report and of the extension, as they are there. The script of the
 // report takes the part of the page that it is given for the whole.
 const built = `
-export const grammars = ${JSON.stringify(given.grammars)};
+export const ispl = ${JSON.stringify(given.ispl)};
 export const reportStyle = ${JSON.stringify(given.report)};
 export const tip = ${JSON.stringify(given.tip)};
 export function enliven(document) {
@@ -31,6 +32,7 @@ await build({
   legalComments: 'linked',
   logLevel: 'warning',
   plugins: [
+    lezer,
     {
       name: 'built',
       setup(bundle) {

@@ -4,11 +4,12 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, indentUnit, StreamLanguage, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { Compartment, EditorState } from '@codemirror/state';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view';
 import { tags as t } from '@lezer/highlight';
-import { grammars } from 'built';
+import { ispl } from 'built';
 import type { Fix, Place, Problem } from './checker';
+import { cpl } from './cpl';
 import { parserOf } from './textmate';
 
 const COLOURS = HighlightStyle.define([
@@ -22,6 +23,8 @@ const COLOURS = HighlightStyle.define([
   { tag: t.definition(t.variableName), color: 'var(--code-name)' },
   { tag: t.standard(t.variableName), color: 'var(--code-modal)' },
 ]);
+
+const LANGUAGES: Record<string, Extension> = { cpl, ispl: StreamLanguage.define(parserOf(ispl)) };
 
 const LOOK = EditorView.theme({
   '&': { height: '100%', fontSize: '14px', backgroundColor: 'var(--paper)', color: 'var(--ink)' },
@@ -77,8 +80,7 @@ export class Editor {
 
   /** Show another text; what was there can be brought back. */
   show(name: string, text: string): void {
-    const grammar = grammars[name.split('.').at(-1) ?? ''];
-    const language = grammar ? StreamLanguage.define(parserOf(grammar)) : [];
+    const language = LANGUAGES[name.split('.').at(-1) ?? ''] ?? [];
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },

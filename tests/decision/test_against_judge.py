@@ -23,7 +23,7 @@ from cplc.system.participant import Aspect, Participant
 _POLICIES = 100
 _PATHS = 40
 _STATES = 2_000
-"""Sums may grow for ever; nobody waits for that here."""
+"""Sums may grow without end, which is not explored here."""
 
 
 @st.composite

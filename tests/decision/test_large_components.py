@@ -168,7 +168,7 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
         assert (one.advice is None) == (other.advice is None)
         if one.advice is not None and other.advice is not None:
             assert one.advice.is_observation_based or not other.advice.is_observation_based
-    distinguished, counted = ({(it.kind, it.beliefs) for it in found.remarks} for found in (listed, layered))
+    distinguished, counted = ({(it.kind, it.beliefs) for it in analysis.remarks} for analysis in (listed, layered))
     pairs = {one for one in distinguished if one[0] == "overlapping-beliefs"}
     assert distinguished - pairs <= counted <= distinguished  # of pairs one is said for all that are like it
     assert bool(pairs) == any(kind == "overlapping-beliefs" for kind, _ in counted)
@@ -211,7 +211,7 @@ def test_whoever_cannot_be_exchanged_is_told_apart() -> None:
 
 
 def _coins(copies: int) -> tuple[System, Participant]:
-    """In each copy the world chooses whether a coin is tossed for 1; whoever does not toss pays nothing."""
+    """In each copy the world chooses whether a coin is tossed for 1; an agent that does not toss pays nothing."""
     variables, beliefs = [], []
     steps: list[Step] = []
     worth: dict[int, str] = {}
@@ -230,7 +230,7 @@ def _coins(copies: int) -> tuple[System, Participant]:
 
 
 def test_open_choices_of_many_copies_are_followed_together() -> None:
-    """At best one stops when ahead, which of forty tosses one is but for ever falling behind; at worst none begins."""
+    """At best one stops when ahead, which of forty tosses one is but falling behind forever; at worst none begins."""
     with _layers():
         analysis = analyse(*_coins(40), sensitivity=False)
     assert "counted" in analysis.work.method

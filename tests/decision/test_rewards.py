@@ -1,4 +1,4 @@
-"""What is made: where runs go round in circles, how probable at least so much is, and what its mean hangs on."""
+"""Rewards: in cycles, the probability of at least an amount, and the sensitivity of the expected value."""
 
 from __future__ import annotations
 

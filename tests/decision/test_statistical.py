@@ -24,7 +24,7 @@ from cplc.system.model import System
 from cplc.system.participant import Participant
 
 _SURE = 1 - 1e-9
-"""So sure that a test of many examples fails for a reason."""
+"""Confidence so high that a test of many examples fails for a reason."""
 
 
 def _tail(successes: int, runs: int, probability: Fraction) -> Fraction:

@@ -77,7 +77,7 @@ def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", _WITH_AGENTS, ids=lambda place: place.stem)
 def test_storm_agrees_on_the_least_where_nobody_decides(place: Path, tmp_path: Path) -> None:
-    """What the participant decides is made open for both, as in the models of PRISM one side chooses all."""
+    """The participant's decisions are left open for both, since in models of PRISM one side makes all choices."""
     compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
     assert isinstance(compilation, CplCompilation)
     for query in participants(compilation):

@@ -39,9 +39,9 @@ def outcomes() -> dict[str, str | None]:
     }
     command = [str(home / "bin" / "node"), str(_SCENARIOS.with_name("drive.mjs")), json.dumps(given)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    said = [json.loads(line) for line in done.stdout.splitlines()]
+    records = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
-    return {one["name"]: one["why"] for one in said}
+    return {one["name"]: one["why"] for one in records}
 
 
 @pytest.mark.parametrize("name", _NAMES)

@@ -78,7 +78,7 @@ HOLDS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 class _Definitions:
-    """What the operators mean, from the variables of the model above."""
+    """The meaning of the operators, from the variables of the model above."""
 
     def __init__(self, naive: NaiveRounds, p: str, q: str) -> None:
         self.naive = naive

@@ -45,7 +45,7 @@ on_those_with_games = pytest.mark.parametrize("name", ["explicit", "symbolic-oxi
 
 
 def laws_of_runs(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Formula]]:
-    """What every run satisfies, whatever these say of its positions."""
+    """Laws of path formulas: every run satisfies them, for all operands."""
     x, y, g, h, o = f.Next, f.Previous, f.Globally, f.Historically, f.Once
     u, s = f.Until, f.Since
 
@@ -111,7 +111,7 @@ def test_runs(name: str, data: st.DataObject) -> None:
 
 
 def laws_of_branching(p: Formula, q: Formula, ends: Taken) -> Iterator[tuple[str, Formula]]:
-    """What every state satisfies, conditions of fairness or none."""
+    """Laws of state formulas: every state satisfies them, with and without fairness conditions."""
 
     def every(path: Formula) -> Formula:
         return f.OnPaths("A", path)
@@ -155,7 +155,7 @@ def test_branching(name: str, data: st.DataObject) -> None:
 
 
 def laws_of_some_steps(p: Formula, chosen: Taken, every_step: Taken) -> Iterator[tuple[str, Formula]]:
-    """What holds where no condition of fairness does: every step can be followed by a fair run, in each subsystem."""
+    """Laws of systems without fairness conditions: a fair run can follow every step, in each subsystem."""
     nothing = Taken(frozenset(), "false")
     other_steps = Taken(every_step.steps - chosen.steps, "others")
     again = f.Globally(f.Finally(p))

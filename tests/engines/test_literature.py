@@ -1,7 +1,7 @@
 """Models and formulas that the literature tells logics apart with, on every engine; verdicts derived by hand.
 
 Every state of our systems has an idle step. Where the frame of a paper has none, its runs are those on which something
-is always taken: `G does(…)` beside what is asked of them.
+is always taken: `G does(…)` in addition to their questions.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ _SOMETHING = does("1 1", "1 2", "2 3", "3 3")
 _P = atom(disj((is_("x", 1), conj((is_("x", 3), is_("y", 1))))))
 """At (1,1), (1,2) and (3,1)."""
 _KNOWS_NOT = knows("A", f.Not(_P))
-"""Where x is 2, and nowhere else: elsewhere p is so, or looks as if it might be."""
+"""Commitment in exactly the states with x = 2: elsewhere p holds, or is considered possible."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the search on the fly promises: short answers in large systems, and no guessing where it cannot tell."""
+"""On-the-fly search: short evidence in large systems, and no verdict where it cannot decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds in every state of every system, whatever the content."""
+"""Valid formulas of commitments: true in every state of every system, for all contents."""
 
 from __future__ import annotations
 

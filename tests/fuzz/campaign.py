@@ -27,7 +27,7 @@ from tests.fuzz.mutations import Material, mutated
 
 _STACK: Final = 64 * 2**20
 _DEPTH: Final = 20_000
-"""What the command line gives to its own work."""
+"""Recursion limit of the command line."""
 _MEMORY: Final = 4 * 2**30
 _HARD: Final = 4
 """Seconds of processor time beyond the budget after which the kernel ends a process that is not in Python."""
@@ -79,7 +79,7 @@ class Finding:
 
 @dataclass
 class Figures:
-    """How much of a target was tried."""
+    """Figures of the inputs that a target was run with."""
 
     target: str
     seed: int

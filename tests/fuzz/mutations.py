@@ -39,7 +39,7 @@ Mutation = Callable[[Random, "Material", bytes], bytes]
 
 @dataclass(frozen=True)
 class Material:
-    """What mutations are made from: other texts, and the words of the language."""
+    """Material of mutations: other texts, and the words of the language."""
 
     texts: Sequence[bytes]
     words: Sequence[bytes]

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes bytes as a user would give them, and returns whatever is wrong with them."""
+"""Targets of fuzzing: each takes bytes as a user would give them, and returns their problems."""
 
 from __future__ import annotations
 

@@ -73,27 +73,29 @@ def _rename(document: Compiled, offset: int) -> None:
 
 
 ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
-    lambda found, offset: hover(found, offset, None),
+    lambda compiled_document, offset: hover(compiled_document, offset, None),
     completion,
     signature_help.signature_help,
     navigation.definition,
     navigation.highlights,
-    lambda found, offset: navigation.links(found),
-    lambda found, offset: navigation.references(found, offset, [], with_declaration=True),
-    lambda found, offset: outline.document_symbols(found),
-    lambda found, offset: outline.folding(found),
+    lambda compiled_document, offset: navigation.links(compiled_document),
+    lambda compiled_document, offset: navigation.references(compiled_document, offset, [], with_declaration=True),
+    lambda compiled_document, offset: outline.document_symbols(compiled_document),
+    lambda compiled_document, offset: outline.folding(compiled_document),
     outline.selection,
-    lambda found, offset: outline.workspace_symbols("p", [found]),
-    lambda found, offset: semantic_tokens.semantic_tokens(found),
-    lambda found, offset: inlay_hints.hints(found, 0, offset),
-    lambda found, offset: [
-        (call_hierarchy.incoming(found, item), call_hierarchy.outgoing(found, item))
-        for item in call_hierarchy.prepare(found, offset)
+    lambda compiled_document, offset: outline.workspace_symbols("p", [compiled_document]),
+    lambda compiled_document, offset: semantic_tokens.semantic_tokens(compiled_document),
+    lambda compiled_document, offset: inlay_hints.hints(compiled_document, 0, offset),
+    lambda compiled_document, offset: [
+        (call_hierarchy.incoming(compiled_document, item), call_hierarchy.outgoing(compiled_document, item))
+        for item in call_hierarchy.prepare(compiled_document, offset)
     ],
-    lambda found, offset: verdicts.lenses(found, verdicts.Verdicts()),
-    lambda found, offset: text_edits.layout(found),
-    lambda found, offset: by_file(found, str),
-    lambda found, offset: diagnostics.actions(found, max(0, offset - 20), min(len(found.text.text), offset + 20), []),
+    lambda compiled_document, offset: verdicts.lenses(compiled_document, verdicts.Verdicts()),
+    lambda compiled_document, offset: text_edits.layout(compiled_document),
+    lambda compiled_document, offset: by_file(compiled_document, str),
+    lambda compiled_document, offset: diagnostics.actions(
+        compiled_document, max(0, offset - 20), min(len(compiled_document.text.text), offset + 20), []
+    ),
     _rename,
 )
 

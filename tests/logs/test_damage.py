@@ -63,10 +63,10 @@ def _damaged(draw: st.DrawFn) -> tuple[Format, bytes]:
 @example(b"case,message,case\n1,a,2\n", "csv")
 @example(b'{"case": {"x": [1]}, "message": ["a"], "time": {}, "recipients": [[], {}, null]}', "jsonl")
 def test_anything_can_be_read(data: bytes, form: Format | None) -> None:
-    found = list(read(io.BytesIO(data), form, _MAPPING, name="log"))
-    offsets = [one.offset for one in found if isinstance(one, Event)]
+    items = list(read(io.BytesIO(data), form, _MAPPING, name="log"))
+    offsets = [one.offset for one in items if isinstance(one, Event)]
     assert offsets == sorted(offsets)
-    for one in found:
+    for one in items:
         assert one.place.startswith("log")
         assert not isinstance(one, Garbage) or (one.reason and "\n" not in one.reason)
 

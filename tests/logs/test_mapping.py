@@ -1,4 +1,4 @@
-"""What a mapping says the fields of a log mean, and what is wrong with one."""
+"""Mappings of the fields of a log, and diagnostics of wrong ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _event(**fields: object) -> Event | Garbage | None:
 
 
 def test_everything_that_a_mapping_says() -> None:
-    found = _event(
+    event = _event(
         order_no="A7",
         step="Order created",
         who="customer-4711",
@@ -91,13 +91,13 @@ def test_everything_that_a_mapping_says() -> None:
     )
     noon = 1_782_901_800 * 10**9
     values = {"amount": 3}
-    assert found == Event("log:1", "A7", "order", "Buyer[2]", ("Seller",), {"Buyer": 2}, values, noon, "sent", 7)
+    assert event == Event("log:1", "A7", "order", "Buyer[2]", ("Seller",), {"Buyer": 2}, values, noon, "sent", 7)
 
 
 def test_names_filled_in_from_fields() -> None:
-    found = _event(id=12, step="Bill sent", no="1", urgent="yes")
-    assert isinstance(found, Event)
-    assert (found.case, found.message, found.values, found.sender) == ("12", "bill[1]", {"urgent": True}, None)
+    event = _event(id=12, step="Bill sent", no="1", urgent="yes")
+    assert isinstance(event, Event)
+    assert (event.case, event.message, event.values, event.sender) == ("12", "bill[1]", {"urgent": True}, None)
 
 
 @pytest.mark.parametrize("fields", [{"step": "Reminder 3"}, {"step": "Note"}, {"step": "order", "kind": "DRAFT"}])
@@ -106,9 +106,9 @@ def test_what_is_ignored_is_nothing(fields: dict[str, object]) -> None:
 
 
 def test_a_message_without_index_has_none() -> None:
-    found = _event(id="1", step="close", no=2)
-    assert isinstance(found, Event)
-    assert found.bindings == {}
+    event = _event(id="1", step="close", no=2)
+    assert isinstance(event, Event)
+    assert event.bindings == {}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is learned from the logs of simulated runs is what they were drawn by, and the language reads it."""
+"""Log mining: beliefs estimated from simulated runs are those they were drawn with, and parse as beliefs."""
 
 from __future__ import annotations
 
@@ -65,18 +65,27 @@ def _market(beliefs: str, channels: str = "sync") -> CplCompilation:
 
 def _drawn(compilation: CplCompilation, seed: int, runs: int) -> list[Event]:
     """Return what happens in runs that go by what Sam believes, written as a log and read back."""
-    (asked,) = participants(compilation, ("Sam",))
-    recorder = Recorder(asked.system, 3600 * 10**9, 60)
-    told: list[Event] = []
+    (agent_declaration,) = participants(compilation, ("Sam",))
+    recorder = Recorder(agent_declaration.system, 3600 * 10**9, 60)
+    events: list[Event] = []
 
     def happens(run: int, step: int) -> None:
         if (event := recorder.event(run, step)) is not None:
-            told.append(event)
+            events.append(event)
 
-    for _ in draw(asked.system, "beliefs", asked.participant, seed=seed, runs=runs, most=60, keep=0, on_step=happens):
+    for _ in draw(
+        agent_declaration.system,
+        "beliefs",
+        agent_declaration.participant,
+        seed=seed,
+        runs=runs,
+        most=60,
+        keep=0,
+        on_step=happens,
+    ):
         pass
-    words = vocabulary_of(asked.system)
-    text = "".join(log_text(iter(told), "jsonl", words)).encode()
+    words = vocabulary_of(agent_declaration.system)
+    text = "".join(log_text(iter(events), "jsonl", words)).encode()
     return [one for one in read(io.BytesIO(text), None, LogMapping(vocabulary=words)) if isinstance(one, Event)]
 
 
@@ -99,8 +108,8 @@ def _watched(
     return choices, states
 
 
-def _shares(found: BeliefEstimates) -> dict[str, tuple[Decimal, Decimal]]:
-    return {one.event: (one.low, one.high) for belief in found.beliefs for one in belief.estimates}
+def _shares(estimates: BeliefEstimates) -> dict[str, tuple[Decimal, Decimal]]:
+    return {one.event: (one.low, one.high) for belief in estimates.beliefs for one in belief.estimates}
 
 
 _BELIEFS = """\
@@ -116,13 +125,13 @@ _BELIEFS = """\
 def test_known_probabilities_are_found_again(channels: str, pay: str, passed: str, haggle: str) -> None:
     compilation = _market(_BELIEFS % (pay, passed, haggle), channels)
     choices, _ = _watched(compilation, _drawn(compilation, seed=11, runs=600))
-    found = estimate_beliefs(choices, frozenset(["Seller"]), 0.999)
-    known = {"pay[i]": pay, "pass[i]": passed, "haggle[i]": haggle, "credit": "0.85", "refuse": "0.15"}
-    known |= {"ask[i](1)": "0.2", "ask[i](2)": "0.5", "ask[i](3)": "0.3"}
-    bounds = _shares(found)
-    assert bounds.keys() == known.keys()
-    assert found.left_out == ()
-    for event, share in known.items():
+    estimates = estimate_beliefs(choices, frozenset(["Seller"]), 0.999)
+    expected = {"pay[i]": pay, "pass[i]": passed, "haggle[i]": haggle, "credit": "0.85", "refuse": "0.15"}
+    expected |= {"ask[i](1)": "0.2", "ask[i](2)": "0.5", "ask[i](3)": "0.3"}
+    bounds = _shares(estimates)
+    assert bounds.keys() == expected.keys()
+    assert estimates.left_out == ()
+    for event, share in expected.items():
         low, high = bounds[event]
         assert low <= Decimal(share) <= high, event
         assert high - low < Decimal("0.2"), "six hundred cases tell more than nothing"
@@ -133,12 +142,12 @@ def test_known_probabilities_are_found_again(channels: str, pay: str, passed: st
 def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, confidence: float) -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed, runs))
-    found = estimate_beliefs(choices, frozenset(["Seller"]), confidence)
-    again = _market("\n".join(beliefs_text(found, points=points)))
+    estimates = estimate_beliefs(choices, frozenset(["Seller"]), confidence)
+    again = _market("\n".join(beliefs_text(estimates, points=points)))
     assert again.diagnostics == ()
     events = [event for belief in again.model.participants[0].beliefs for event in belief.events]
-    assert len(events) >= sum(len(belief.estimates) for belief in found.beliefs)
-    for belief in found.beliefs:
+    assert len(events) >= sum(len(belief.estimates) for belief in estimates.beliefs)
+    for belief in estimates.beliefs:
         assert sum(one.share for one in belief.estimates) == 1
 
 
@@ -159,8 +168,8 @@ def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: i
     tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
     choices, states = _watched(compilation, events, tick=tick)
     role = system.agents[seed % len(system.agents)].name
-    found = estimate_beliefs(choices, frozenset([role]), 0.9)
-    lines = "\n".join(beliefs_text(found, points=points))
+    estimates = estimate_beliefs(choices, frozenset([role]), 0.9)
+    lines = "\n".join(beliefs_text(estimates, points=points))
     end = text.rstrip().rindex("}")
     pasted = CplCompilation(Source("random.cpl", f"{text[:end]}\nagent Believer plays {role} {{\n{lines}\n}}\n}}"))
     assert pasted.ok, (lines, [one.message for one in pasted.diagnostics])
@@ -183,18 +192,20 @@ def test_receipts_need_not_be_in_the_log() -> None:
 def test_who_plays_one_of_a_family_believes_of_the_others() -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed=1, runs=50))
-    found = estimate_beliefs(choices, frozenset(["Buyer[1]"]), 0.95)
-    lines = [line for line in beliefs_text(found, points=True) if "Buyer" in line]
+    estimates = estimate_beliefs(choices, frozenset(["Buyer[1]"]), 0.95)
+    lines = [line for line in beliefs_text(estimates, points=True) if "Buyer" in line]
     assert [line.partition(": ")[0] for line in lines] == ["believes Buyer[2]", "believes Buyer[2]"]
 
 
 def test_what_logs_do_not_say_is_not_made_up() -> None:
-    """Where payloads are not in the log, nothing is believed of them, and what else is counted stays right."""
+    """Payloads missing in the log yield no beliefs, and all other counts stay right."""
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     events = _drawn(compilation, seed=1, runs=50)
     silent = [Event(one.place, one.case, one.message, one.sender, one.recipients) for one in events]
-    told, not_told = (_watched(compilation, log)[0] for log in (events, silent))
-    full, less = (_shares(estimate_beliefs(choices, frozenset(["Seller"]), 0.95)) for choices in (told, not_told))
+    seen_choices, not_told = (_watched(compilation, log)[0] for log in (events, silent))
+    full, less = (
+        _shares(estimate_beliefs(choices, frozenset(["Seller"]), 0.95)) for choices in (seen_choices, not_told)
+    )
     assert not any(event.startswith("ask") for event in less)
     assert less == {event: bounds for event, bounds in full.items() if not event.startswith("ask")}
 
@@ -215,5 +226,5 @@ def test_coverage_names_what_never_came() -> None:
 def test_nothing_seen_is_no_coverage() -> None:
     compilation = _market("")
     choices, states = _watched(compilation, [])
-    found = log_coverage(choices, states)
-    assert (found.seen, found.all, found.percent) == (0, 9, 0.0)
+    coverage = log_coverage(choices, states)
+    assert (coverage.seen, coverage.all, coverage.percent) == (0, 9, 0.0)

@@ -33,10 +33,10 @@ OrderNo;When;What;Who;Qty
 
 
 def test_a_plain_log_is_understood() -> None:
-    found = propose(records(io.BytesIO(_LOG.encode()), None, LogMapping()), _WORDS)
-    mapping, problems = parse_mapping(Source("proposed.toml", found.text), _WORDS)
+    proposal = propose(records(io.BytesIO(_LOG.encode()), None, LogMapping()), _WORDS)
+    mapping, problems = parse_mapping(Source("proposed.toml", proposal.text), _WORDS)
     assert problems == ()
-    assert '# "Weather" = ?' in found.text
+    assert '# "Weather" = ?' in proposal.text
     events = [one for one in read(io.BytesIO(_LOG.encode()), None, mapping) if isinstance(one, Event)]
     assert [(one.case, one.message, one.sender) for one in events] == [
         ("1001", "order", "Buyer"),
@@ -54,7 +54,7 @@ _VALUES = st.text(max_size=12) | st.sampled_from(["order", "Seller", "2026-01-01
 @given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=6), max_size=12), st.none() | st.text(max_size=5))
 @examples(200)
 def test_what_is_proposed_is_a_mapping(fields: list[dict[str, object]], case_type: str | None) -> None:
-    found = propose((Record(f"log:{at}", at, one) for at, one in enumerate(fields)), _WORDS, case_type or None)
-    _, problems = parse_mapping(Source("proposed.toml", found.text), _WORDS)
-    assert problems == (), found.text
-    assert found.records == len(fields)
+    proposal = propose((Record(f"log:{at}", at, one) for at, one in enumerate(fields)), _WORDS, case_type or None)
+    _, problems = parse_mapping(Source("proposed.toml", proposal.text), _WORDS)
+    assert problems == (), proposal.text
+    assert proposal.records == len(fields)

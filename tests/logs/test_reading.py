@@ -80,13 +80,13 @@ def _read(path: Path, text: str | bytes, mapping: LogMapping | None = None) -> l
     return list(read(path, None, mapping, name=path.name))
 
 
-def _events(found: list[Event | Garbage]) -> list[Event]:
-    assert not [one for one in found if isinstance(one, Garbage)], found
-    return [one for one in found if isinstance(one, Event)]
+def _events(items: list[Event | Garbage]) -> list[Event]:
+    assert not [one for one in items if isinstance(one, Garbage)], items
+    return [one for one in items if isinstance(one, Event)]
 
 
-def _reasons(found: list[Event | Garbage]) -> list[str]:
-    return [f"{one.place}: {one.reason}" for one in found if isinstance(one, Garbage)]
+def _reasons(items: list[Event | Garbage]) -> list[str]:
+    return [f"{one.place}: {one.reason}" for one in items if isinstance(one, Garbage)]
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ def test_json_lines(tmp_path: Path) -> None:
 def test_an_array_of_json(tmp_path: Path) -> None:
     log = _JSON[:-1] + ', 3, {"message": "a", "case": 2, "n": 1.0, "d": {"x": [0.5]}}, {"case": ]'
     mapping = LogMapping(payload={"n": "n", "x": "d.x"})
-    found = _read(tmp_path / "log.json", log, mapping)
-    assert [one.place for one in found] == [f"log.json:record {number}" for number in range(1, 6)]
-    assert [type(one) for one in found] == [Event, Event, Garbage, Event, Garbage]
-    assert isinstance(found[3], Event)
-    assert found[3].values == {"n": 1, "x": [0.5]}
+    items = _read(tmp_path / "log.json", log, mapping)
+    assert [one.place for one in items] == [f"log.json:record {number}" for number in range(1, 6)]
+    assert [type(one) for one in items] == [Event, Event, Garbage, Event, Garbage]
+    assert isinstance(items[3], Event)
+    assert items[3].values == {"n": 1, "x": [0.5]}
 
 
 def test_csv_with_quoted_line_breaks(tmp_path: Path) -> None:
@@ -152,19 +152,19 @@ def test_nested_attributes_of_xes_are_fields(tmp_path: Path) -> None:
 
 def test_an_event_of_ocel_belongs_to_each_of_its_cases(tmp_path: Path) -> None:
     mapping = LogMapping(notion=Notion("Order"), payload={"price": "price"})
-    found = _read(tmp_path / "log.json", _OCEL, mapping)
-    events = [one for one in found if isinstance(one, Event)]
+    items = _read(tmp_path / "log.json", _OCEL, mapping)
+    events = [one for one in items if isinstance(one, Event)]
     assert [(one.case, one.message, one.sender, one.time) for one in events] == [
         ("o1", "order", "Buyer", _TEN),
         ("o2", "order", "Buyer", _TEN),
     ]
     assert events[0].values == {"price": 3}
-    assert _reasons(found) == [], "the second event is about no order, and so about nothing that matters"
+    assert _reasons(items) == [], "the second event is about no order, and so about nothing that matters"
 
 
 def test_ocel_needs_to_know_what_a_case_is(tmp_path: Path) -> None:
-    asked = "log.json: `case_type` in a mapping says objects of which type are the cases: `Order`, `Party`"
-    assert _reasons(_read(tmp_path / "log.json", _OCEL)) == [asked]
+    message = "log.json: `case_type` in a mapping says objects of which type are the cases: `Order`, `Party`"
+    assert _reasons(_read(tmp_path / "log.json", _OCEL)) == [message]
     assert (
         "there are no objects of type `order`"
         in _reasons(_read(tmp_path / "log.json", _OCEL, LogMapping(notion=Notion("order"))))[0]
@@ -177,8 +177,8 @@ def test_cases_of_ocel_by_qualifier_and_objects_after_events(tmp_path: Path) -> 
     text = json.dumps({**events, **document})
     notion = Notion(None, "sender", frozenset(["Party"]))
     mapping = LogMapping(notion=notion, fields={**FIELDS, "sender": ("object:Party",)})
-    found = [one for one in _read(tmp_path / "log.jsonocel", text, mapping) if isinstance(one, Event)]
-    assert [(one.case, one.sender) for one in found] == [("Buyer", "Buyer")]
+    items = [one for one in _read(tmp_path / "log.jsonocel", text, mapping) if isinstance(one, Event)]
+    assert [(one.case, one.sender) for one in items] == [("Buyer", "Buyer")]
 
 
 @pytest.mark.parametrize(("name", "text"), _LOGS)
@@ -211,19 +211,19 @@ def test_a_log_that_is_cut_off_says_so_and_nothing_breaks(tmp_path: Path, name: 
     mapping = LogMapping(notion=Notion("Order"))
     whole = [one.place for one in _read(tmp_path / name, text, mapping) if isinstance(one, Event)]
     for length in range(2, len(data) - 1, 7):
-        found = list(read(io.BytesIO(data[:length]), None, mapping, name=name))
-        events = [one.place for one in found if isinstance(one, Event)]
+        items = list(read(io.BytesIO(data[:length]), None, mapping, name=name))
+        events = [one.place for one in items if isinstance(one, Event)]
         assert events == whole[: len(events)]
-        assert isinstance(found[-1], Garbage) if packed else len(found) >= len(events)
+        assert isinstance(items[-1], Garbage) if packed else len(items) >= len(events)
 
 
 def test_garbage_between_lines(tmp_path: Path) -> None:
     order, pay = _JSONL.encode().splitlines()
     lines = [b"nonsense", order, b"[1]", b"", b"\0\0\0", b'{"case": \xff}', b'{"case": 1e999999}']
     lines += [b"[" * 100_000, b'{"a": NaN}', pay]
-    found = _read(tmp_path / "log.jsonl", b"\n".join(lines))
-    assert [one.message for one in found if isinstance(one, Event)] == ["order", "pay"]
-    reasons = _reasons(found)
+    items = _read(tmp_path / "log.jsonl", b"\n".join(lines))
+    assert [one.message for one in items if isinstance(one, Event)] == ["order", "pay"]
+    reasons = _reasons(items)
     assert reasons[:5] == [
         "log.jsonl:1: this is not JSON: Expecting value (column 1)",
         "log.jsonl:3: this is JSON, but not an object",
@@ -250,16 +250,16 @@ def test_what_is_nested_too_deep_is_named(tmp_path: Path, deep: int) -> None:
 
 def test_a_gigantic_line_is_skipped_without_being_held(tmp_path: Path) -> None:
     order, pay = _JSONL.encode().splitlines()
-    found = _read(tmp_path / "log.jsonl", b"\n".join([order, b'{"case": "' + b"x" * (3 * LONGEST), pay]))
-    assert [one.message for one in found if isinstance(one, Event)] == ["order", "pay"]
-    assert _reasons(found) == [f"log.jsonl:2: the line is longer than {LONGEST:,} bytes"]
+    items = _read(tmp_path / "log.jsonl", b"\n".join([order, b'{"case": "' + b"x" * (3 * LONGEST), pay]))
+    assert [one.message for one in items if isinstance(one, Event)] == ["order", "pay"]
+    assert _reasons(items) == [f"log.jsonl:2: the line is longer than {LONGEST:,} bytes"]
 
 
 def test_garbage_in_csv_spoils_its_own_lines(tmp_path: Path) -> None:
     text = 'case,message\n1,order\n1\n1,pay,3\n1,"never closed\n1,ship\n1,"a" b\n,thanks\n'
-    found = _read(tmp_path / "log.csv", text)
-    assert [one.message for one in found if isinstance(one, Event)] == ["order", "ship"]
-    assert _reasons(found) == [
+    items = _read(tmp_path / "log.csv", text)
+    assert [one.message for one in items if isinstance(one, Event)] == ["order", "ship"]
+    assert _reasons(items) == [
         "log.csv:3: it has 1 field, and the header 2",
         "log.csv:4: it has 3 fields, and the header 2",
         "log.csv:5: a quote is opened and never closed",
@@ -287,8 +287,8 @@ def test_xml_that_is_none_ends_the_log(tmp_path: Path, text: str) -> None:
 
 def test_a_gigantic_text_in_ocel_ends_the_log(tmp_path: Path) -> None:
     text = _OCEL[: _OCEL.index('"order", "time"')] + '"' + "x" * 3 * LONGEST
-    found = _read(tmp_path / "log.json", text, LogMapping(notion=Notion("Order")))
-    assert "a text is longer than" in _reasons(found)[-1]
+    items = _read(tmp_path / "log.json", text, LogMapping(notion=Notion("Order")))
+    assert "a text is longer than" in _reasons(items)[-1]
 
 
 def test_old_ocel_is_named(tmp_path: Path) -> None:
@@ -334,16 +334,16 @@ def test_a_growing_log_is_read_as_it_grows(tmp_path: Path) -> None:
         grown.append(len(piece))
         return True
 
-    found = []
+    items = []
     for one in read(path, more=more):
         assert one.offset <= sum(grown), "an event is told before its line has ended"
-        found.append(one)
-    assert [one.message for one in _events(found)] == ["order", "pay", "order", "pay"]
+        items.append(one)
+    assert [one.message for one in _events(items)] == ["order", "pay", "order", "pay"]
 
 
 def test_a_log_that_is_shorter_than_before_is_named(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(_JSONL, encoding="utf-8")
-    (found,) = read(path, start=10_000, name="log.jsonl")
-    assert isinstance(found, Garbage)
-    assert found.reason == "the log was read up to byte 10,000, and now ends before it"
+    (item,) = read(path, start=10_000, name="log.jsonl")
+    assert isinstance(item, Garbage)
+    assert item.reason == "the log was read up to byte 10,000, and now ends before it"

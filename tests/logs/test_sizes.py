@@ -40,9 +40,9 @@ def _repeated(begin: bytes, piece: Callable[[int], bytes], end: bytes, least: in
     yield begin
     size = number = 0
     while size < least:
-        found = piece(number)
-        number, size = number + 1, size + len(found)
-        yield found
+        pieces = piece(number)
+        number, size = number + 1, size + len(pieces)
+        yield pieces
     yield end
 
 
@@ -145,10 +145,10 @@ def test_packed_log_is_read_in_little_memory(name: str) -> None:
 )
 def test_what_is_too_large_is_named_and_the_rest_is_read(name: str, reason: str) -> None:
     form, pieces = _BOMBS[name]
-    found = list(read(io.BytesIO(_packed(pieces())), form, _MAPPING, name="log"))
-    assert any(isinstance(one, Garbage) and reason in one.reason for one in found)
+    items = list(read(io.BytesIO(_packed(pieces())), form, _MAPPING, name="log"))
+    assert any(isinstance(one, Garbage) and reason in one.reason for one in items)
     if name in ("attributes of a trace", "attributes of an event", "a long line"):
-        assert isinstance(found[-1], Event)
+        assert isinstance(items[-1], Event)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "xes"])  # JSON ends before, as there is no record in a megabyte
@@ -156,15 +156,15 @@ def test_decompression_bomb_ends_with_its_reason(form: Format, monkeypatch: pyte
     monkeypatch.setattr(reading, "MIN_BOMB", 4 * _MIB)
     begin = _XES if form == "xes" else b""
     data = _packed(iter([begin, b" " * (16 * _MIB)]))
-    found = list(read(io.BytesIO(data), form, _MAPPING, name="log"))
-    assert any(isinstance(one, Garbage) and "400 times its size" in one.reason for one in found)
+    items = list(read(io.BytesIO(data), form, _MAPPING, name="log"))
+    assert any(isinstance(one, Garbage) and "400 times its size" in one.reason for one in items)
 
 
 def test_log_that_is_well_packed_is_no_bomb() -> None:
     line = b'{"case": "%d", "message": "pay", "sender": "A", "time": "2026-03-01T10:00:00Z"}\n'
     data = gzip.compress(b"".join(line % number for number in range(100_000)))
-    found = list(read(io.BytesIO(data), None, _MAPPING, name="log.jsonl.gz"))
-    assert sum(isinstance(one, Event) for one in found) == 100_000
+    items = list(read(io.BytesIO(data), None, _MAPPING, name="log.jsonl.gz"))
+    assert sum(isinstance(one, Event) for one in items) == 100_000
 
 
 def test_traces_and_events_at_the_limit_are_read() -> None:
@@ -180,9 +180,9 @@ def test_names_of_objects_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocel, "MAX_HELD", 10_000)
     objects = [{"id": f"o{number}", "type": "case"} for number in range(100)]
     document = {"objectTypes": [{"name": "case"}], "objects": objects, "events": []}
-    (found,) = read(io.BytesIO(json.dumps(document).encode()), "ocel", _MAPPING, name="log")
-    assert isinstance(found, Garbage)
-    assert "the names of its objects" in found.reason
+    (item,) = read(io.BytesIO(json.dumps(document).encode()), "ocel", _MAPPING, name="log")
+    assert isinstance(item, Garbage)
+    assert "the names of its objects" in item.reason
 
 
 @pytest.mark.parametrize("digits", [18, 600, 601, 4095, 4300, 4301, 10_000, 100_000])
@@ -190,16 +190,16 @@ def test_names_of_objects_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_number_of_many_digits_is_read_or_named(digits: int, form: Format) -> None:
     record = b'{"case": "1", "message": "pay", "time": %s}' % (b"9" * digits)
     for _ in range(20):  # a parser that is damaged does not always crash
-        found = list(read(io.BytesIO(b"[" + record + b"]" if form == "json" else record), form, _MAPPING, name="log"))
-    assert len(found) == 1
-    assert isinstance(found[0], Garbage) or digits == 18
+        items = list(read(io.BytesIO(b"[" + record + b"]" if form == "json" else record), form, _MAPPING, name="log"))
+    assert len(items) == 1
+    assert isinstance(items[0], Garbage) or digits == 18
 
 
 def test_name_at_the_limit_is_read() -> None:
     for more, kind in ((0, Event), (1, Garbage)):
         record = json.dumps({"case": "c" * (MAX_NAME + more), "message": "pay"}).encode()
-        (found,) = read(io.BytesIO(record), "jsonl", _MAPPING, name="log")
-        assert isinstance(found, kind)
+        (item,) = read(io.BytesIO(record), "jsonl", _MAPPING, name="log")
+        assert isinstance(item, kind)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited by the system")

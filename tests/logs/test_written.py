@@ -1,4 +1,4 @@
-"""What is written as a log is read back as the same events, and the runs of the simulator are such."""
+"""Round trip of logs: written events are read back equal, also those of the simulator."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def _events(draw: st.DrawFn) -> Event:
 
 def _back(events: list[Event], form: Format, vocabulary: Vocabulary) -> list[Event]:
     text = "".join(log_text(iter(events), form, vocabulary))
-    found = list(read(io.BytesIO(text.encode()), None, LogMapping(vocabulary=vocabulary)))
-    assert all(isinstance(one, Event) for one in found), found
-    return [replace(one, place="", offset=0) for one in found if isinstance(one, Event)]
+    items = list(read(io.BytesIO(text.encode()), None, LogMapping(vocabulary=vocabulary)))
+    assert all(isinstance(one, Event) for one in items), items
+    return [replace(one, place="", offset=0) for one in items if isinstance(one, Event)]
 
 
 @given(st.lists(_events(), min_size=1, max_size=8), st.sampled_from(FORMATS))

@@ -54,16 +54,16 @@ class Naive:
         return self._known[state]
 
     def _closed(self, states: Iterable[State]) -> frozenset[State]:
-        found = set(states)
-        waiting = list(found)
+        closure = set(states)
+        waiting = list(closure)
         while waiting:
             for move, after in self.moves(waiting.pop()):
-                if move.kind in self._unseen and after not in found:
-                    found.add(after)
+                if move.kind in self._unseen and after not in closure:
+                    closure.add(after)
                     waiting.append(after)
-            if len(found) > _MOST:
+            if len(closure) > _MOST:
                 raise _TooMany
-        return frozenset(found)
+        return frozenset(closure)
 
     def goes_on_unseen(self, move: Move) -> bool:
         return move.kind in (*self._unseen, "tick")
@@ -123,12 +123,12 @@ def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, d
             for parameter in message.parameters
             if data.draw(st.booleans())
         }
-        wanted = [values.get(parameter.name) for parameter in message.parameters]
+        payload_values = [values.get(parameter.name) for parameter in message.parameters]
 
-        def is_sending(move: Move, name: str = name, wanted: Sequence[object] = wanted) -> bool:
+        def is_sending(move: Move, name: str = name, payload_values: Sequence[object] = payload_values) -> bool:
             return (move.kind, move.event) in (("send", name), ("exchange", name)) and all(
                 one is None or (one, type(one)) == (sent, type(sent))
-                for one, sent in zip(wanted, move.payload, strict=True)
+                for one, sent in zip(payload_values, move.payload, strict=True)
             )
 
         def is_receipt(move: Move, name: str = name) -> bool:
@@ -141,10 +141,10 @@ def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, d
         else:
             expected = naive.after(is_sending)
         before = monitor.snapshot()
-        found = monitor.feed(Event(f"log:{number}", _CASE, name, message.sender, values=values, kind=kind))
-        rejected = [one for one in found if isinstance(one, Rejected)]
-        note(f"{kind} {name} {values}: {[one.text for one in found]}")
-        assert not any(isinstance(one, LostTrack) for one in found)
+        findings = monitor.feed(Event(f"log:{number}", _CASE, name, message.sender, values=values, kind=kind))
+        rejected = [one for one in findings if isinstance(one, Rejected)]
+        note(f"{kind} {name} {values}: {[one.text for one in findings]}")
+        assert not any(isinstance(one, LostTrack) for one in findings)
         assert bool(rejected) == (not expected)
         if rejected:
             after = monitor.snapshot()
@@ -155,7 +155,7 @@ def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, d
 
 
 def _compare(monitor: Monitor, naive: Naive) -> None:
-    """What every commitment may be now is the same, while the case is kept."""
+    """The possible states of every commitment are the same, while the case is open."""
     if _CASE in monitor.cases:
         for one in monitor.commitments(_CASE):
             assert set(one.possible) == naive.values(one.name), one.name
@@ -194,8 +194,10 @@ def test_every_random_run_is_accepted(sample: Sample, seed: int) -> None:
 def _check_reachable(system: System, monitor: Monitor) -> None:
     try:
         engine = ExplicitEngine(system, limit=20_000)
-        known = monitor._cases.get(_CASE)
-        for packed in monitor._tracker.reached(known.states if known else monitor._tracker.initial, inferring=False):
+        case_state = monitor._cases.get(_CASE)
+        for packed in monitor._tracker.reached(
+            case_state.states if case_state else monitor._tracker.initial, inferring=False
+        ):
             state = monitor._tracker.packing.unpack(packed)
             assert not engine.is_empty(engine.intersection(engine.singleton(state), engine.reachable))
     except ResourceExhausted:
@@ -255,8 +257,8 @@ def test_deadlines_in_real_time_run_out_as_ticks_do(
             state = move.state
             continue
         note(f"{event.message} {event.kind} after {ticks} ticks")
-        found = monitor.feed(event)
-        assert not any(isinstance(one, Rejected) for one in found), [one.text for one in found]
+        findings = monitor.feed(event)
+        assert not any(isinstance(one, Rejected) for one in findings), [one.text for one in findings]
         state = move.state
         if event.case in monitor.cases:
             for one in monitor.commitments(event.case):
@@ -275,6 +277,6 @@ def test_runs_of_every_example_are_accepted_as_logs(path: Path) -> None:
         for move in drawn.run.moves:
             assert move.step is not None
             event = recorder.event(number, move.step)
-            found = monitor.feed(event) if event is not None else []
-            assert not [one.text for one in found if isinstance(one, Rejected | LostTrack)]
+            findings = monitor.feed(event) if event is not None else []
+            assert not [one.text for one in findings if isinstance(one, Rejected | LostTrack)]
     monitor.finish()

@@ -29,8 +29,8 @@ def _snapshot() -> Any:
 
 
 def _case(snapshot: Any) -> list[Any]:
-    found: list[Any] = snapshot["cases"]["1"]
-    return found
+    fields: list[Any] = snapshot["cases"]["1"]
+    return fields
 
 
 _DAMAGES: dict[str, Callable[[Any], object]] = {

@@ -305,5 +305,5 @@ def test_table_and_xml_are_followed_into_the_new_file(start: Callable[..., Follo
     assert xml.cases(1) == ["1"]
     log.rename(tmp_path / "log.jsonl.2")
     log.write_text(f'<log><trace><string key="concept:name" value="2"/>{event}', encoding="utf-8")
-    seen = [xml.finding() for _ in range(2)]
-    assert {one["kind"] for one in seen} == {"unreadable", "out-of-order"}  # the first document was cut off
+    findings = [xml.finding() for _ in range(2)]
+    assert {one["kind"] for one in findings} == {"unreadable", "out-of-order"}  # the first document was cut off

@@ -63,9 +63,9 @@ def test_a_deadline_runs_out_after_it_is_due() -> None:
     (standing,) = monitor.commitments("a")
     assert (standing.since, standing.due) == (_HOUR // 3 * 2, _HOUR // 3 * 2 + 3 * _HOUR)
     assert standing.due is not None
-    (kept,) = monitor.feed(Event("3", "a", "done", time=standing.due))
-    assert isinstance(kept, Changed)
-    assert kept.now == "fulfilled"
+    (fulfilment,) = monitor.feed(Event("3", "a", "done", time=standing.due))
+    assert isinstance(fulfilment, Changed)
+    assert fulfilment.now == "fulfilled"
     late = monitor.feed(Event("3", "b", "done", time=standing.due + 1))
     assert [type(one) for one in late] == [Violated, KeptTooLate]
     assert isinstance(late[0], Violated)
@@ -143,8 +143,8 @@ def test_what_a_log_leaves_out_may_be_anything_until_it_is_known() -> None:
     monitor = _of(_UNSAID)
     assert [one.kind for one in _said(monitor, "promise")] == ["changed", "changed"]
     assert _said(monitor, "ask") == [], "neither is owed for certain"
-    known = {one.name: one.possible for one in monitor.commitments("1")}
-    assert {name: set(values) for name, values in known.items()} == {
+    possible_states = {one.name: one.possible for one in monitor.commitments("1")}
+    assert {name: set(values) for name, values in possible_states.items()} == {
         "low": {"conditional", "active"},
         "high": {"conditional", "active"},
     }
@@ -168,15 +168,15 @@ def test_what_becomes_known_later_is_told_then() -> None:
     }
     """)
     assert [one.kind for one in _said(monitor, "promise", "ask")] == ["changed"]
-    (found,) = _said(monitor, "insist")
-    assert isinstance(found, Changed)
-    assert (found.commitment, found.before, found.now) == ("c", "conditional", "active")
+    (finding,) = _said(monitor, "insist")
+    assert isinstance(finding, Changed)
+    assert (finding.commitment, finding.before, finding.now) == ("c", "conditional", "active")
 
 
 def test_too_much_that_is_unsaid_is_unknown_and_not_allowed() -> None:
     monitor = _of(_UNSAID, most=2)
-    found = _said(monitor, "promise", "ask", "small", "nonsense")
-    assert [type(one) for one in found if not isinstance(one, Changed)] == [LostTrack]
+    findings = _said(monitor, "promise", "ask", "small", "nonsense")
+    assert [type(one) for one in findings if not isinstance(one, Changed)] == [LostTrack]
     assert monitor.allowed("A", "1").may_send == ()
     counts = summary(monitor).commitments
     assert counts == {"low": {"unknown": 1}, "high": {"unknown": 1}}
@@ -186,12 +186,12 @@ def test_subscribers_hear_everything_until_they_leave() -> None:
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl")
     heard: list[Finding] = []
     leave = monitor.subscribe(heard.append)
-    found = [*_said(monitor, "request", "offer", "pay"), *monitor.feed(Garbage("log:4", "torn"))]
-    assert heard == found
-    assert [type(one) for one in found] == [Changed, OutOfOrder, Unreadable]
+    findings = [*_said(monitor, "request", "offer", "pay"), *monitor.feed(Garbage("log:4", "torn"))]
+    assert heard == findings
+    assert [type(one) for one in findings] == [Changed, OutOfOrder, Unreadable]
     leave()
     assert _said(monitor, "pay")
-    assert heard == found
+    assert heard == findings
 
 
 def test_another_monitor_goes_on_from_a_snapshot() -> None:
@@ -244,8 +244,8 @@ def test_receipts_that_are_told_confirm_what_was_sent(channels: str, deliveries:
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl", channels=channels, deliveries=deliveries)  # type: ignore[arg-type]
     for name in ("request", "offer", "accept", "pay", "deliver", "receipt", "request"):
         for kind in _BOTH:
-            found = monitor.feed(Event("log", "1", name, kind=kind))
-            assert not any(isinstance(one, Rejected) for one in found)
+            findings = monitor.feed(Event("log", "1", name, kind=kind))
+            assert not any(isinstance(one, Rejected) for one in findings)
     assert summary(monitor).commitments["goods"] == {"fulfilled": 1}
 
 
@@ -257,11 +257,11 @@ def test_a_rejected_receipt_does_not_say_that_receipts_are_told() -> None:
 
 
 def test_rounds_that_are_over_do_not_multiply() -> None:
-    """Each of fifty customers may have begun anew or not, and nothing depends on which."""
+    """Each of fifty customers may have begun again or not, and nothing depends on which."""
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl", {"customers": "50"})
     for customer in range(1, 51):
-        found = _said(monitor, *(f"{name}[{customer}]" for name in ("request", "offer", "reject")))
-        assert not any(isinstance(one, Rejected | LostTrack) for one in found)
+        findings = _said(monitor, *(f"{name}[{customer}]" for name in ("request", "offer", "reject")))
+        assert not any(isinstance(one, Rejected | LostTrack) for one in findings)
     assert {one.possible for one in monitor.commitments("1")} >= {("released", "null")}
     assert len(monitor.allowed("Cus", "1").may_send) == 50
     (finding,) = _said(monitor, "pay[7]")

@@ -1,4 +1,4 @@
-"""What only a real process shows: being killed at any moment, a log that grows, and one that is cut off."""
+"""The monitor as a process: killed at any moment, with a growing log, and with a truncated one."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals differ 
 
 def _stamp(path: Path) -> tuple[int, int]:
     """Return what tells one file of this name from the next."""
-    found = path.stat() if path.exists() else None
-    return (found.st_ino, found.st_mtime_ns) if found else (0, 0)
+    status = path.stat() if path.exists() else None
+    return (status.st_ino, status.st_mtime_ns) if status else (0, 0)
 
 
 def _started(*arguments: str, stdout: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
@@ -50,14 +50,14 @@ def _run(*arguments: str) -> tuple[list[dict[str, object]], dict[str, object]]:
     process = _started(*arguments, "--format", "jsonl")
     output, errors = process.communicate(timeout=120)
     assert errors == ""
-    *found, summary = map(json.loads, output.splitlines())
-    return found, summary
+    *findings, summary = map(json.loads, output.splitlines())
+    return findings, summary
 
 
 def _log(path: Path, protocol: str, runs: int) -> None:
     """Write a log that has mistakes in it, many cases at once, and a line that is none."""
-    said = ["simulate", protocol, "--runs", str(runs), "--seed", "5", "--log", str(path)]
-    process = _started(*said)
+    command = ["simulate", protocol, "--runs", str(runs), "--seed", "5", "--log", str(path)]
+    process = _started(*command)
     assert process.communicate(timeout=120)[1] == ""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     dice = random.Random(1)
@@ -77,7 +77,7 @@ def test_who_is_killed_loses_and_doubles_nothing(protocol: str, more: Sequence[s
     arguments = ["monitor", protocol, str(log), "--all", *more]
     expected, summary = _run(*arguments)
     dice = random.Random(2)
-    told: dict[int, dict[str, object]] = {}
+    reports: dict[int, dict[str, object]] = {}
     killed = 0
     for number in range(_ATTEMPTS):
         printed = tmp_path / f"printed{number}"
@@ -92,17 +92,17 @@ def test_who_is_killed_loses_and_doubles_nothing(protocol: str, more: Sequence[s
             process.communicate()
         for line in printed.read_text(encoding="utf-8").splitlines(keepends=True):
             if line.endswith("\n") and (finding := json.loads(line))["kind"] != "summary":
-                assert told.setdefault(finding["number"], finding) == finding
+                assert reports.setdefault(finding["number"], finding) == finding
         killed += not has_ended
         if killed and number >= 3:
             break
         if has_ended:  # on a loaded machine this process may be late: once more from the beginning
             state.unlink()
-    found, again = _run(*arguments, "--state", str(state))
+    findings, again = _run(*arguments, "--state", str(state))
     assert killed
     assert again | {"exit": 0} == summary | {"exit": 0}
-    told |= {int(str(finding["number"])): finding for finding in found}
-    assert [told[number] for number in sorted(told)] == expected
+    reports |= {int(str(finding["number"])): finding for finding in findings}
+    assert [reports[number] for number in sorted(reports)] == expected
 
 
 def test_a_log_that_grows_is_followed(tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ def test_a_log_that_grows_is_followed(tmp_path: Path) -> None:
     assert json.loads(output)["events"] == 2
     with log.open("a", encoding="utf-8") as stream:
         stream.write('{"case": "1", "message": "offer", "sender": "Mer"}\n')
-    found, summary = _run("monitor", _NETBILL, str(log), "--state", str(state))
-    assert found == []
+    findings, summary = _run("monitor", _NETBILL, str(log), "--state", str(state))
+    assert findings == []
     assert (summary["events"], summary["accepted"], summary["exit"]) == (3, 2, 0)
 
 
@@ -136,8 +136,8 @@ def test_a_line_that_is_cut_off_is_left_for_the_next_time(tmp_path: Path) -> Non
     assert _run(*arguments)[1]["events"] == 1
     assert _run(*arguments)[1]["events"] == 1
     log.write_text(whole, encoding="utf-8")
-    found, summary = _run(*arguments)
-    assert (found, summary["events"], summary["accepted"]) == ([], 2, 2)
+    findings, summary = _run(*arguments)
+    assert (findings, summary["events"], summary["accepted"]) == ([], 2, 2)
 
 
 def test_a_log_that_was_replaced_is_refused(tmp_path: Path) -> None:

@@ -165,12 +165,12 @@ def test_other_files_are_refused_and_left_alone(
     log.write_text('{"case": "1", "message": "order", "sender": "Buyer"}\n', encoding="utf-8")
     link.symlink_to(state)
     earlier = '{"cplc_monitor":1,"logs":{},"heads":{},"found":0,"monitor":{}}'
-    others = [
+    other_files = [
         (earlier, "an earlier version"),
         ("protocol P {}", "not a state of a monitor"),
         ("", "not a state of a monitor"),
     ]
-    for text, expected in others:
+    for text, expected in other_files:
         state.write_text(text, encoding="utf-8")
         assert run(["monitor", str(protocol), str(log), "--state", str(state)]) == 2
         assert expected in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What the playground's page is told, asked of the same module in this Python."""
+"""Answers of the playground's checker, from the same module in this Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOP = """protocol Shop(most: 1..9 = 2) {
 }
 """
 _LACKING = ("oxidd", "numpy", "pygls", "fcntl", "resource", "termios", "sqlite3", "ssl", "_ssl", "_multiprocessing")
-"""What Pyodide does not have, or only as a package of its own."""
+"""Modules that Pyodide lacks, or has only as separate packages."""
 
 
 def _asked(text: str, **chosen: object) -> str:
@@ -36,33 +36,33 @@ def _checked(text: str, **chosen: object) -> Any:
 
 
 def _verified(text: str, **chosen: object) -> list[Any]:
-    return [json.loads(said) for said in checker.verified(_asked(text, **chosen))]
+    return [json.loads(records) for records in checker.verified(_asked(text, **chosen))]
 
 
 def test_what_can_be_chosen_is_told() -> None:
     two = f"protocol First {{ role A role B A -> B : m }}\n{_SHOP}"
-    told = _checked(two)
-    assert told["protocols"] == ["First", "Shop"]
-    assert told["parameters"] == [{"name": "most", "default": "2"}]
+    choices = _checked(two)
+    assert choices["protocols"] == ["First", "Shop"]
+    assert choices["parameters"] == [{"name": "most", "default": "2"}]
     assert _checked(two, protocol="First")["parameters"] == []
-    assert told["ok"]
+    assert choices["ok"]
 
 
 def test_places_are_counted_as_a_browser_counts() -> None:
     text = "// 🛒é\n" + _SHOP.replace("AF ship", "AF shipp")
-    (found,) = _checked(text)["diagnostics"]
+    (diagnostic,) = _checked(text)["diagnostics"]
     units = text.encode("utf-16-le")
-    place = found["place"]
+    place = diagnostic["place"]
     assert units[2 * place["from"] : 2 * place["to"]].decode("utf-16-le") == "shipp"
     assert (place["line"], place["column"]) == (7, 37)
-    assert found["code"] == "unknown-name"
-    assert [edit["text"] for fix in found["fixes"] for edit in fix["edits"]] == ["ship"]
+    assert diagnostic["code"] == "unknown-name"
+    assert [edit["text"] for fix in diagnostic["fixes"] for edit in fix["edits"]] == ["ship"]
 
 
 def test_answers_come_one_by_one_and_say_when_it_is_over() -> None:
-    asked, result, *usual, end = _verified(_SHOP)
+    announcement, result, *usual, end = _verified(_SHOP)
     names = ["shipped", "live", "deadlock_free", "no_debt_forgotten", "sound"]
-    assert asked == {"asked": names}
+    assert announcement == {"asked": names}
     assert [one["result"]["name"] for one in usual] == names[1:]
     assert (result["result"]["verdict"], result["result"]["standing"]) == ("fails", "not as expected")
     assert "<svg" in result["shown"]
@@ -77,8 +77,8 @@ def test_few_states_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_mistakes_are_told_instead_of_verdicts() -> None:
-    told, end = _verified(_SHOP.replace("-> Seller", "-> Seler"))
-    assert [one["code"] for one in told["diagnostics"]] == ["unknown-name"]
+    announcement, end = _verified(_SHOP.replace("-> Seller", "-> Seler"))
+    assert [one["code"] for one in announcement["diagnostics"]] == ["unknown-name"]
     assert end == {"end": None}
 
 
@@ -88,8 +88,8 @@ def test_what_is_given_for_parameters_counts() -> None:
 
 
 def test_a_formula_is_asked_instead_of_the_file() -> None:
-    asked, result, _ = _verified(_SHOP, formula="EF ship")
-    assert asked == {"asked": ["formula"]}
+    announcement, result, _ = _verified(_SHOP, formula="EF ship")
+    assert announcement == {"asked": ["formula"]}
     assert result["result"]["verdict"] == "holds"
     assert _verified(_SHOP, formula="EF (ship")[0]["formula"]
 
@@ -128,7 +128,7 @@ for line in checker.verified(sys.stdin.read()):
     done = subprocess.run(
         [sys.executable, "-c", script], input=_asked(text), capture_output=True, text=True, check=True, timeout=120
     )
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert told[-1] == {"end": None}
-    found = [[one["result"]["name"], one["result"]["verdict"]] for one in told if "result" in one]
-    assert found == verdicts(f"examples/{example}")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert records[-1] == {"end": None}
+    given_verdicts = [[one["result"]["name"], one["result"]["verdict"]] for one in records if "result" in one]
+    assert given_verdicts == verdicts(f"examples/{example}")

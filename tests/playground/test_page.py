@@ -29,7 +29,7 @@ _NAMES = re.findall(r"^  async '([^']+)'", _SCENARIOS.read_text(encoding="utf-8"
 @dataclass(frozen=True)
 class _Outcome:
     why: str | None
-    told: Any
+    reported: Any
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def outcomes(folder: Path) -> dict[str, _Outcome]:
     given = {"folder": str(folder), "pictures": str(_PICTURES)}
     command = ["node", str(_SCENARIOS.with_name("drive.mjs")), json.dumps(given)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    said = [json.loads(line) for line in done.stdout.splitlines()]
+    records = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
-    return {one["name"]: _Outcome(one["why"], one["told"]) for one in said}
+    return {one["name"]: _Outcome(one["why"], one["told"]) for one in records}
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -59,8 +59,8 @@ def test_in_a_browser(outcomes: dict[str, _Outcome], name: str) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_verdicts_are_those_of_the_command_line(outcomes: dict[str, _Outcome], example: str) -> None:
-    told = outcomes["every example has its verdicts"].told[example]
-    assert told == verdicts(f"examples/{example}")
+    page_verdicts = outcomes["every example has its verdicts"].reported[example]
+    assert page_verdicts == verdicts(f"examples/{example}")
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_verdicts_are_those_of_the_command_line(outcomes: dict[str, _Outcome], e
     ],
 )
 def test_what_is_chosen_counts(outcomes: dict[str, _Outcome], scenario: str, arguments: tuple[str, ...]) -> None:
-    assert outcomes[scenario].told == verdicts(*arguments)
+    assert outcomes[scenario].reported == verdicts(*arguments)

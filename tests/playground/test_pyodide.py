@@ -29,13 +29,13 @@ def folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(folder: Path) -> dict[str, list[list[str]]]:
+def page_verdicts(folder: Path) -> dict[str, list[list[str]]]:
     command = ["node", str(_SCRIPT), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    found: dict[str, list[list[str]]] = json.loads(done.stdout)
-    return found
+    verdicts: dict[str, list[list[str]]] = json.loads(done.stdout)
+    return verdicts
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_verdicts_are_those_of_the_command_line(told: dict[str, list[list[str]]], example: str) -> None:
-    assert told[example] == verdicts(f"examples/{example}")
+def test_verdicts_are_those_of_the_command_line(page_verdicts: dict[str, list[list[str]]], example: str) -> None:
+    assert page_verdicts[example] == verdicts(f"examples/{example}")

@@ -36,7 +36,7 @@ Carrier = tuple[Key, str]
 
 OPEN = {"conditional", "active", "pending"}
 DONE = {"fulfilled", "released", "assigned"}
-"""Where the debtor of an active commitment has not failed."""
+"""States of an active commitment in which its debtor has not failed."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class Walk:
     @cached_property
     def reaching(self) -> dict[Key, set[Key]]:
         """Each state, with those from which a step leads there."""
-        before: dict[Key, set[Key]] = {known: set() for known in self.states}
+        before: dict[Key, set[Key]] = {node_key: set() for node_key in self.states}
         for source, moves in self.edges.items():
             for _, target in moves:
                 before[target].add(source)
         return before
 
     def can_reach(self, goal: Callable[[State], bool]) -> set[Key]:
-        found = {known for known, state in self.states.items() if goal(state)}
-        waiting = list(found)
+        reaching_keys = {node_key for node_key, state in self.states.items() if goal(state)}
+        waiting = list(reaching_keys)
         while waiting:
-            new = self.reaching[waiting.pop()] - found
-            found |= new
+            new = self.reaching[waiting.pop()] - reaching_keys
+            reaching_keys |= new
             waiting += new
-        return found
+        return reaching_keys
 
     def somewhere(self, condition: Expr) -> bool:
         return any(holds(condition, state) for state in self.states.values())
@@ -72,11 +72,11 @@ class Walk:
         """True if no commitment is open, but for those on course."""
         return not any(state[c.variable] in OPEN and not on_course(c, state) for c in self.system.commitments)
 
-    def enabled(self, known: Key, *kinds: str) -> bool:
-        return any(self.system.steps[step].kind in kinds for step, _ in self.edges[known])
+    def enabled(self, node_key: Key, *kinds: str) -> bool:
+        return any(self.system.steps[step].kind in kinds for step, _ in self.edges[node_key])
 
-    def is_terminal(self, known: Key) -> bool:
-        return not self.enabled(known, "send", "receive", "exchange", "restart")
+    def is_terminal(self, node_key: Key) -> bool:
+        return not self.enabled(node_key, "send", "receive", "exchange", "restart")
 
     def in_flight(self, state: State) -> bool:
         return any(holds(message.in_flight, state) for message in self.system.messages)
@@ -129,15 +129,15 @@ def kept(walk: Walk, state: State, one: Commitment) -> bool:
     return state[one.variable] == "fulfilled" or (in_force(walk, state, one.name) and on_course(one, state))
 
 
-def stays_left_over(walk: Walk, known: Key, left_over: Callable[[State], bool]) -> bool:
+def stays_left_over(walk: Walk, node_key: Key, left_over: Callable[[State], bool]) -> bool:
     """True if nothing but ticks is possible from a state on, and leaves something over in every state."""
-    seen: set[Key] = set()
-    while known not in seen:
-        if not walk.is_terminal(known) or not left_over(walk.states[known]):
+    visited: set[Key] = set()
+    while node_key not in visited:
+        if not walk.is_terminal(node_key) or not left_over(walk.states[node_key]):
             return False
-        seen.add(known)
-        ticks = [after for step, after in walk.edges[known] if walk.system.steps[step].kind == "tick"]
-        known = ticks[0] if ticks else known
+        visited.add(node_key)
+        ticks = [after for step, after in walk.edges[node_key] if walk.system.steps[step].kind == "tick"]
+        node_key = ticks[0] if ticks else node_key
     return True
 
 
@@ -154,8 +154,8 @@ def deadlock_free(walk: Walk) -> bool:
         return owed(walk, state, one) and not is_suspended and not is_stood_for
 
     return not any(
-        stays_left_over(walk, known, lambda state, one=one: left_over(state, one))  # type: ignore[misc]
-        for known in walk.states
+        stays_left_over(walk, node_key, lambda state, one=one: left_over(state, one))  # type: ignore[misc]
+        for node_key in walk.states
         for one in walk.system.commitments
     )
 
@@ -165,8 +165,8 @@ def no_dangling(walk: Walk) -> bool:
         return state[name] in OPEN and not stood_for(state, name, lambda other: state[other] in OPEN)
 
     return not any(
-        stays_left_over(walk, known, lambda state, name=one.name: left_over(state, name))  # type: ignore[misc]
-        for known in walk.states
+        stays_left_over(walk, node_key, lambda state, name=one.name: left_over(state, name))  # type: ignore[misc]
+        for node_key in walk.states
         for one in walk.system.commitments
     )
 
@@ -181,16 +181,16 @@ def no_debt_forgotten(walk: Walk) -> bool:
 
     return not any(
         is_forgotten(step, state, one)
-        for known, state in walk.states.items()
-        for step, _ in walk.edges[known]
+        for node_key, state in walk.states.items()
+        for step, _ in walk.edges[node_key]
         for one in walk.system.commitments
     )
 
 
 def sound(walk: Walk) -> bool:
     return all(
-        holds(operation.applicable, walk.states[known])
-        for known, moves in walk.edges.items()
+        holds(operation.applicable, walk.states[node_key])
+        for node_key, moves in walk.edges.items()
         for step, _ in moves
         for operation in walk.system.steps[step].operations
     )
@@ -248,7 +248,7 @@ def consistent(walk: Walk) -> bool:
 
 
 def both_can_be_kept(walk: Walk, one: Commitment, other: Commitment) -> bool:
-    """Whether, wherever both are in force and each is kept on some fair run, some fair run keeps both."""
+    """True if, wherever both are in force and each is kept on some fair run, some fair run keeps both."""
     oracle = Naive(replace(walk.system, fairness=()))
 
     def on_some_run(*paths: Formula) -> frozenset[Key]:
@@ -256,7 +256,7 @@ def both_can_be_kept(walk: Walk, one: Commitment, other: Commitment) -> bool:
 
     first, second = stays_kept(one), stays_kept(other)
     apart = (on_some_run(first) & on_some_run(second)) - on_some_run(first, second)
-    return not any(all(in_force(walk, walk.states[known], c.name) for c in (one, other)) for known in apart)
+    return not any(all(in_force(walk, walk.states[node_key], c.name) for c in (one, other)) for node_key in apart)
 
 
 def stays_kept(one: Commitment) -> Formula:
@@ -276,8 +276,8 @@ def stays_kept(one: Commitment) -> Formula:
 def robust(walk: Walk) -> bool:
     settling = walk.can_reach(walk.nothing_unsettled)
     return all(
-        known in settling
-        for known, state in walk.states.items()
+        node_key in settling
+        for node_key, state in walk.states.items()
         if any(state[c.variable] in {"violated", "expired", "withdrawn"} for c in walk.system.commitments)
     )
 
@@ -307,13 +307,13 @@ def no_delegation_loop(walk: Walk) -> bool:
     """
     edges: dict[Carrier, list[tuple[int, Carrier]]] = {}
     handing: set[tuple[Carrier, int, Carrier]] = set()
-    for known, state in walk.states.items():
+    for node_key, state in walk.states.items():
         for one in walk.system.commitments:
             if state[one.variable] not in OPEN:
                 continue
-            here = known, one.name
+            here = node_key, one.name
             edges[here] = []
-            for step, after in walk.edges[known]:
+            for step, after in walk.edges[node_key]:
                 name, is_handed = carried_to(walk, one.name, step, state)
                 if name is not None and walk.states[after][walk.system.commitment[name].variable] in OPEN:
                     edges[here].append((step, (after, name)))
@@ -345,37 +345,39 @@ def is_delegation_loop(
     edges: dict[Carrier, list[tuple[int, Carrier]]],
     handing: set[tuple[Carrier, int, Carrier]],
 ) -> bool:
-    inside = [(here, step, there) for here in part for step, there in edges[here] if there in part]
+    inside = [(here, step, target) for here in part for step, target in edges[here] if target in part]
     taken = {step for _, step, _ in inside}
     is_just = all(
         taken & set(justice.steps)
-        or any(not set(justice.steps) & {step for step, _ in walk.edges[known]} for known, _ in part)
+        or any(not set(justice.steps) & {step for step, _ in walk.edges[node_key]} for node_key, _ in part)
         for justice in walk.system.constraints(frozenset())
     )
-    is_fair = all(any(holds(condition, walk.states[known]) for known, _ in part) for condition in walk.system.fairness)
+    is_fair = all(
+        any(holds(condition, walk.states[node_key]) for node_key, _ in part) for condition in walk.system.fairness
+    )
     return is_just and is_fair and any(edge in handing for edge in inside)
 
 
 def _components(edges: dict[N, list[tuple[int, N]]]) -> list[set[N]]:
     """Return the strongly connected components, by Kosaraju's two searches."""
     order: list[N] = []
-    seen: set[N] = set()
+    visited: set[N] = set()
     for root in edges:
-        stack = [(root, iter(edges[root]))] if root not in seen else []
-        seen.add(root)
+        stack = [(root, iter(edges[root]))] if root not in visited else []
+        visited.add(root)
         while stack:
             here, moves = stack[-1]
-            step = next(((s, after) for s, after in moves if after not in seen), None)
+            step = next(((s, after) for s, after in moves if after not in visited), None)
             if step is None:
                 order.append(here)
                 stack.pop()
             else:
-                seen.add(step[1])
+                visited.add(step[1])
                 stack.append((step[1], iter(edges[step[1]])))
-    back: dict[N, list[N]] = {known: [] for known in edges}
-    for known, steps in edges.items():
+    back: dict[N, list[N]] = {node_key: [] for node_key in edges}
+    for node_key, steps in edges.items():
         for _, after in steps:
-            back[after].append(known)
+            back[after].append(node_key)
     components: list[set[N]] = []
     placed: set[N] = set()
     for root in reversed(order):
@@ -384,11 +386,11 @@ def _components(edges: dict[N, list[tuple[int, N]]]) -> list[set[N]]:
         part, waiting = {root}, [root]
         placed.add(root)
         while waiting:
-            for known in back[waiting.pop()]:
-                if known not in placed:
-                    placed.add(known)
-                    part.add(known)
-                    waiting.append(known)
+            for node_key in back[waiting.pop()]:
+                if node_key not in placed:
+                    placed.add(node_key)
+                    part.add(node_key)
+                    waiting.append(node_key)
         components.append(part)
     return components
 
@@ -397,7 +399,7 @@ def honourable(walk: Walk) -> bool:
     justice = tuple(frozenset(justice.steps) for justice in walk.system.constraints(frozenset()))
 
     def states(goal: Callable[[State], bool]) -> frozenset[Key]:
-        return frozenset(known for known, state in walk.states.items() if goal(state))
+        return frozenset(node_key for node_key, state in walk.states.items() if goal(state))
 
     def keeps(commitment: Commitment) -> bool:
         sends = {
@@ -406,7 +408,7 @@ def honourable(walk: Walk) -> bool:
             if step.kind in {"send", "exchange"} and step.actor == commitment.debtor
         }
         game = Game(walk.edges, {commitment.debtor: frozenset(sends)}, justice)
-        active = {known for known, state in walk.states.items() if state[commitment.variable] == "active"}
+        active = {node_key for node_key, state in walk.states.items() if state[commitment.variable] == "active"}
         if commitment.within is not None and not commitment.content:
             consequent = states(lambda state: holds(commitment.consequent, state))
             return active <= game.reaches(frozenset(walk.states), consequent)
@@ -414,9 +416,9 @@ def honourable(walk: Walk) -> bool:
         done = states(lambda state: state[commitment.variable] in DONE)
         lasting: frozenset[Key] = frozenset()
         if commitment.content:
-            kept = states(lambda state: on_course(commitment, state))
+            on_course_states = states(lambda state: on_course(commitment, state))
             idle = states(lambda state: state[commitment.variable] in {*DONE, "null", "conditional"})
-            lasting = kept & game.stays(kept | idle)
+            lasting = on_course_states & game.stays(on_course_states | idle)
         return active <= game.reaches(is_open, done | lasting)
 
     return all(map(keeps, walk.system.commitments))

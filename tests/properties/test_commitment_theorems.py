@@ -1,4 +1,4 @@
-"""What `C` and `Fu` come to in random protocols, for the only commitment of a pair of roles, about a condition.
+"""Theorems on `C` and `Fu` in random protocols, for the only commitment of a pair of roles, about a condition.
 
 The other side of each theorem is found by plain search in the graph of the reference interpreter.
 """
@@ -32,10 +32,10 @@ def only_of_their_pairs(compilation: CplCompilation) -> Iterator[Commitment]:
 
 
 def holds(compilation: CplCompilation, text: str) -> bool:
-    asked = compilation.formula_question(text)
-    assert not isinstance(asked, tuple), asked
-    (explicit,) = compilation.verify([asked], "explicit")
-    (symbolic,) = compilation.verify([asked], "symbolic")
+    question = compilation.formula_question(text)
+    assert not isinstance(question, tuple), question
+    (explicit,) = compilation.verify([question], "explicit")
+    (symbolic,) = compilation.verify([question], "symbolic")
     assert explicit.answer == symbolic.answer
     assert explicit.answer != "unknown"
     return explicit.answer != "fails"
@@ -54,14 +54,14 @@ def judged(sample: Sample, channels: Literal["sync"] | None = None) -> tuple[Cpl
 
 
 def can_reach(graph: Graph, start: int, goal: Callable[[int], bool]) -> bool:
-    seen, waiting = {start}, [start]
+    visited, waiting = {start}, [start]
     while waiting:
         state = waiting.pop()
         if goal(state):
             return True
         for _, target in graph.steps[state]:
-            if target not in seen:
-                seen.add(target)
+            if target not in visited:
+                visited.add(target)
                 waiting.append(target)
     return False
 
@@ -86,8 +86,8 @@ def test_weak_violation_is_found_wherever_something_is_in_force(sample: Sample) 
     compilation, _, worlds = judged(sample, "sync")
     for one in only_of_their_pairs(compilation):
         pair, content = f"{one.debtor} -> {one.creditor}", f"fulfilled({one.name})"
-        found = holds(compilation, f"EF (C({pair}, {content}) & EG !Fu({pair}, {content}))")
-        assert found == any(is_in_force(world, one.name) for world in worlds), one.name
+        holds_somewhere = holds(compilation, f"EF (C({pair}, {content}) & EG !Fu({pair}, {content}))")
+        assert holds_somewhere == any(is_in_force(world, one.name) for world in worlds), one.name
 
 
 @given(protocols())
@@ -95,10 +95,10 @@ def test_strong_violation_is_found_where_keeping_becomes_impossible(sample: Samp
     compilation, logic, worlds = judged(sample)
     for one in only_of_their_pairs(compilation):
         pair, content = f"{one.debtor} -> {one.creditor}", f"fulfilled({one.name})"
-        found = holds(compilation, f"EF (C({pair}, {content}) & AG !Fu({pair}, {content}))")
+        holds_somewhere = holds(compilation, f"EF (C({pair}, {content}) & AG !Fu({pair}, {content}))")
         fulfilled = {n for n, world in enumerate(worlds) if world.env[one.name].state == "fulfilled"}
         lost = any(
             is_in_force(world, one.name) and not can_reach(logic.graph, n, fulfilled.__contains__)
             for n, world in enumerate(worlds)
         )
-        assert found == lost, one.name
+        assert holds_somewhere == lost, one.name

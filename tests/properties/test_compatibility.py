@@ -1,4 +1,4 @@
-"""What `breaking` finds between a protocol and a mutant of it is what the plain interpreter finds, trace by trace."""
+"""Differences between a protocol and a mutant are those that the reference interpreter has, trace by trace."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ class Traces:
         return self._closed(self._interpreter.initial_states())
 
     def after(self, states: dict[Key, State]) -> dict[Label, dict[Key, State]]:
-        found: dict[Label, list[State]] = {}
+        by_label: dict[Label, list[State]] = {}
         for state in states.values():
             for number, step in enumerate(self.system.steps):
                 if self.label_of(step):
                     for target in self._interpreter.after(state, number):
-                        found.setdefault(self.label_of(step), []).append(target)
+                        by_label.setdefault(self.label_of(step), []).append(target)
         if self._stands_still:
-            found["tick",] = list(states.values())
-        return {label: self._closed(targets) for label, targets in found.items()}
+            by_label["tick",] = list(states.values())
+        return {label: self._closed(targets) for label, targets in by_label.items()}
 
     def _closed(self, states: Iterable[State]) -> dict[Key, State]:
-        found = {key(state): state for state in states}
-        waiting = list(found.values())
+        closure = {key(state): state for state in states}
+        waiting = list(closure.values())
         while waiting:
             state = waiting.pop()
             for number, step in enumerate(self.system.steps):
                 if not self.label_of(step):
                     for target in self._interpreter.after(state, number):
-                        if key(target) not in found:
-                            found[key(target)] = target
+                        if key(target) not in closure:
+                            closure[key(target)] = target
                             waiting.append(target)
-        return found
+        return closure
 
 
 def label_of(system: System, hidden: str, step: Step) -> Label:
@@ -107,69 +107,69 @@ def weakened(old: System, new: System, here: State, states: dict[Key, State], hi
     for commitment in old.commitments:
         name = commitment.name
         if hidden not in (commitment.debtor, commitment.creditor) and all(
-            is_weaker(strength(new, name, here), strength(old, name, there)) for there in states.values()
+            is_weaker(strength(new, name, here), strength(old, name, other_state)) for other_state in states.values()
         ):
             yield name
 
 
 def labels(here: Traces, run: Run) -> list[Label]:
     steps = here.system.steps
-    seen = [("tick",) if move.step is None else here.label_of(steps[move.step]) for move in run.moves]
-    return [label for label in seen if label]
+    run_labels = [("tick",) if move.step is None else here.label_of(steps[move.step]) for move in run.moves]
+    return [label for label in run_labels if label]
 
 
-def check_run(run: Run, here: Traces, there: Traces) -> tuple[bool, dict[Key, State]]:
+def check_run(run: Run, here: Traces, reference: Traces) -> tuple[bool, dict[Key, State]]:
     """Return whether the other system can do all of it, and the states it is in before it cannot, or at the end."""
-    states = there.start()
-    seen = labels(here, run)
-    for position, label in enumerate(seen, 1):
-        following = there.after(states)
+    states = reference.start()
+    run_labels = labels(here, run)
+    for position, label in enumerate(run_labels, 1):
+        following = reference.after(states)
         if label not in following:
-            assert position == len(seen), "the run goes on beyond what cannot be done"
+            assert position == len(run_labels), "the run goes on beyond what cannot be done"
             return False, states
         states = following[label]
     return True, states
 
 
-def pairs(here: Traces, there: Traces) -> Iterator[tuple[dict[Key, State], dict[Key, State], int]]:
+def pairs(here: Traces, reference: Traces) -> Iterator[tuple[dict[Key, State], dict[Key, State], int]]:
     """Yield the sets of states after each common trace that is short, shortest first."""
-    level = [(here.start(), there.start())]
-    known: set[tuple[frozenset[Key], frozenset[Key]]] = set()
+    level = [(here.start(), reference.start())]
+    visited_pairs: set[tuple[frozenset[Key], frozenset[Key]]] = set()
     for depth in range(DEPTH):
         following = []
-        for mine, others in level:
-            if (both := (frozenset(mine), frozenset(others))) in known:
+        for mine, theirs in level:
+            if (both := (frozenset(mine), frozenset(theirs))) in visited_pairs:
                 continue
-            known.add(both)
-            yield mine, others, depth
-            possible = there.after(others)
+            visited_pairs.add(both)
+            yield mine, theirs, depth
+            possible = reference.after(theirs)
             following += [(mine, possible[label]) for label, mine in here.after(mine).items() if label in possible]
         level = following
 
 
 def check(old: System, new: System, hidden: str = "") -> None:
-    found = compare(Match(old, new, {hidden: "Nobody"} if hidden else {}))
+    differences = compare(Match(old, new, {hidden: "Nobody"} if hidden else {}))
     is_timed = any(step.kind == "tick" for system in (old, new) for step in system.steps)
     before, after = (Traces(system, is_timed=is_timed, hidden=hidden) for system in (old, new))
-    for findings, here, there in ((found.newly, after, before), (found.no_longer, before, after)):
+    for findings, here, reference in ((differences.newly, after, before), (differences.no_longer, before, after)):
         assert findings.incomplete is None
         for novelty in findings.novelties:
-            possible, states = check_run(novelty.run, here, there)
+            possible, states = check_run(novelty.run, here, reference)
             assert not possible
-            offered = {label[:2] for label in there.after(states) if label != ("tick",)}
+            offered = {label[:2] for label in reference.after(states) if label != ("tick",)}
             assert {(event.what, event.message) for event in novelty.instead} == offered
         names = {(novelty.event.what, novelty.event.message) for novelty in findings.novelties}
-        for mine, others, _ in pairs(here, there):
-            more = here.after(mine).keys() - there.after(others).keys()
+        for mine, theirs, _ in pairs(here, reference):
+            more = here.after(mine).keys() - reference.after(theirs).keys()
             assert {label[:2] for label in more} <= names
-    for breach in found.newly.breaches:
+    for breach in differences.newly.breaches:
         possible, states = check_run(breach.run, after, before)
         assert possible
         assert breach.commitment in weakened(old, new, breach.run.states[-1], states, hidden)
-    broken = {breach.commitment for breach in found.newly.breaches}
-    for mine, others, _ in pairs(after, before):
+    broken = {breach.commitment for breach in differences.newly.breaches}
+    for mine, theirs, _ in pairs(after, before):
         for state in mine.values():
-            assert set(weakened(old, new, state, others, hidden)) <= broken
+            assert set(weakened(old, new, state, theirs, hidden)) <= broken
 
 
 def is_small(system: System) -> bool:
@@ -185,9 +185,9 @@ def is_small(system: System) -> bool:
 def test_no_protocol_breaks_itself(sample: Sample) -> None:
     system = CplCompilation(Source("generated.cpl", sample.text)).system
     assume(is_small(system))
-    found = compare(Match(system, system, {}))
-    assert not found.is_breaking
-    assert not found.has_lost
+    differences = compare(Match(system, system, {}))
+    assert not differences.is_breaking
+    assert not differences.has_lost
 
 
 @given(protocols(), st.integers(0, 12), st.integers(0, 8))
@@ -213,6 +213,6 @@ def test_messages_that_arrive_at_once_do_nothing_that_others_could_not(sample: S
     source = Source("generated.cpl", sample.text)
     travelling, at_once = (CplCompilation(source, channels=channels) for channels in ("async", "sync"))
     assume(travelling.ok and at_once.ok and is_small(travelling.system) and is_small(at_once.system))
-    found = compare(Match(travelling.system, at_once.system, {}))
-    assert not found.is_breaking
-    assert found.no_longer.incomplete is None
+    differences = compare(Match(travelling.system, at_once.system, {}))
+    assert not differences.is_breaking
+    assert differences.no_longer.incomplete is None

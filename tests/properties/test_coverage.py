@@ -1,4 +1,4 @@
-"""What is said of a mutant is so: the reference interpreter, and another engine, look at both protocols."""
+"""Verdicts on mutants are right, judged by the reference interpreter and another engine on both protocols."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ class Judge:
 
     def is_left(self, number: int, over: Callable[[World], bool]) -> bool:
         """True if only ticks are possible from a state on, and something is left over in all states they lead to."""
-        seen: set[int] = set()
-        while number not in seen:
-            seen.add(number)
+        visited: set[int] = set()
+        while number not in visited:
+            visited.add(number)
             moves = self.graph.steps[number]
             if any(move.kind != "tick" for move, _ in moves) or not over(self.worlds[number]):
                 return False
@@ -67,7 +67,7 @@ class Judge:
         )
 
     def no_debt_forgotten(self) -> bool:
-        """Whoever waits for another one that is taken back as well is owed through that one."""
+        """A commitment that waits for another one that is taken back as well is owed through that one."""
         for number, world in enumerate(self.worlds):
             for move, after in self.graph.steps[number]:
                 if move.kind != "restart":
@@ -111,6 +111,6 @@ def test_debts_left_and_forgotten_match_reference(
         name = result.question.name
         assert result.answer in {"holds", "fails"}, (name, result.reason)
         assert (result.answer == "holds") == getattr(judge, name)(), name
-    asked = compilation._check("no_dangling", True, None)
-    (result,) = compilation.verify([asked], engine)
+    question = compilation._check("no_dangling", True, None)
+    (result,) = compilation.verify([question], engine)
     assert (result.answer == "holds") == judge.no_dangling(), "no_dangling"

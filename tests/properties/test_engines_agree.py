@@ -31,10 +31,10 @@ from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 
 
-def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], found: Any, states: list[State]) -> bool:
+def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], actual: Any, states: list[State]) -> bool:
     """True if two engines mean the same set, these being the reachable states."""
-    return engine.count(found) == explicit.count(expected) and all(
-        engine.is_empty(engine.intersection(found, engine.singleton(state)))
+    return engine.count(actual) == explicit.count(expected) and all(
+        engine.is_empty(engine.intersection(actual, engine.singleton(state)))
         == explicit.is_empty(explicit.intersection(expected, explicit.singleton(state)))
         for state in states
     )
@@ -89,8 +89,8 @@ def test_satisfying_states(make: MakeEngine, data: st.DataObject) -> None:
     assert same(explicit, explicit.reachable, engine, engine.reachable, states)
     assert same(explicit, explicit.initial, engine, engine.initial, states)
     for formula in (*every_kind(system, p, q), *state_subformulas(nested)):
-        expected, found = explicit.satisfying(formula, assuming), engine.satisfying(formula, assuming)
-        assert same(explicit, expected, engine, found, states), formula_text(formula)
+        expected, actual = explicit.satisfying(formula, assuming), engine.satisfying(formula, assuming)
+        assert same(explicit, expected, engine, actual, states), formula_text(formula)
         assert engine.is_valid(formula, assuming) == explicit.is_valid(formula, assuming)
 
 
@@ -104,20 +104,20 @@ def test_steps_and_looks(make: MakeEngine, data: st.DataObject) -> None:
     steps = sorted(data.draw(st.frozensets(st.integers(0, len(system.steps) - 1))))
     engine, explicit = make(system), ExplicitEngine(system)
     states = list(members(explicit, explicit.reachable))
-    here, there = explicit.where(condition), engine.where(condition)
+    here, satisfying = explicit.where(condition), engine.where(condition)
     sets = [
-        (here, there),
-        (explicit.complement(here), engine.complement(there)),
-        (explicit.successors(here), engine.successors(there)),
-        (explicit.successors(here, steps), engine.successors(there, steps)),
-        (explicit.predecessors(here), engine.predecessors(there)),
-        (explicit.predecessors(here, steps), engine.predecessors(there, steps)),
-        (explicit.indistinguishable(group, here), engine.indistinguishable(group, there)),
+        (here, satisfying),
+        (explicit.complement(here), engine.complement(satisfying)),
+        (explicit.successors(here), engine.successors(satisfying)),
+        (explicit.successors(here, steps), engine.successors(satisfying, steps)),
+        (explicit.predecessors(here), engine.predecessors(satisfying)),
+        (explicit.predecessors(here, steps), engine.predecessors(satisfying, steps)),
+        (explicit.indistinguishable(group, here), engine.indistinguishable(group, satisfying)),
         *((explicit.enabled(justice), engine.enabled(justice)) for justice in system.justice),
     ]
     sets += [
-        (explicit.agreeing(channel.promised, here), engine.agreeing(channel.promised, there))
+        (explicit.agreeing(channel.promised, here), engine.agreeing(channel.promised, satisfying))
         for channel in some_channels(system)
     ]
-    for number, (expected, found) in enumerate(sets):
-        assert same(explicit, expected, engine, found, states), number
+    for number, (expected, actual) in enumerate(sets):
+        assert same(explicit, expected, engine, actual, states), number

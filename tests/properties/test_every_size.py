@@ -33,13 +33,13 @@ def _families(draw: st.DrawFn) -> str:
         if one == "Hub":
             shared = ["if Hub.free > 0 set Hub.free := Hub.free - 1", "set Hub.told := true", "if !Hub.told"]
             guards += draw(st.sampled_from([[], [], [], [draw(st.sampled_from(shared))]]))
-        others = [f"unless exists b in Cus: {draw(st.sampled_from(_NAMES))}[b]", f"if forall b in Cus: !{name}[b]"]
-        guards += draw(st.sampled_from([[], [], [], [], [draw(st.sampled_from(others))]])) if one == "Hub" else []
+        more_guards = [f"unless exists b in Cus: {draw(st.sampled_from(_NAMES))}[b]", f"if forall b in Cus: !{name}[b]"]
+        guards += draw(st.sampled_from([[], [], [], [], [draw(st.sampled_from(more_guards))]])) if one == "Hub" else []
         means = draw(st.sampled_from([[], ["means create duty"] if one == "Hub" else []]))
         again = draw(st.sampled_from([[], [], [], ["restart"]]))
         lines.append(f"    {one} -> {other} : {name}  {'  '.join([*guards, *means, *again])}")
     first, second = draw(st.permutations(_NAMES))[:2]
-    asked = draw(
+    property_text = draw(
         st.sampled_from(
             [
                 f"forall c in Cus: AG ({first}[c] -> EF {second}[c])",
@@ -73,7 +73,7 @@ def _families(draw: st.DrawFn) -> str:
             f"    commitment never = C(Hub, c, {second}, {first})",
             *lines,
             "  }",
-            f"  property asked{assuming}: {asked}",
+            f"  property asked{assuming}: {property_text}",
             "  check sound, live, deadlock_free",
             "}",
             "",
@@ -92,8 +92,8 @@ def test_proof_for_every_size_is_confirmed_by_larger_sizes(text: str) -> None:
         if result.sizes is not None and result.sizes.proof is not None:
             for size in _MORE:
                 larger = sizes.sizes.of_size(size)
-                (found,) = larger.verify(larger.questions((result.question.name,)))
-                assert found.answer in {"holds", "vacuous"}, (text, result.question.name, size)
+                (larger_result,) = larger.verify(larger.questions((result.question.name,)))
+                assert larger_result.answer in {"holds", "vacuous"}, (text, result.question.name, size)
 
 
 @given(threshold_families(greatest=6, greatest_async=4))
@@ -123,6 +123,6 @@ def _answers(sizes: Sizes, name: str) -> Iterator[tuple[int, Answer]]:
     """Yield the answer of the explicit engine for each declared size that asks the question."""
     least, greatest = sizes.bounds
     for size in range(least, greatest + 1):
-        for asked in sizes.of_size(size).questions():
-            if asked.question.name == name:
-                yield size, Verifier(asked.system, "explicit").decide(asked.question)
+        for question in sizes.of_size(size).questions():
+            if question.question.name == name:
+                yield size, Verifier(question.system, "explicit").decide(question.question)

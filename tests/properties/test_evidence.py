@@ -26,13 +26,13 @@ from cplc.system.trace import Evidence, Move, Run
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-@pytest.mark.parametrize("many", [0, shortest_paths.MAX_STATES_FOR_SHORTEST])
+@pytest.mark.parametrize("example_count", [0, shortest_paths.MAX_STATES_FOR_SHORTEST])
 @given(data=st.data())
-def test_what_engines_claim_can_be_shown(engine: str, many: int, data: st.DataObject) -> None:
+def test_what_engines_claim_can_be_shown(engine: str, example_count: int, data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortest_paths, "MAX_STATES_FOR_SHORTEST", many)
+        patch.setattr(shortest_paths, "MAX_STATES_FOR_SHORTEST", example_count)
         if engine == "explicit":
             evidence = explain_initial(ExplicitEngine(system), formula, assuming)
         else:
@@ -86,15 +86,15 @@ def _distance(system: System, atom: Atom) -> int | None:
     """Return how many steps lead from an initial state to where the condition holds."""
     interpreter = Interpreter(system)
     queue: deque[tuple[State, int]] = deque((state, 0) for state in interpreter.initial_states())
-    seen = {key(state) for state, _ in queue}
+    visited = {key(state) for state, _ in queue}
     while queue:
         state, distance = queue.popleft()
         if holds(atom.condition, state):
             return distance
         for step in interpreter.enabled(state):
             for after in interpreter.after(state, step):
-                if key(after) not in seen:
-                    seen.add(key(after))
+                if key(after) not in visited:
+                    visited.add(key(after))
                     queue.append((after, distance + 1))
     return None
 

@@ -59,8 +59,8 @@ def test_every_operator(data: st.DataObject) -> None:
     assuming = data.draw(roles(system))
     engine, oracle = ExplicitEngine(system), Naive(system)
     for formula in every_kind(system, p, q):
-        found = members(engine, oracle, engine.satisfying(formula, assuming))
-        assert found == oracle.satisfying(formula, assuming), formula_text(formula)
+        actual = members(engine, oracle, engine.satisfying(formula, assuming))
+        assert actual == oracle.satisfying(formula, assuming), formula_text(formula)
 
 
 @given(st.data())
@@ -70,9 +70,9 @@ def test_satisfying_states(data: st.DataObject) -> None:
     assuming = data.draw(roles(system))
     engine, oracle = ExplicitEngine(system), Naive(system)
     for part in reversed(list(state_subformulas(formula))):
-        found = engine.satisfying(part, assuming)
-        assert engine.count(found) == len(oracle.satisfying(part, assuming))
-        assert members(engine, oracle, found) == oracle.satisfying(part, assuming)
+        actual = engine.satisfying(part, assuming)
+        assert engine.count(actual) == len(oracle.satisfying(part, assuming))
+        assert members(engine, oracle, actual) == oracle.satisfying(part, assuming)
     assert engine.is_valid(formula, assuming) == (oracle.initial <= oracle.satisfying(formula, assuming))
 
 
@@ -106,7 +106,7 @@ def test_every_path_formula(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_again_and_again(data: st.DataObject) -> None:
-    """What holds again and again on a fair run is one more condition of fairness; for good: the run stays there."""
+    """`GF` on a fair run is one more fairness condition; `FG` means that the run stays there."""
     system = data.draw(systems())
     conditions = data.draw(st.lists(conditions_over(system.variables), min_size=1, max_size=3))
     assuming = data.draw(roles(system))
@@ -133,17 +133,17 @@ def test_along_some_steps_is_in_a_system_with_no_others(data: st.DataObject) -> 
     p, q = data.draw(atoms(system)), data.draw(atoms(system))
     assuming = data.draw(roles(system))
     engine, oracle = ExplicitEngine(system), Naive(system)
-    kept = tuple(step if step.name in along.steps else replace(step, guard=FALSE) for step in system.steps)
-    restricted = replace(system, steps=kept)
-    assume(not any(step.free for step in kept))  # what they choose from are the initial values
+    steps = tuple(step if step.name in along.steps else replace(step, guard=FALSE) for step in system.steps)
+    restricted = replace(system, steps=steps)
+    assume(not any(step.free for step in steps))  # what they choose from are the initial values
     for path in (f.Finally(p), f.Globally(p), f.Until(p, q), f.Globally(f.Finally(p)), f.Next(p)):
         satisfying = members(engine, oracle, engine.satisfying(f.OnPaths("E", path, along), assuming))
         for state in oracle.reachable:
             begun = zip(system.variables, state, strict=True)
-            there = replace(
+            restricted_system = replace(
                 restricted, variables=tuple(replace(variable, initial=(value,)) for variable, value in begun)
             )
-            assert ExplicitEngine(there).is_valid(f.OnPaths("E", path), assuming) == (state in satisfying)
+            assert ExplicitEngine(restricted_system).is_valid(f.OnPaths("E", path), assuming) == (state in satisfying)
 
 
 def test_no_more_pairs_with_the_automaton_than_the_limit() -> None:
@@ -205,8 +205,8 @@ def test_agreeing_and_indistinguishable_states(data: st.DataObject) -> None:
     alike = {other for other in oracle.reachable if any(oracle.alike(group, state, other) for state in expected)}
     assert members(engine, oracle, engine.indistinguishable(group, states)) == alike
     for channel in some_channels(system):
-        there = frozenset().union(*(oracle.agreeing_with(channel.promised, state) for state in expected))
-        assert members(engine, oracle, engine.agreeing(channel.promised, states)) == there
+        agreeing = frozenset().union(*(oracle.agreeing_with(channel.promised, state) for state in expected))
+        assert members(engine, oracle, engine.agreeing(channel.promised, states)) == agreeing
 
 
 @given(st.data())

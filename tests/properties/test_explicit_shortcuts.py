@@ -1,6 +1,6 @@
-"""What makes the explicit engine fast changes nothing of what it finds.
+"""Optimisations of the explicit engine change no result.
 
-Small systems never come to the sizes at which it groups steps anew, forgets what it knows or takes conditions apart.
+Small systems never reach the sizes at which it regroups steps, drops caches or splits conditions.
 So these sizes are made small here.
 """
 
@@ -40,9 +40,9 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
     system = data.draw(systems())
     p, q, nested = data.draw(atoms(system)), data.draw(atoms(system)), data.draw(formulas(system))
     assuming = data.draw(roles(system))
-    asked = [*every_kind(system, p, q), nested]
+    sample_formulas = [*every_kind(system, p, q), nested]
     plain = ExplicitEngine(system)
-    counts = [plain.count(plain.satisfying(formula, assuming)) for formula in asked]
+    counts = [plain.count(plain.satisfying(formula, assuming)) for formula in sample_formulas]
     moved = edges(plain, system)
     with (
         patch.object(interleaved, "SAMPLE_STATES", 8),
@@ -52,16 +52,16 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
         patch.object(explicit, "_REMEMBERED_BYTES", 0),
     ):
         pressed = ExplicitEngine(system)
-        assert [pressed.count(pressed.satisfying(formula, assuming)) for formula in asked] == counts
+        assert [pressed.count(pressed.satisfying(formula, assuming)) for formula in sample_formulas] == counts
         assert edges(pressed, system) == moved
         everywhere = plain.reachable
         while not plain.is_empty(everywhere):
             state = plain.pick(everywhere)
             everywhere = plain.difference(everywhere, plain.singleton(state))
-            for formula in asked:
+            for formula in sample_formulas:
                 expected = plain.intersection(plain.singleton(state), plain.satisfying(formula, assuming))
-                found = pressed.intersection(pressed.singleton(state), pressed.satisfying(formula, assuming))
-                assert plain.is_empty(expected) == pressed.is_empty(found)
+                witness = pressed.intersection(pressed.singleton(state), pressed.satisfying(formula, assuming))
+                assert plain.is_empty(expected) == pressed.is_empty(witness)
 
 
 def test_many_counters() -> None:

@@ -208,10 +208,10 @@ def test_printed_formula_is_parsed_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
     compilation = CplCompilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)
-    for asked in compilation.declared_questions():
-        if asked.question.kind == "property":
-            again = compilation.formula_question(asked.question.text)
-            assert not isinstance(again, tuple), (asked.question.text, again)
+    for question in compilation.declared_questions():
+        if question.question.kind == "property":
+            again = compilation.formula_question(question.question.text)
+            assert not isinstance(again, tuple), (question.question.text, again)
             once_more = compilation.formula_question(formula_text(again.question.formula))
             assert not isinstance(once_more, tuple)
             assert once_more.question.formula == again.question.formula

@@ -109,7 +109,7 @@ def blind_walks(draw: DrawFn) -> System:
 @examples(60)
 @given(data=st.data())
 def test_uniform_strategies_that_need_search(make: MakeEngine, data: st.DataObject) -> None:
-    """What looks best in each state is often wrong for those that look the same, and something else is right."""
+    """A choice that is best in one state is often wrong in those that look the same, where another choice wins."""
     system = data.draw(blind_walks())
     at_goal = Atom(e.Equal(e.Read("place"), e.Const(3)), "place = 3")
     formula = Enforces(("Walker",), Finally(at_goal), uniform=True)
@@ -124,7 +124,7 @@ def test_uniform_strategies_that_need_search(make: MakeEngine, data: st.DataObje
 @examples(40)
 @given(data=st.data())
 def test_laws_of_strategic_logic(data: st.DataObject) -> None:
-    """What holds of every game: more members, more knowledge and weaker goals do no harm; and dualities."""
+    """Laws of games: more members, more knowledge and weaker goals do no harm; dualities."""
     system = data.draw(systems(fairness=False))
     group, goal, assuming = data.draw(groups(system)), data.draw(goals(system)), data.draw(roles(system))
     everybody = tuple(agent.name for agent in system.agents)

@@ -1,4 +1,4 @@
-"""Models in ISPL: what is printed reads back, and whatever is read, something is said of it."""
+"""Models in ISPL: what is printed reads back, and every model that is read has diagnostics or a system."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ def test_the_fixpoints_of_games_are_what_strategies_can_do(data: st.DataObject) 
     system = data.draw(systems(lifelike=True, states=24))
     p, q = data.draw(atoms(system)), data.draw(atoms(system))
     group = data.draw(groups(system))
-    others = frozenset(agent.name for agent in system.agents) - set(group)
-    assuming = data.draw(st.frozensets(st.sampled_from(sorted(others)))) if others else frozenset[str]()
+    opponents = frozenset(agent.name for agent in system.agents) - set(group)
+    assuming = data.draw(st.frozensets(st.sampled_from(sorted(opponents)))) if opponents else frozenset[str]()
     oracle = Naive(system)
     goals: list[f.Next | f.Finally | f.Globally | f.Until]
     goals = [f.Finally(p), f.Until(p, q), f.Globally(p), f.Next(p)]

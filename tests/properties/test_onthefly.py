@@ -57,9 +57,9 @@ def test_examples_are_reachable_states(data: st.DataObject) -> None:
     formula = data.draw(logic_formulas(system, Logic(games=False, depth=1)))
     assuming = data.draw(roles(system))
     oracle, engine = Naive(system), OnTheFlyEngine(system)
-    found, expected = engine.example(formula, assuming), oracle.satisfying(formula, assuming)
-    assert (found is None) == (not expected)
-    assert found is None or tuple(found[variable.name] for variable in system.variables) in expected
+    example, expected = engine.example(formula, assuming), oracle.satisfying(formula, assuming)
+    assert (example is None) == (not expected)
+    assert example is None or tuple(example[variable.name] for variable in system.variables) in expected
 
 
 @given(data=st.data())

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.semantics.precedence_lints import precedence_warnings
+from cplc.semantics.lints import precedence_warnings
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse_formula

@@ -1,4 +1,4 @@
-"""What is printed reads back as the same tree, in one piece and in pieces."""
+"""Round trip of the printer: printed text parses to the same tree, whole and in pieces."""
 
 from __future__ import annotations
 

@@ -37,22 +37,22 @@ def asked(formula: Formula, assuming: frozenset[str] = frozenset()) -> Question:
 
 def excluded_by(result: Result) -> ExcludedStates | None:
     """Return what the result says of states without fair run along any steps."""
-    found = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
-    assert len(found) <= 1
-    return found[0] if found else None
+    excluded = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
+    assert len(excluded) <= 1
+    return excluded[0] if excluded else None
 
 
 def distances(initial: States, after: Mapping[Frozen, States]) -> dict[Frozen, int]:
-    known = dict.fromkeys(initial, 0)
+    distance = dict.fromkeys(initial, 0)
     layer = list(initial)
     while layer:
         layer = [
             new
             for state in layer
             for new in after[state]
-            if new not in known and not known.update({new: known[state] + 1})
+            if new not in distance and not distance.update({new: distance[state] + 1})
         ]
-    return known
+    return distance
 
 
 def frozen(system: System, state: State) -> Frozen:
@@ -75,8 +75,8 @@ def judge(result: Result, system: System, initial: States, unfair: States, after
     assert not list(run_problems(interpreter, run))
     assert interpreter.is_initial(run.start)
     assert frozen(system, run.states[-1]) in unfair
-    known = distances(initial, after)
-    assert len(run.moves) == min(known[state] for state in unfair)
+    distance = distances(initial, after)
+    assert len(run.moves) == min(distance[state] for state in unfair)
 
 
 def unfair_states(oracle: Naive, formula: OnPaths, assuming: frozenset[str]) -> States:

@@ -92,9 +92,9 @@ def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rou
                     keeping.write()
 
         for most in (limit, other, _ENOUGH, other):
-            found = graph(most)
-            assert (found is None) == (len(whole.states) > most)
-            assert found is None or _told(found) == _told(whole)
+            outcome = graph(most)
+            assert (outcome is None) == (len(whole.states) > most)
+            assert outcome is None or _told(outcome) == _told(whole)
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
@@ -161,7 +161,7 @@ def test_diagrams_come_back_from_bytes(backend: str, data: st.DataObject) -> Non
 
 @given(systems())
 def test_states_are_told_apart_by_several_tables_too(system: System) -> None:
-    """Where a table cannot double any more, later states have another one; the graph is the same."""
+    """Overflow of a full table into a second one leaves the graph the same."""
     with _small_pieces():
         whole = _told(explore(system, _ENOUGH))
         with patch.multiple(packing, _SMALL=2, _PART=1 << 20), use_context(Context(bytes_left=lambda: 1)):

@@ -38,12 +38,12 @@ def test_engines_agree_with_the_definitions(name: str, seed: int) -> None:
     assume(len(naive.rounds) <= _STATES)
     engine = ENGINES[name](reading.system)
     assert engine.count(engine.reachable) == len(naive.rounds)
-    for asked in reading.questions():
-        for part in state_subformulas(asked.question.formula):
-            found = {tuple(state.values()) for state in members(engine, engine.satisfying(part))}
-            assert found & naive.reachable == naive.satisfying(part), part
-        wanted = naive.initial & naive.reachable <= naive.satisfying(asked.question.formula)
-        assert engine.is_valid(asked.question.formula) == wanted, asked.question.text
+    for question in reading.questions():
+        for part in state_subformulas(question.question.formula):
+            actual = {tuple(state.values()) for state in members(engine, engine.satisfying(part))}
+            assert actual & naive.reachable == naive.satisfying(part), part
+        expected = naive.initial & naive.reachable <= naive.satisfying(question.question.formula)
+        assert engine.is_valid(question.question.formula) == expected, question.question.text
 
 
 @examples(40)
@@ -53,12 +53,12 @@ def test_the_search_on_the_fly_agrees_with_the_definitions(seed: int) -> None:
     naive = NaiveRounds(reading.system)
     assume(len(naive.rounds) <= _STATES and not reading.system.recurring)
     engine = OnTheFlyEngine(reading.system)
-    for asked in reading.questions():
-        formula = asked.question.formula
+    for question in reading.questions():
+        formula = question.question.formula
         expected = naive.satisfying(formula)
-        assert engine.is_valid(formula) == (naive.initial & naive.reachable <= expected), asked.question.text
+        assert engine.is_valid(formula) == (naive.initial & naive.reachable <= expected), question.question.text
         for state in sorted(naive.reachable, key=str)[:12]:
-            assert engine.holds(formula, naive.thaw(state)) == (state in expected), asked.question.text
+            assert engine.holds(formula, naive.thaw(state)) == (state in expected), question.question.text
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])

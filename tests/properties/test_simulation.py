@@ -71,9 +71,9 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
             assert not engine.is_empty(engine.intersection(here, engine.initial))
             for move in one.run.moves:
                 assert move.step is not None
-                there = engine.singleton(move.state)
-                assert not engine.is_empty(engine.intersection(engine.successors(here, [move.step]), there))
-                here = there
+                state_set = engine.singleton(move.state)
+                assert not engine.is_empty(engine.intersection(engine.successors(here, [move.step]), state_set))
+                here = state_set
     except ResourceExhausted:
         pass
     for one in drawn:  # a run ends only where it must
@@ -107,15 +107,15 @@ def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
 @given(protocols(), st.integers(0, 2**32))
 @examples(25)
 def test_instances_are_counted_as_the_states_show_them(system: System, seed: int) -> None:
-    """What is counted through tables is what the interpreter's operations and states say, step by step."""
+    """Counts through tables equal those from the interpreter's operations and states, step by step."""
     *_, (_, statistics) = draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2)
-    kept = [one for one, _ in draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2) if one is not None]
+    runs = [one for one, _ in draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2) if one is not None]
     expected: dict[str, Counter[str]] = {one.name: Counter() for one in system.commitments}
-    for one in kept:
+    for one in runs:
         for commitment in system.commitments:
             expected[commitment.name].update(_endings(system, one.run, commitment.name))
-    found = {course.name: Counter(course.endings) for course in statistics.courses if not course.is_claim}
-    assert found == expected
+    endings = {course.name: Counter(course.endings) for course in statistics.courses if not course.is_claim}
+    assert endings == expected
 
 
 @given(protocols(), st.sampled_from(_BIASES), st.integers(0, 2**32))

@@ -55,15 +55,15 @@ def reduced(system: System, plan: ReachabilityGoals) -> ReducedEngine:
 
 def distances(graph: StateGraph, goal: bytes) -> dict[int, int]:
     """Return by how many steps each state from which the goal can be reached is away from it."""
-    found = {number: 0 for number, there in enumerate(goal) if there}
-    waiting = deque(found)
+    steps_to_goal = {number: 0 for number, is_goal in enumerate(goal) if is_goal}
+    waiting = deque(steps_to_goal)
     while waiting:
         number = waiting.popleft()
         for before in graph.before(number):
-            if before not in found:
-                found[before] = found[number] + 1
+            if before not in steps_to_goal:
+                steps_to_goal[before] = steps_to_goal[number] + 1
                 waiting.append(before)
-    return {graph.states[number]: distance for number, distance in found.items()}
+    return {graph.states[number]: distance for number, distance in steps_to_goal.items()}
 
 
 def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:

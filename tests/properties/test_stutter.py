@@ -23,7 +23,7 @@ TRUE, FALSE = f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")
 A, B, BOTH = (Taken(frozenset(steps), steps) for steps in ("a", "b", "ab"))
 
 _BEGINNING = 12
-"""How far the formulas drawn below look without a pause."""
+"""Look-ahead of the formulas drawn below, in steps that change something."""
 
 letters: SearchStrategy[Letter] = st.tuples(st.booleans(), st.booleans(), st.sampled_from((None, "a", "b")))
 words = st.lists(letters, min_size=1, max_size=4)

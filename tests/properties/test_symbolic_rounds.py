@@ -56,7 +56,7 @@ class _Plain:
         return frozenset(to for one in states for _, to in self.rounds[one])
 
     def fair(self, keep: Keys) -> Keys:
-        """Return from where a run stays there for ever and meets all conditions: Emerson and Lei."""
+        """Return from where a run stays there forever and meets all conditions: Emerson and Lei."""
         conditions = [self._where(condition) for condition in self.system.fairness]
 
         def smaller(z: Keys) -> Keys:
@@ -172,7 +172,7 @@ def test_images_of_rounds_match_interpreter(system: System, budget: int, data: s
 @examples(40)
 @given(st.data())
 def test_laws_and_tableau_agree_on_rounds(data: st.DataObject) -> None:
-    """What is said of endless runs has one answer, whether it is taken apart or not."""
+    """Formulas on infinite runs have the same value whether they are decomposed or not."""
     system = data.draw(synchronous_systems())
     engine = SymbolicEngine(system)
     formula = data.draw(quantified(system, _LOGIC).filter(lambda one: f.ctl_path(one) is None))

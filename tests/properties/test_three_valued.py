@@ -1,4 +1,4 @@
-"""What a run says of a path formula is what the definitions say; what its beginning says, all that it begins says."""
+"""Path formulas on runs are decided as by the definitions; a verdict on a prefix holds for all its extensions."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_the_value_on_a_lasso_is_that_of_the_definitions(data: st.DataObject) ->
 def test_a_beginning_says_nothing_that_the_whole_denies(data: st.DataObject) -> None:
     system = data.draw(systems())
     path, word = data.draw(path_formulas(system, PLAIN)), data.draw(_words(system))
-    known = data.draw(st.integers(0, len(word.moves)))
-    begun = ThreeValuedRun(system, Run(word.start, word.moves[:known]), ()).truth(path)
+    prefix_length = data.draw(st.integers(0, len(word.moves)))
+    begun = ThreeValuedRun(system, Run(word.start, word.moves[:prefix_length]), ()).truth(path)
     assert begun is None or begun is _defined(system, path, word)
 
 

@@ -22,18 +22,18 @@ from cplc.system.model import System
 _CONSTANTS = st.sampled_from((f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")))
 
 
-def with_constants(data: st.DataObject, formula: Formula, few: st.SearchStrategy[Formula]) -> Formula:
+def with_constants(data: st.DataObject, formula: Formula, simple_formulas: st.SearchStrategy[Formula]) -> Formula:
     """Return the formula with a constant, or one of a few atoms, in the place of each of its atoms."""
     if isinstance(formula, f.Atom):
-        return data.draw(few)
-    operands = tuple(with_constants(data, one, few) for one in f.children(formula))
+        return data.draw(simple_formulas)
+    operands = tuple(with_constants(data, one, simple_formulas) for one in f.children(formula))
     return f.with_children(formula, operands)
 
 
 def drawn(data: st.DataObject, system: System) -> Formula:
     p = data.draw(atoms(system))
-    few = st.one_of(_CONSTANTS, st.just(p), st.just(f.Not(p)))
-    return with_constants(data, data.draw(formulas(system) | on_paths(system, atoms(system))), few)
+    simple_formulas = st.one_of(_CONSTANTS, st.just(p), st.just(f.Not(p)))
+    return with_constants(data, data.draw(formulas(system) | on_paths(system, atoms(system))), simple_formulas)
 
 
 @examples(60)
@@ -51,8 +51,8 @@ def test_trivial_formulas_have_that_value_at_every_state(data: st.DataObject) ->
 @given(st.data())
 def test_trivial_formulas_have_that_value_at_every_state_of_rounds(data: st.DataObject) -> None:
     system = replace(data.draw(synchronous_systems()), recurring=())
-    few = st.one_of(_CONSTANTS, atoms(system))
-    path = with_constants(data, data.draw(formulas(system)), few)
+    simple_formulas = st.one_of(_CONSTANTS, atoms(system))
+    path = with_constants(data, data.draw(formulas(system)), simple_formulas)
     shapes: tuple[Formula, ...] = (f.Next(path), f.Finally(path), f.Globally(path), f.Until(path, path))
     formula = OnPaths(data.draw(st.sampled_from("AE")), data.draw(st.sampled_from(shapes)))
     value = trivial_value(system, formula)

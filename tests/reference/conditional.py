@@ -28,15 +28,15 @@ class Channel:
         self.states = [tuple(world.env[name].state for name in names) for world in worlds]
         self.standing = [tuple(_standing(reference, world, name) for name in names) for world in worlds]
         self._everywhere: dict[Standing, set[int]] = {}
-        for number, there in enumerate(self.standing):
-            self._everywhere.setdefault(there, set()).add(number)
+        for number, standing in enumerate(self.standing):
+            self._everywhere.setdefault(standing, set()).add(number)
 
     def accessible(self, here: Standing) -> States:
         """Return the states accessible from a state with this status of the commitments."""
         return frozenset(
             number
-            for there, numbers in self._everywhere.items()
-            if all(_may_become(one, other) for one, other in zip(here, there, strict=True))
+            for standing, numbers in self._everywhere.items()
+            if all(_may_become(one, other) for one, other in zip(here, standing, strict=True))
             for number in numbers
         )
 
@@ -93,11 +93,11 @@ def _standing(reference: Reference, world: World, name: str) -> str:
     return "offered" if state == "conditional" else "nothing"
 
 
-def _may_become(here: str, there: str) -> bool:
+def _may_become(here: str, alternative: str) -> bool:
     match here:
         case "kept" | "in force":
-            return there == "kept"
+            return alternative == "kept"
         case "offered":
-            return there in ("offered", "kept")
+            return alternative in ("offered", "kept")
         case _:
-            return there in ("nothing", "offered")
+            return alternative in ("nothing", "offered")

@@ -176,10 +176,10 @@ class Logic:
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds in all states with exactly that promised and kept."""
         names = self._names(formula)
-        promised, kept = self._ends(names)
+        promised, fulfilled = self._ends(names)
         classes: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
-            if promised[n] == kept[n]:
+            if promised[n] == fulfilled[n]:
                 classes.setdefault(promised[n], set()).add(n)
         return frozenset(n for n in self.all if any(promised[n]) and classes.get(promised[n], set()) <= body)
 
@@ -301,7 +301,7 @@ class Logic:
         return [self.satisfying(one.condition) for one in self.reference.model.fairness]
 
     def _is_fair(self, part: States) -> bool:
-        """Return whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
+        """Return whether some run that visits all of these states and steps forever, and nothing else, is fair."""
         steps = self.graph.steps
         return all(part & often for often in self._fairness) and all(
             any(not any(just(move) for move, _ in steps[n]) for n in part)

@@ -144,7 +144,7 @@ class RunGraph:
     decided: Decided
     changes: Callable[[State, Move], frozenset[Change]]
     """The lifecycle changes of a move."""
-    known: dict[tuple[int, Move], frozenset[Change]] = field(default_factory=dict)
+    changes_by_move: dict[tuple[int, Move], frozenset[Change]] = field(default_factory=dict)
 
     # --- runs
 
@@ -170,9 +170,9 @@ class RunGraph:
         return is_done(self.model, action, move, lambda: self._changed(state, move) if move is not None else ())
 
     def _changed(self, state: int, move: Move) -> frozenset[Change]:
-        if (state, move) not in self.known:
-            self.known[state, move] = self.changes(self.graph.states[state], move)
-        return self.known[state, move]
+        if (state, move) not in self.changes_by_move:
+            self.changes_by_move[state, move] = self.changes(self.graph.states[state], move)
+        return self.changes_by_move[state, move]
 
     def _runs(self, along: Term | None, *, may_idle: bool) -> Runs[int, Move | None]:
         remaining = [

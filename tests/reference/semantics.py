@@ -179,18 +179,18 @@ class Reference:
                 if observer is None:
                     assert view is not None
                     return world.views[name, view].state in states
-                seen = world.views.get((name, observer))
-                return view in (None, observer) and seen is not None and seen.state in states
+                viewed = world.views.get((name, observer))
+                return view in (None, observer) and viewed is not None and viewed.state in states
             case t.Stands(name, standings, view):
                 if observer is None:
                     life = world.env[name] if view is None else world.views[name, view]
                     return self._is_open(name, life) and life.standing in standings
-                seen = world.views.get((name, observer))
+                viewed = world.views.get((name, observer))
                 return (
                     view in (None, observer)
-                    and seen is not None
-                    and self._is_open(name, seen)
-                    and (seen.standing in standings)
+                    and viewed is not None
+                    and self._is_open(name, viewed)
+                    and (viewed.standing in standings)
                 )
             case t.FactRef(fact):
                 return true(self.model.fact[fact].meaning)

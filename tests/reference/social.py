@@ -55,7 +55,7 @@ class SocialCommitments:
         sorts: dict[tuple[bool, ...], set[int]] = {}
         for state, world in enumerate(self.worlds):
             sorts.setdefault(tuple(promise.binds(world) for promise in promises), set()).add(state)
-        found: set[int] = set()
+        satisfying_states: set[int] = set()
         for pattern, states in sorts.items():
             if any(pattern):
                 counted = [promise.keeping for promise, binds in zip(promises, pattern, strict=True) if binds]
@@ -63,8 +63,8 @@ class SocialCommitments:
                     counted.append(tableau.eventually(path_of(formula.trigger), None))
                 keeping = reduce(tableau.Both, counted)
                 broken = tableau.Both(keeping, tableau.no(path_of(formula.body)))
-                found |= states & self._some_run(keeping) - self._some_run(broken)
-        return frozenset(found)
+                satisfying_states |= states & self._some_run(keeping) - self._some_run(broken)
+        return frozenset(satisfying_states)
 
     def _some_run(self, path: Path) -> States:
         return self.field.runs.satisfying(path, self._sees)

@@ -17,7 +17,7 @@ SERVER = ClientServerConfig(server_command=[sys.executable, "-m", "cplc", "lsp"]
 
 
 class Editor:
-    """What tests say to the server, with places as words of the text: ``at("goods", 2)`` is in the second `goods`."""
+    """Requests of tests to the server, with words as places: ``at("goods", 2)`` is in the second `goods`."""
 
     def __init__(self, client: LanguageClient, folder: Path) -> None:
         self.client = client

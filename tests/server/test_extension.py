@@ -1,4 +1,4 @@
-"""What the extension for VS Code has to agree with."""
+"""Agreement of the extension for VS Code with the program."""
 
 from __future__ import annotations
 

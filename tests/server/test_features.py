@@ -1,4 +1,4 @@
-"""What the server answers, through a real process."""
+"""Features of the language server, through a real process."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ async def test_diagnostics_follow_the_text(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
     assert editor.codes(uri) == []
     await editor.change(uri, SHOP.replace("after offer", "after ofer"))
-    (told,) = editor.client.diagnostics[uri]
-    assert (told.code, editor.marked(uri, told.range)) == ("unknown-name", "ofer")
-    assert "did you mean `offer`?" in told.message
-    assert told.code_description is not None
+    (diagnostic,) = editor.client.diagnostics[uri]
+    assert (diagnostic.code, editor.marked(uri, diagnostic.range)) == ("unknown-name", "ofer")
+    assert "did you mean `offer`?" in diagnostic.message
+    assert diagnostic.code_description is not None
     await editor.change(uri, SHOP)
     assert editor.codes(uri) == []
 
@@ -35,10 +35,10 @@ async def test_hover_tells_lifecycle_value_and_words(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
 
     async def said(word: str, number: int = 1) -> str:
-        found = await editor.client.text_document_hover_async(lsp.HoverParams(**editor.at(uri, word, number)))
-        assert found is not None
-        assert isinstance(found.contents, lsp.MarkupContent)
-        return found.contents.value
+        hover = await editor.client.text_document_hover_async(lsp.HoverParams(**editor.at(uri, word, number)))
+        assert hover is not None
+        assert isinstance(hover.contents, lsp.MarkupContent)
+        return hover.contents.value
 
     goods = await said("goods", 2)
     assert "commitment goods = C(Seller, b, pay, ship)" in goods
@@ -57,10 +57,10 @@ async def test_hover_tells_lifecycle_value_and_words(editor: Editor) -> None:
 @pytest.mark.asyncio
 async def test_definition_references_highlight(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
-    found = await editor.client.text_document_definition_async(lsp.DefinitionParams(**editor.at(uri, "goods[x]")))
-    assert isinstance(found, list)
-    (there,) = found
-    range_ = there.target_selection_range if isinstance(there, lsp.LocationLink) else there.range
+    definitions = await editor.client.text_document_definition_async(lsp.DefinitionParams(**editor.at(uri, "goods[x]")))
+    assert isinstance(definitions, list)
+    (definition,) = definitions
+    range_ = definition.target_selection_range if isinstance(definition, lsp.LocationLink) else definition.range
     assert range_.start == editor.place(uri, "goods")
     context = lsp.ReferenceContext(include_declaration=False)
     params = lsp.ReferenceParams(context=context, **editor.at(uri, "goods"))
@@ -106,16 +106,16 @@ COMPLETIONS = [
 @pytest.mark.asyncio
 async def test_completion_knows_the_place(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
-    for old, new, there, absent in COMPLETIONS:
+    for old, new, present, absent in COMPLETIONS:
         text = SHOP.replace(old, new, 1)
         await editor.change(uri, text.replace("¦", ""))
         before = text[: text.index("¦")]
         position = lsp.Position(before.count("\n"), len(before) - (before.rfind("\n") + 1))
         params = lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), position)
-        found = await editor.client.text_document_completion_async(params)
-        assert isinstance(found, lsp.CompletionList)
-        labels = {item.label for item in found.items}
-        assert there <= labels, new
+        completions = await editor.client.text_document_completion_async(params)
+        assert isinstance(completions, lsp.CompletionList)
+        labels = {item.label for item in completions.items}
+        assert present <= labels, new
         assert not absent & labels, new
 
 
@@ -129,11 +129,11 @@ async def test_signatures_of_macros_used_protocols_and_atoms(editor: Editor) -> 
     uri = await editor.open("whole.cpl", text)
 
     async def shown(word: str) -> tuple[str, int | None]:
-        found = await editor.client.text_document_signature_help_async(
+        signatures = await editor.client.text_document_signature_help_async(
             lsp.SignatureHelpParams(**editor.at(uri, word, after=True))
         )
-        assert found is not None
-        return found.signatures[0].label, found.active_parameter
+        assert signatures is not None
+        return signatures.signatures[0].label, signatures.active_parameter
 
     assert await shown("answers(part.m, ") == ("define answers(p, q) = AG (p -> AF q)", 1)
     assert await shown("use Part(A = X, ") == ("Part(n: 1..3 = 1, role A, role B)", 1)
@@ -148,8 +148,8 @@ async def test_symbols_folding_selection_and_colours(editor: Editor) -> None:
     assert isinstance(protocol, lsp.DocumentSymbol)
     names = [one.name for one in protocol.children or ()]
     assert names == ["buyers", "Seller", "Buyer", "goods", "offer", "pay", "ship", "cancel", "fair"]
-    found = await editor.client.workspace_symbol_async(lsp.WorkspaceSymbolParams("cncl"))
-    assert [one.name for one in found or ()] == ["cancel"]
+    symbols = await editor.client.workspace_symbol_async(lsp.WorkspaceSymbolParams("cncl"))
+    assert [one.name for one in symbols or ()] == ["cancel"]
     folds = await editor.client.text_document_folding_range_async(lsp.FoldingRangeParams(which))
     assert (3, 19) in {(one.start_line, one.end_line) for one in folds or ()}
     position = editor.place(uri, "fulfilled")
@@ -171,23 +171,23 @@ async def test_symbols_folding_selection_and_colours(editor: Editor) -> None:
 def _coloured(editor: Editor, uri: str, data: list[int]) -> dict[str, set[str]]:
     """Return the kinds of token that each word is shown as."""
     lines = editor.texts[uri].split("\n")
-    found: dict[str, set[str]] = {}
+    words_by_colour: dict[str, set[str]] = {}
     line = column = 0
     for start in range(0, len(data), 5):
         down, right, length, kind, _ = data[start : start + 5]
         line, column = line + down, right if down else column + right
-        found.setdefault(lines[line][column : column + length], set()).add(LEGEND.token_types[kind])
-    return found
+        words_by_colour.setdefault(lines[line][column : column + length], set()).add(LEGEND.token_types[kind])
+    return words_by_colour
 
 
 @pytest.mark.asyncio
 async def test_hints_say_who_chooses_and_who_is_bound(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
     everything = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
-    found = await editor.client.text_document_inlay_hint_async(
+    hints = await editor.client.text_document_inlay_hint_async(
         lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), everything)
     )
-    assert [one.label for one in found or ()] == ["= 2", "Seller → b", "Seller → b", "Seller chooses"]
+    assert [one.label for one in hints or ()] == ["= 2", "Seller → b", "Seller → b", "Seller chooses"]
 
 
 FIXES = [
@@ -231,11 +231,11 @@ async def test_quick_fixes_change_what_is_wrong(editor: Editor) -> None:
         position = editor.place(uri, word)
         context = lsp.CodeActionContext(editor.client.diagnostics[uri])
         range_ = lsp.Range(position, position)
-        found = await editor.client.text_document_code_action_async(
+        fixes = await editor.client.text_document_code_action_async(
             lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), range_, context)
         )
-        chosen = [one for one in found or () if isinstance(one, lsp.CodeAction) and one.title.startswith(title)]
-        assert chosen, (new, [one.title for one in found or ()])
+        chosen = [one for one in fixes or () if isinstance(one, lsp.CodeAction) and one.title.startswith(title)]
+        assert chosen, (new, [one.title for one in fixes or ()])
         assert expected in (await editor.applied(chosen[0].edit))[uri], new
 
 
@@ -245,8 +245,8 @@ async def test_formatting_is_that_of_the_command_line(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", text)
     options = lsp.FormattingOptions(2, True)
     params = lsp.DocumentFormattingParams(lsp.TextDocumentIdentifier(uri), options)
-    found = await editor.client.text_document_formatting_async(params)
-    assert applied(text, found) == format_source(Source("shop.cpl", text)).text
+    edits = await editor.client.text_document_formatting_async(params)
+    assert applied(text, edits) == format_source(Source("shop.cpl", text)).text
     await editor.change(uri, text + "protocol {")
     assert await editor.client.text_document_formatting_async(params) is None
 
@@ -280,8 +280,8 @@ async def test_lenses_verify_in_a_process_and_show_the_run(editor: Editor) -> No
     which = lsp.CodeLensParams(lsp.TextDocumentIdentifier(uri))
 
     async def titles() -> list[str]:
-        found = await editor.client.text_document_code_lens_async(which)
-        return [one.command.title for one in found or () if one.command]
+        lenses = await editor.client.text_document_code_lens_async(which)
+        return [one.command.title for one in lenses or () if one.command]
 
     assert await titles() == ["Verify all", "Verify", "sound: Verify", "live: Verify"]
     verify = lsp.ExecuteCommandParams("cplc.verify", arguments=[uri, "Shop", "fair"])
@@ -323,8 +323,8 @@ async def test_verification_can_be_cancelled_and_never_blocks(editor: Editor) ->
     assert hover is not None
     cancel = lsp.ExecuteCommandParams("cplc.cancel", arguments=[uri])
     assert await editor.client.workspace_execute_command_async(cancel) == 1
-    said = await asyncio.wait_for(task, 20)
-    assert "cancelled" in str(said)
+    reply = await asyncio.wait_for(task, 20)
+    assert "cancelled" in str(reply)
 
 
 @pytest.mark.asyncio
@@ -345,8 +345,8 @@ async def test_models_in_ispl_have_diagnostics_symbols_and_definitions(editor: E
     uri = await editor.open("light.ispl", ISPL)
     assert "unknown-name" not in editor.codes(uri)
     which = lsp.TextDocumentIdentifier(uri)
-    found = await editor.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(which))
-    assert [one.name for one in found or ()] == ["Environment", "Man", "lit", "formula 1"]
+    symbols = await editor.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(which))
+    assert [one.name for one in symbols or ()] == ["Environment", "Man", "lit", "formula 1"]
     for word, number, target in (("lit", 2, 1), ("x", 5, 1), ("flip", 2, 1)):
         place = await editor.client.text_document_definition_async(lsp.DefinitionParams(**editor.at(uri, word, number)))
         assert isinstance(place, list), word
@@ -359,8 +359,8 @@ async def test_models_in_ispl_have_diagnostics_symbols_and_definitions(editor: E
         assert [one.range.start.line for one in marked] == lines, word
         assert [one.kind for one in marked].index(lsp.DocumentHighlightKind.Write) == 0
         context = lsp.ReferenceContext(include_declaration=False)
-        others = lsp.ReferenceParams(context=context, **editor.at(uri, word, number))
-        places = await editor.client.text_document_references_async(others) or ()
+        reference_params = lsp.ReferenceParams(context=context, **editor.at(uri, word, number))
+        places = await editor.client.text_document_references_async(reference_params) or ()
         assert [one.range.start.line for one in places] == lines[1:]
     lens = lsp.CodeLensParams(which)
     titles = [one.command.title for one in await editor.client.text_document_code_lens_async(lens) or () if one.command]

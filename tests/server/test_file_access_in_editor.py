@@ -1,4 +1,4 @@
-"""What an opened protocol imports neither blocks the server nor shows it what is outside of the project."""
+"""Imports of an open protocol neither block the server nor disclose files outside of the project."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ async def test_file_outside_of_the_project_is_neither_shown_nor_linked(
     for number, target in enumerate((str(outside / "secret.cpl"), "link.cpl")):
         text = _importing(target)
         uri = await editor.open(f"number{number}.cpl", text)
-        (told,) = editor.client.diagnostics[uri]
-        assert told.code == "outside-project"
-        assert "hunter2" not in str(told)
+        (diagnostic,) = editor.client.diagnostics[uri]
+        assert diagnostic.code == "outside-project"
+        assert "hunter2" not in str(diagnostic)
         which = lsp.TextDocumentIdentifier(uri)
         assert not await editor.client.text_document_document_link_async(lsp.DocumentLinkParams(which))
         place = lsp.DefinitionParams(which, lsp.Position(0, 9))
@@ -82,8 +82,8 @@ async def test_search_beside_a_file_reads_nothing_from_outside(tmp_path: Path, i
         documents.folders = (str(project),) if is_workspace else ()
         documents.open(uri_of(str(project / "main.cpl")), _PROTOCOL, 1)
         beside = await documents.protocol(uri_of(str(project / "main.cpl")))
-        found = await documents.everything(lambda _: True, beside=beside)
-        assert [one.document.path for one in found] == [str(project / "main.cpl")]
+        compiled_documents = await documents.everything(lambda _: True, beside=beside)
+        assert [one.document.path for one in compiled_documents] == [str(project / "main.cpl")]
     finally:
         documents.shutdown()
 
@@ -111,7 +111,7 @@ async def test_paths_are_completed_inside_the_project_only(
         uri = await editor.open(f"number{number}.cpl", _importing(f"{folder}/"))
         place = lsp.Position(0, len(f'import "{folder}/'))
         params = lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), place)
-        found = await editor.client.text_document_completion_async(params)
-        items = found.items if isinstance(found, lsp.CompletionList) else found or []
+        completions = await editor.client.text_document_completion_async(params)
+        items = completions.items if isinstance(completions, lsp.CompletionList) else completions or []
         labels.append([item.label for item in items])
     assert labels == [[], ["inside.cpl"]]

@@ -16,16 +16,16 @@ from cplc.syntax import parser
 @pytest.mark.parametrize("text", ["}", "{", "{ a }", "} {", "( ", "a[", "x . "])
 def test_completion_behind_many_brackets_ends(text: str) -> None:
     whole = "protocol P { role A " + text * 60_000
-    found = compiled(Document("untitled:long", Text(whole)), {})
+    compiled_document = compiled(Document("untitled:long", Text(whole)), {})
     with processor_time(20):
-        completion(found, len(whole))
+        completion(compiled_document, len(whole))
 
 
 def test_completion_tells_braces_of_sets_from_blocks() -> None:
     text = "protocol P { role A role B { var v: {on, off} } A -> B : m(p: {a, b}) after m "
-    found = compiled(Document("untitled:short", Text(text)), {})
-    assert "m" in [item.label for item in completion(found, text.index(" after m ") + len(" after "))]
-    assert "protocol" not in [item.label for item in completion(found, len(text))]
+    compiled_document = compiled(Document("untitled:short", Text(text)), {})
+    assert "m" in [item.label for item in completion(compiled_document, text.index(" after m ") + len(" after "))]
+    assert "protocol" not in [item.label for item in completion(compiled_document, len(text))]
 
 
 def test_file_that_is_imported_many_times_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

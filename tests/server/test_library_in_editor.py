@@ -1,4 +1,4 @@
-"""What an editor is told of the examples and the library: what each name is, where it is declared, what causes it."""
+"""Hovers, declarations and causes of every name in the examples and the library."""
 
 from __future__ import annotations
 
@@ -29,60 +29,60 @@ def _compiled(path: Path) -> Compiled:
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)
 def test_every_name_says_what_it_is_and_leads_to_its_declaration(path: Path) -> None:
-    found = _compiled(path)
-    assert by_file(found, str)[path.as_uri()] == []
-    uses = [span for span in found.index.uses if span.source is found.source]
+    compiled_document = _compiled(path)
+    assert by_file(compiled_document, str)[path.as_uri()] == []
+    uses = [span for span in compiled_document.index.uses if span.source is compiled_document.source]
     assert uses
     for span in uses:
-        said = hover(found, span.start, None)
-        links = navigation.definition(found, span.start)
-        assert said is not None, span
+        hover_text = hover(compiled_document, span.start, None)
+        links = navigation.definition(compiled_document, span.start)
+        assert hover_text is not None, span
         assert links, span
-        assert links[0].origin_selection_range == found.range(span)
-        target = found.index.declared[found.index.uses[span]]
+        assert links[0].origin_selection_range == compiled_document.range(span)
+        target = compiled_document.index.declared[compiled_document.index.uses[span]]
         if target.kind in ("message", "commitment", "claim", "fact"):
-            (item,) = call_hierarchy.prepare(found, span.start)
-            call_hierarchy.incoming(found, item)
-            assert target.kind != "message" or call_hierarchy.named(found, item) is target
+            (item,) = call_hierarchy.prepare(compiled_document, span.start)
+            call_hierarchy.incoming(compiled_document, item)
+            assert target.kind != "message" or call_hierarchy.named(compiled_document, item) is target
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)
 def test_every_commitment_that_is_made_has_a_cause(path: Path) -> None:
-    found = _compiled(path)
-    for declared in found.index.declared.values():
-        if declared.kind == "commitment" and declared.span.source is found.source:
-            (item,) = call_hierarchy.prepare(found, declared.span.start)
-            causes = call_hierarchy.incoming(found, item)
-            said = hover(found, declared.span.start, None)
-            assert said is not None
+    compiled_document = _compiled(path)
+    for declared in compiled_document.index.declared.values():
+        if declared.kind == "commitment" and declared.span.source is compiled_document.source:
+            (item,) = call_hierarchy.prepare(compiled_document, declared.span.start)
+            causes = call_hierarchy.incoming(compiled_document, item)
+            hover_text = hover(compiled_document, declared.span.start, None)
+            assert hover_text is not None
             assert causes, declared.name.text
-            assert "| Message | Operation |" in str(said.contents), declared.name.text
+            assert "| Message | Operation |" in str(hover_text.contents), declared.name.text
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)
 def test_everything_can_be_asked_at_every_word(path: Path) -> None:
-    found = _compiled(path)
-    for token in found.tokens.code[:: max(1, len(found.tokens.code) // 150)]:
-        completion(found, token.start)
-        signature_help.signature_help(found, token.end)
-        selected = outline.selection(found, token.start)
+    compiled_document = _compiled(path)
+    for token in compiled_document.tokens.code[:: max(1, len(compiled_document.tokens.code) // 150)]:
+        completion(compiled_document, token.start)
+        signature_help.signature_help(compiled_document, token.end)
+        selected = outline.selection(compiled_document, token.start)
         while selected.parent is not None:
             inner, outer = selected.range, selected.parent.range
             assert (outer.start.line, outer.start.character) <= (inner.start.line, inner.start.character)
             assert (outer.end.line, outer.end.character) >= (inner.end.line, inner.end.character)
             selected = selected.parent
-        assert selected.range == found.text.whole
-    inlay_hints.hints(found, 0, len(found.text.text))
-    assert semantic_tokens.semantic_tokens(found)
-    assert outline.document_symbols(found)
-    assert text_edits.layout(found) == []
+        assert selected.range == compiled_document.text.whole
+    inlay_hints.hints(compiled_document, 0, len(compiled_document.text.text))
+    assert semantic_tokens.semantic_tokens(compiled_document)
+    assert outline.document_symbols(compiled_document)
+    assert text_edits.layout(compiled_document) == []
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)
 def test_names_of_the_library_stay_as_they_are(path: Path) -> None:
-    found = _compiled(path)
+    compiled_document = _compiled(path)
     library = str(_ROOT / "stdlib")
-    for span, target in found.index.uses.items():
-        if span.source is found.source and target.source.name.startswith(library):
+    for span, target in compiled_document.index.uses.items():
+        if span.source is compiled_document.source and target.source.name.startswith(library):
             with pytest.raises(navigation.Refused, match="belongs to the standard library"):
-                navigation.renamable(found, span.start)
+                navigation.renamable(compiled_document, span.start)

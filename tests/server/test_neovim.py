@@ -35,8 +35,8 @@ def test_neovim_understands_the_server(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     )
-    told = run.stderr.replace("\r", "")
-    assert "5:33 unknown-name Nothing here is called `payed`\ndid you mean `pay`?" in told
-    assert "role Seller" in told
-    assert "definition 2" in told
-    assert "Buyer -> Merchant : pay" in told
+    output = run.stderr.replace("\r", "")
+    assert "5:33 unknown-name Nothing here is called `payed`\ndid you mean `pay`?" in output
+    assert "role Seller" in output
+    assert "definition 2" in output
+    assert "Buyer -> Merchant : pay" in output

@@ -38,9 +38,9 @@ _ASKED = (
 )  # fmt: skip
 _ANY = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 99}}
 _CONTEXT = {"includeDeclaration": True, "diagnostics": [], "triggerKind": 1, "isRetrigger": False}
-"""What one or the other request has for a context."""
+"""Context of a request, as different editors send it."""
 _READER = "reader.cpl"
-"""Imports another one, is open, and is never touched: what is told of it depends on others."""
+"""Imports another one, is open, and is never touched: its diagnostics depend on others."""
 _CONVERTER = converters.get_converter()
 
 
@@ -51,7 +51,7 @@ def _position(text: str, offset: int) -> dict[str, int]:
 
 
 class Orders(RuleBasedStateMachine):
-    """What an editor sends, and what comes back."""
+    """Messages that an editor sends, and the replies."""
 
     @initialize()
     def start(self) -> None:
@@ -74,12 +74,12 @@ class Orders(RuleBasedStateMachine):
 
     def write(self, data: bytes) -> None:
         """Take what the server sends."""
-        said = json.loads(data)
-        if said.get("method") == "textDocument/publishDiagnostics":
-            self.told[said["params"]["uri"]] = said["params"]
-        elif "id" in said and "method" not in said:
-            assert said["id"] not in self.answers, "answered twice"
-            self.answers[said["id"]] = said
+        message = json.loads(data)
+        if message.get("method") == "textDocument/publishDiagnostics":
+            self.told[message["params"]["uri"]] = message["params"]
+        elif "id" in message and "method" not in message:
+            assert message["id"] not in self.answers, "answered twice"
+            self.answers[message["id"]] = message
 
     def close(self) -> None:
         """There is no pipe."""
@@ -223,26 +223,26 @@ class Orders(RuleBasedStateMachine):
             assert answer.get("error", {}).get("code") in (None, REFUSED, _CANCELLED), answer
         uris = {name: self._uri(name) for name in self.texts}
         buffers = {path: text for name, text in self.texts.items() if (path := path_of(uris[name])) is not None}
-        known = Documents()
+        documents = Documents()
         for name, text in self.texts.items():
-            known.open(uris[name], text, self.versions[name])
+            documents.open(uris[name], text, self.versions[name])
         reports = {}
         for name, text in self.texts.items():
             document = Document(uris[name], Text(text, "utf-16"), self.versions[name])
             given = self.server.documents.given(uris[name])
-            found = compiled_ispl(document) if document.is_ispl else compiled(document, buffers, given)
-            reports[uris[name]] = by_file(found, known.uri_of)
-        known.shutdown()
+            compiled_document = compiled_ispl(document) if document.is_ispl else compiled(document, buffers, given)
+            reports[uris[name]] = by_file(compiled_document, documents.uri_of)
+        documents.shutdown()
         for uri, report in reports.items():
             assert self.told[uri].get("version") == self.versions[next(n for n in uris if uris[n] == uri)]
             self._is_told(uri, report[uri])
         for uri in {*self.told, *(other for report in reports.values() for other in report)} - set(reports):
             self._is_told(uri, united(report[uri] for report in reports.values() if uri in report))
 
-    def _is_told(self, uri: str, wanted: list[lsp.Diagnostic]) -> None:
-        told = self.told.get(uri, {}).get("diagnostics", [])
+    def _is_told(self, uri: str, expected: list[lsp.Diagnostic]) -> None:
+        published = self.told.get(uri, {}).get("diagnostics", [])
         key = lambda one: json.dumps(one, sort_keys=True)  # noqa: E731
-        assert sorted(told, key=key) == sorted(_CONVERTER.unstructure(wanted), key=key), uri
+        assert sorted(published, key=key) == sorted(_CONVERTER.unstructure(expected), key=key), uri
 
 
 TestOrders = Orders.TestCase

@@ -1,4 +1,4 @@
-"""What an editor that shows runs itself gets: a page for its panel, and a list of what is asked."""
+"""Answers to an editor that shows runs itself: a page for its panel, and a list of questions."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ async def test_each_agent_sees_its_own_part_of_the_run(drawing: LanguageClient, 
     await _ask(drawing, "cplc.verify", uri, "Shop", "served")
     page = (await _ask(drawing, "cplc.showRun", uri, "Shop", "served"))["page"]
     sights = page[page.index('<details class="sights"') :]
-    seen = re.findall(r'<th scope="row(group)?"[^>]*>([^<]*)</th>', sights)
-    agents = [name for group, name in seen if group]
+    headings = re.findall(r'<th scope="row(group)?"[^>]*>([^<]*)</th>', sights)
+    agents = [name for group, name in headings if group]
     assert agents[0] == "Seller"
     assert len(agents) == 2, "the other buyer sees nothing"
-    assert ("", "pay[1] received") in seen or ("", "pay[2] received") in seen
+    assert ("", "pay[1] received") in headings or ("", "pay[2] received") in headings
 
 
 @pytest.mark.asyncio

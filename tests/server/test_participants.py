@@ -1,4 +1,4 @@
-"""What is asked of participants, and what parameters are, as an editor sees it."""
+"""Questions about participants, and values of parameters, in an editor."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ async def asking(lsp_client: LanguageClient, tmp_path: Path) -> AsyncIterator[No
 
 
 async def _ask(client: LanguageClient, command: str, *arguments: Any) -> Any:
-    said = client.workspace_execute_command_async(lsp.ExecuteCommandParams(command, arguments=list(arguments)))
-    return await asyncio.wait_for(said, 60)
+    reply = client.workspace_execute_command_async(lsp.ExecuteCommandParams(command, arguments=list(arguments)))
+    return await asyncio.wait_for(reply, 60)
 
 
 async def _titles(editor: Editor, uri: str) -> list[str]:
     params = lsp.CodeLensParams(lsp.TextDocumentIdentifier(uri))
-    found = await editor.client.text_document_code_lens_async(params)
-    return [one.command.title for one in found or () if one.command]
+    lenses = await editor.client.text_document_code_lens_async(params)
+    return [one.command.title for one in lenses or () if one.command]
 
 
 @pytest.mark.asyncio
@@ -69,12 +69,12 @@ async def test_what_is_asked_of_participants_has_a_lens(editor: Editor) -> None:
     uri = await editor.open("market.cpl", MARKET)
     assert editor.codes(uri) == []
     assert await _titles(editor, uri) == ["Verify all", "Verify", "sound: Verify"]
-    asked = await _ask(editor.client, "cplc.asked", uri)
-    assert [(one["name"], one["kind"]) for one in asked] == [("analyze Ann", "analysis"), ("sound", "check")]
+    question_names = await _ask(editor.client, "cplc.asked", uri)
+    assert [(one["name"], one["kind"]) for one in question_names] == [("analyze Ann", "analysis"), ("sound", "check")]
     verified = await _ask(editor.client, "cplc.verify", uri, "Market", "analyze Ann")
     assert verified["end"] is None
-    found = [(one["name"], one["asked"], one["verdict"], one["as_expected"]) for one in verified["results"]]
-    assert found == [
+    verdicts = [(one["name"], one["asked"], one["verdict"], one["as_expected"]) for one in verified["results"]]
+    assert verdicts == [
         ("Ann.conformance", "analyze Ann", "holds", True),
         ("Ann.achievement", "analyze Ann", "fails", False),
     ]
@@ -143,8 +143,8 @@ async def test_a_value_that_does_not_fit_any_more_is_a_mistake_at_the_protocol(
     editor = Editor(asking, tmp_path)
     uri = await editor.open("market.cpl", MARKET)
     await editor.change(uri, MARKET.replace("1..6", "1..2"))
-    (told,) = asking.diagnostics[uri]
-    assert (told.code, editor.marked(uri, told.range)) == ("value-out-of-range", "Market")
+    (diagnostic,) = asking.diagnostics[uri]
+    assert (diagnostic.code, editor.marked(uri, diagnostic.range)) == ("value-out-of-range", "Market")
     verified = await _ask(asking, "cplc.verify", uri, "Market", "sound")
     assert "cannot be 3" in verified["end"]
     (now,) = await _ask(asking, "cplc.setParameters", uri, None, {})
@@ -168,5 +168,5 @@ async def test_settings_of_the_project_count_as_soon_as_they_change(editor: Edit
     editor.client.workspace_did_change_watched_files(lsp.DidChangeWatchedFilesParams([event]))
     while not editor.client.diagnostics.get(settings.as_uri()):
         await editor.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    (told,) = editor.client.diagnostics[settings.as_uri()]
-    assert told.code == "bad-settings"
+    (diagnostic,) = editor.client.diagnostics[settings.as_uri()]
+    assert diagnostic.code == "bad-settings"

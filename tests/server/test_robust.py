@@ -40,9 +40,9 @@ async def test_requests_for_files_that_are_not_there(editor: Editor) -> None:
 async def test_a_file_with_mistakes_is_not_verified_and_says_why(editor: Editor) -> None:
     uri = await editor.open("wrong.cpl", "protocol P { role A role B A -> B : m after n  property p: AF m }")
     verify = lsp.ExecuteCommandParams("cplc.verify", arguments=[uri, "P", None])
-    said: Any = await editor.client.workspace_execute_command_async(verify)
-    assert said["end"] == "the file has errors: Nothing here is called `n`"
-    assert said["results"] == []
+    reply: Any = await editor.client.workspace_execute_command_async(verify)
+    assert reply["end"] == "the file has errors: Nothing here is called `n`"
+    assert reply["results"] == []
 
 
 @pytest.mark.asyncio
@@ -67,9 +67,9 @@ async def test_columns_count_utf_16_and_files_are_deleted_while_open(editor: Edi
     file = editor.folder / "smile.cpl"
     file.write_bytes(text.encode())
     uri = await editor.open("smile.cpl", text)
-    (told,) = editor.client.diagnostics[uri]
-    assert told.code == "unknown-name"
-    assert told.range == lsp.Range(lsp.Position(1, 26), lsp.Position(1, 27))
+    (diagnostic,) = editor.client.diagnostics[uri]
+    assert diagnostic.code == "unknown-name"
+    assert diagnostic.range == lsp.Range(lsp.Position(1, 26), lsp.Position(1, 27))
     file.unlink()
     params = lsp.HoverParams(lsp.TextDocumentIdentifier(uri), lsp.Position(0, 29))
     hover = await editor.client.text_document_hover_async(params)
@@ -82,8 +82,8 @@ def _message(content: bytes) -> bytes:
 
 
 def _said(method: str, number: int | None = None, **params: Any) -> bytes:
-    said = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
-    return _message(json.dumps(said).encode())
+    message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
+    return _message(json.dumps(message).encode())
 
 
 def _answers(out: bytes) -> Iterator[dict[str, Any]]:

@@ -67,7 +67,7 @@ class Editors(RuleBasedStateMachine):
         self.documents = Documents()
         self.documents.folders = (str(self.folder),)
         self.texts: dict[str, str] = {}
-        """What the model thinks is open."""
+        """Documents that are open, according to the model."""
 
     def teardown(self) -> None:
         if hasattr(self, "documents"):
@@ -115,32 +115,32 @@ class Editors(RuleBasedStateMachine):
 
     @rule(name=_NAMES, data=st.data())
     def ask(self, name: str, data: st.DataObject) -> None:
-        found = asyncio.run(self.documents.compiled(self._uri(name)))
-        if found is None:
+        compiled_document = asyncio.run(self.documents.compiled(self._uri(name)))
+        if compiled_document is None:
             return
-        offset = data.draw(st.integers(0, len(found.text.text)))
-        if isinstance(found, Compiled):
+        offset = data.draw(st.integers(0, len(compiled_document.text.text)))
+        if isinstance(compiled_document, Compiled):
             for answer in _ANSWERS:
-                answer(found, offset)
-        by_file(found, self.documents.uri_of)
-        diagnostics.actions(found, offset, offset, [])
-        if isinstance(found, CompiledIspl):
-            ispl.document_symbols(found)
-            ispl.definition(found, offset)
-            ispl.highlights(found, offset)
+                answer(compiled_document, offset)
+        by_file(compiled_document, self.documents.uri_of)
+        diagnostics.actions(compiled_document, offset, offset, [])
+        if isinstance(compiled_document, CompiledIspl):
+            ispl.document_symbols(compiled_document)
+            ispl.definition(compiled_document, offset)
+            ispl.highlights(compiled_document, offset)
         else:
-            others = asyncio.run(self.documents.everything(lambda text: "import" in text))
-            navigation.references(found, offset, others, with_declaration=True)
+            importing_documents = asyncio.run(self.documents.everything(lambda text: "import" in text))
+            navigation.references(compiled_document, offset, importing_documents, with_declaration=True)
             with contextlib.suppress(navigation.Refused):
-                navigation.renamed(found, offset, "pay", others, self.documents.buffers)
+                navigation.renamed(compiled_document, offset, "pay", importing_documents, self.documents.buffers)
 
     @invariant()
     def what_is_known_is_what_a_fresh_compilation_knows(self) -> None:
         for name, text in getattr(self, "texts", {}).items():
-            found = asyncio.run(self.documents.compiled(self._uri(name)))
-            assert found is not None
-            assert found.text.text == text
-            if isinstance(found, CompiledIspl):
+            compiled_document = asyncio.run(self.documents.compiled(self._uri(name)))
+            assert compiled_document is not None
+            assert compiled_document.text.text == text
+            if isinstance(compiled_document, CompiledIspl):
                 continue
             # The same in a folder of its own, where everything that is open has been saved.
             with tempfile.TemporaryDirectory() as other:
@@ -151,33 +151,35 @@ class Editors(RuleBasedStateMachine):
                 fresh = load(str(Path(other) / name))
                 if not isinstance(fresh, CplCompilation):
                     continue  # not UTF-8, which only a buffer can be
-                here, there = str(self.folder), other
-                assert str(_facts(found.index)).replace(here, "") == str(_facts(fresh.index)).replace(there, "")
-                codes = [(one.code, one.span.start, one.span.end) for one in found.diagnostics]
+                here, fresh_folder = str(self.folder), other
+                assert str(_facts(compiled_document.index)).replace(here, "") == str(_facts(fresh.index)).replace(
+                    fresh_folder, ""
+                )
+                codes = [(one.code, one.span.start, one.span.end) for one in compiled_document.diagnostics]
                 if "\ud800" not in "".join(self.texts.values()):
-                    known = (*fresh.diagnostics, *fresh.remarks)
-                    assert codes == [(one.code, one.span.start, one.span.end) for one in known]
+                    expected_diagnostics = (*fresh.diagnostics, *fresh.remarks)
+                    assert codes == [(one.code, one.span.start, one.span.end) for one in expected_diagnostics]
 
 
 _ANSWERS: list[Callable[[Compiled, int], Any]] = [
-    lambda found, offset: hover(found, offset, None),
+    lambda compiled_document, offset: hover(compiled_document, offset, None),
     completion,
     signature_help.signature_help,
     navigation.definition,
     navigation.highlights,
-    lambda found, offset: navigation.links(found),
-    lambda found, offset: outline.document_symbols(found),
-    lambda found, offset: outline.folding(found),
+    lambda compiled_document, offset: navigation.links(compiled_document),
+    lambda compiled_document, offset: outline.document_symbols(compiled_document),
+    lambda compiled_document, offset: outline.folding(compiled_document),
     outline.selection,
-    lambda found, offset: outline.workspace_symbols("p", [found]),
-    lambda found, offset: semantic_tokens.semantic_tokens(found),
-    lambda found, offset: inlay_hints.hints(found, 0, offset),
-    lambda found, offset: [
-        (call_hierarchy.incoming(found, item), call_hierarchy.outgoing(found, item))
-        for item in call_hierarchy.prepare(found, offset)
+    lambda compiled_document, offset: outline.workspace_symbols("p", [compiled_document]),
+    lambda compiled_document, offset: semantic_tokens.semantic_tokens(compiled_document),
+    lambda compiled_document, offset: inlay_hints.hints(compiled_document, 0, offset),
+    lambda compiled_document, offset: [
+        (call_hierarchy.incoming(compiled_document, item), call_hierarchy.outgoing(compiled_document, item))
+        for item in call_hierarchy.prepare(compiled_document, offset)
     ],
-    lambda found, offset: verdicts.lenses(found, verdicts.Verdicts()),
-    lambda found, offset: text_edits.layout(found),
+    lambda compiled_document, offset: verdicts.lenses(compiled_document, verdicts.Verdicts()),
+    lambda compiled_document, offset: text_edits.layout(compiled_document),
 ]
 
 TestEditors = Editors.TestCase

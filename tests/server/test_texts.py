@@ -52,8 +52,8 @@ def test_positions_outside_the_text_are_at_an_end(text: str, line: int, column: 
     old = Text(text, units)
     offset = old.offset(Position(line, column))
     assert 0 <= offset <= len(text)
-    found = old.position(offset)
-    assert (found.line, found.character) <= (line, column)
+    position = old.position(offset)
+    assert (position.line, position.character) <= (line, column)
 
 
 def test_a_range_the_wrong_way_round_is_turned() -> None:

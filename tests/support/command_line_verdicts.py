@@ -15,6 +15,6 @@ def verdicts(*arguments: str) -> list[list[str]]:
     """Return the name and the verdict of each result."""
     command = [sys.executable, "-m", "cplc", "verify", "--no-cache", "--format", "json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
-    found = json.loads(done.stdout)["results"]
-    assert found, done.stderr
-    return [[one["name"], one["verdict"]] for one in found]
+    results = json.loads(done.stdout)["results"]
+    assert results, done.stderr
+    return [[one["name"], one["verdict"]] for one in results]

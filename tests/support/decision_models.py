@@ -27,11 +27,11 @@ def step(name: str, actor: str, guard: Expr, updates: Mapping[str, str | int], k
 
 
 def system(variables: Sequence[Variable], steps: Sequence[Step], agents: Sequence[str] = ("A", "B")) -> System:
-    seen = {agent: tuple(one.name for one in variables if one.owner == agent) for agent in agents}
-    told = tuple(Agent(agent, agent, seen[agent]) for agent in agents)
-    found = System("S", (), tuple(variables), told, (), (), (), tuple(steps), (), ())
-    assert not list(found.problems())
-    return found
+    observed = {agent: tuple(one.name for one in variables if one.owner == agent) for agent in agents}
+    declared = tuple(Agent(agent, agent, observed[agent]) for agent in agents)
+    model = System("S", (), tuple(variables), declared, (), (), (), tuple(steps), (), ())
+    assert not list(model.problems())
+    return model
 
 
 def belief(agent: str, condition: Expr, **chances: tuple[Sequence[int], str]) -> Belief:
@@ -51,8 +51,8 @@ def participant(
     beliefs: Sequence[Belief] = (),
 ) -> Participant:
     amounts = tuple(Worth((at,), Fraction(amount), str(at)) for at, amount in (worth or {}).items())
-    wanted = tuple(Goal(goal, f"goal {number}") for number, goal in enumerate(goals))
-    return Participant("Alice", tuple(agents), conforming, wanted, amounts, tuple(beliefs), ())
+    goal_declarations = tuple(Goal(goal, f"goal {number}") for number, goal in enumerate(goals))
+    return Participant("Alice", tuple(agents), conforming, goal_declarations, amounts, tuple(beliefs), ())
 
 
 # --- the paper's protocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 EDITORS = pytest.mark.parametrize("client", ["visual_studio_code", "neovim", "emacs"], indirect=True)
-"""What differs between editors is asked as each of them asks it."""
+"""Clients whose requests differ."""
 
 SHOP = """\
 cpl 2

@@ -22,7 +22,7 @@ class Keeping:
     moments: int = 0
     searches: dict[str, Search] = field(default_factory=dict)
     begun_at: dict[str, int] = field(default_factory=dict)
-    """How far each search had come when it began here."""
+    """Progress of each search when it began here."""
     refused: list[str] = field(default_factory=list)
 
     def load(self, name: str) -> bytes | None:

@@ -127,7 +127,7 @@ def test_place_without_a_scheduler_needs_no_library(monkeypatch: pytest.MonkeyPa
 def _running(
     folder: Path, *arguments: str, before: Callable[[], None] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run a sweep that takes for ever after its first items, in a folder where nothing else is."""
+    """Run a sweep that never ends after its first items, in a folder where nothing else is."""
     scratch = folder / "scratch"
     scratch.mkdir()
     command = [

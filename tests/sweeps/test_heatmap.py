@@ -23,7 +23,7 @@ def _table(ask: SweepCommand, cells: dict[tuple[str, str], list[ResultRow]]) -> 
 
 
 def _fields(drawn: str) -> dict[str, str]:
-    """Return what is told of each field, and the class of its colour."""
+    """Return the text of each field, and the class of its colour."""
     root = ElementTree.fromstring(drawn)
     cells = {}
     for group in root.iter(f"{_SVG}g"):

@@ -141,7 +141,7 @@ def test_nobody_works_on_what_nobody_waits_for() -> None:
 
 
 def _for(seconds: float, is_wanted: Callable[[], bool]) -> Callable[[], bool]:
-    """Return the same, but where nothing can be seen not for ever."""
+    """Return the same process, with a time limit where its end cannot be observed."""
     end = time.monotonic() + seconds
     return lambda: is_wanted() and time.monotonic() < end
 

@@ -42,8 +42,8 @@ def _within(drawing: str) -> ElementTree.Element:
 
 @examples(60)
 @given(_shares, st.lists(_bars, min_size=1, max_size=15), st.lists(_shares, max_size=2))
-def test_a_tornado_stays_within_its_frame(figure: float, bars: list[Bar], asked: list[float]) -> None:
-    limits = [(f"> {limit}", limit) for limit in asked]
+def test_a_tornado_stays_within_its_frame(figure: float, bars: list[Bar], thresholds: list[float]) -> None:
+    limits = [(f"> {limit}", limit) for limit in thresholds]
     root = _within(tornado("what it depends on", figure, bars, limits))
     assert len(root.findall(f"{_SVG}g")) == min(12, len(bars))
     assert tornado("a", figure, bars, limits) == tornado("a", figure, bars, limits)

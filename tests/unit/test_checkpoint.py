@@ -58,12 +58,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     made = _container(tmp_path / "kept")
-    found = open_verified(tmp_path / "kept")
-    assert found == made
-    assert {name: found.read(name) for name in found.sections} == _CONTENTS
-    assert found.read("nothing") is None
+    content = open_verified(tmp_path / "kept")
+    assert content == made
+    assert {name: content.read(name) for name in content.sections} == _CONTENTS
+    assert content.read("nothing") is None
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-    again = replace_file(found, {}, {"new": lambda: (b"1", memoryview(b"2"))}, ["states 1"])
+    again = replace_file(content, {}, {"new": lambda: (b"1", memoryview(b"2"))}, ["states 1"])
     assert open_verified(tmp_path / "kept") == again
     assert again.read("states 1") == _CONTENTS["states 1"]
     assert again.read("new") == b"12"
@@ -159,7 +159,7 @@ def test_every_part_of_a_system_counts_but_for_places() -> None:
     system = _netbill()
     step = system.steps[0]
     first, *rest = system.variables
-    others = [
+    other_systems = [
         replace(system, name="other"),
         replace(system, start=Or((system.start, Read(first.name)))),
         replace(system, steps=system.steps[1:]),
@@ -170,7 +170,7 @@ def test_every_part_of_a_system_counts_but_for_places() -> None:
         replace(system, justice=system.justice[1:]),
         replace(system, fairness=(*system.fairness, TRUE)),
     ]
-    assert len({fingerprint(one) for one in (system, *others)}) == 1 + len(others)
+    assert len({fingerprint(one) for one in (system, *other_systems)}) == 1 + len(other_systems)
     elsewhere = replace(step, span=Span(Source("elsewhere", ""), 1, 2))
     assert fingerprint(replace(system, steps=(elsewhere, *system.steps[1:]))) == fingerprint(system)
     assert fingerprint(replace(system, start=And((TRUE, FALSE)))) != fingerprint(replace(system, start=And((TRUE,))))
@@ -192,9 +192,9 @@ def test_what_is_about_something_else_is_refused_and_left(tmp_path: Path, monkey
         with pytest.raises(Unusable, match=r"it was written by cplc .*, not by cplc 99\.0"):
             Checkpoint(path, 1000).open(_netbill())
     assert path.read_bytes() == content
-    kept = Checkpoint(path, 1000).open(_netbill())
-    assert kept is not None
-    assert kept.text() == "1 result"
+    opened = Checkpoint(path, 1000).open(_netbill())
+    assert opened is not None
+    assert opened.text() == "1 result"
 
 
 # --- when it is written
@@ -220,9 +220,9 @@ def store(tmp_path: Path) -> Checkpoint:
 
 
 def _again(store: Checkpoint) -> Checkpoint:
-    found = Checkpoint(store.path, 1000)
-    found.open(_netbill())
-    return found
+    checkpoint = Checkpoint(store.path, 1000)
+    checkpoint.open(_netbill())
+    return checkpoint
 
 
 def test_a_search_is_written_when_it_is_time(tmp_path: Path) -> None:
@@ -314,13 +314,13 @@ def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
     store.register(_Search("states one").search)
     store.put("a", b"answer")
     store.ended(is_complete=False)
-    kept = _again(store).open(_netbill())
-    assert kept is not None
-    assert kept.text() == "1 result, a search with 0 states"
+    content = _again(store).open(_netbill())
+    assert content is not None
+    assert content.text() == "1 result, a search with 0 states"
     store.ended(is_complete=True)
-    kept = _again(store).open(_netbill())
-    assert kept is not None
-    assert kept.text() == "1 result"
+    content = _again(store).open(_netbill())
+    assert content is not None
+    assert content.text() == "1 result"
 
 
 def test_two_runs_do_each_other_no_harm(store: Checkpoint) -> None:
@@ -387,10 +387,10 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
     try:
-        kept = store.stopped(0.3, 60, slow.set)
+        is_saved = store.stopped(0.3, 60, slow.set)
     finally:
         ended.set()
-    assert kept.text() == "a search with 0 states"
+    assert is_saved.text() == "a search with 0 states"
     assert _again(store).load("states one") == b"all"
 
 

@@ -238,16 +238,16 @@ def test_delegation_loop_is_shown_as_lasso() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_views_agree_when_nothing_is_in_flight(engine: Engine) -> None:
-    told = "  commitment c = C(A, B, true, done)\n  A -> B : offer  means create c\n"
-    assert verdict("aligned", told + "  A -> B : done  after offer", engine).answer == "holds"
+    declarations = "  commitment c = C(A, B, true, done)\n  A -> B : offer  means create c\n"
+    assert verdict("aligned", declarations + "  A -> B : done  after offer", engine).answer == "holds"
     # B lets A off by a message that A never hears of.
-    unheard = told + "  A -> B : done  if false\n  B -> C1 : waive  after offer  means release c"
+    unheard = declarations + "  A -> B : done  if false\n  B -> C1 : waive  after offer  means release c"
     result = verdict("aligned", unheard, engine)
     assert result.answer == "fails"
     assert result.findings == ("nothing is in flight and A has a wrong view of `c`",)
     # Performance and waiver cross: B has let A off before it learns that there is nothing left to waive.
     crossing = verdict(
-        "aligned", told + "  A -> B : done  after offer\n  B -> C1 : waive  after offer  means release c"
+        "aligned", declarations + "  A -> B : done  after offer\n  B -> C1 : waive  after offer  means release c"
     )
     assert "nothing is in flight and B has a wrong view of `c`" in crossing.findings
 

@@ -1,4 +1,4 @@
-"""Limits of comparisons: what was found until then is said, and nothing else is."""
+"""Limits of comparisons: differences found before the limit are reported, and nothing else is."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ def compared(new: str, *, states: int = 1000, situations: int = 1000) -> Compari
 
 
 def test_too_many_states_leave_everything_open() -> None:
-    found = compared(_OLD, states=5)
-    assert not found.is_breaking
-    assert not found.has_lost
-    assert found.newly.incomplete == found.no_longer.incomplete == "more than 5 reachable states"
+    differences = compared(_OLD, states=5)
+    assert not differences.is_breaking
+    assert not differences.has_lost
+    assert differences.newly.incomplete == differences.no_longer.incomplete == "more than 5 reachable states"
 
 
 def test_what_is_found_before_there_are_too_many_situations_counts() -> None:
     new = _OLD.replace("B -> A : y", "B -> A : y\n  B -> A : z")
-    found = compared(new, situations=4)
-    assert [novelty.event.message for novelty in found.newly.novelties] == ["z"]
-    assert found.newly.incomplete == "more than 4 situations to compare"
-    assert found.is_breaking
+    differences = compared(new, situations=4)
+    assert [novelty.event.message for novelty in differences.newly.novelties] == ["z"]
+    assert differences.newly.incomplete == "more than 4 situations to compare"
+    assert differences.is_breaking
     assert compared(_OLD, situations=3).newly.incomplete
     assert not compared(_OLD, situations=3).is_breaking
 
 
 def test_the_smallest_sets_are_enough() -> None:
-    """Of two ways to a state, the one after which the other version is surely in one state is followed."""
+    """The search follows the path to a state after which the other version is certainly in one state."""
     hidden = "  role H\n  H -> A : h\n  A -> B : m  after k & h\n"
     old = _OLD.replace("  A -> B : m  after k\n", hidden)
     match = Match(system(old), system(_OLD), {})
-    found = compare(match)
-    assert not found.newly.novelties, "somebody hidden may always have sent h"
-    assert found.lost_roles == ("H",)
+    differences = compare(match)
+    assert not differences.newly.novelties, "somebody hidden may always have sent h"
+    assert differences.lost_roles == ("H",)
 
 
 def test_names_of_families_and_parts_are_renamed_as_wholes() -> None:

@@ -1,4 +1,4 @@
-"""How far a search has come is said while it goes on, and room is asked for before it is taken."""
+"""Progress of a search is reported while it runs, and memory is requested before its allocation."""
 
 from __future__ import annotations
 

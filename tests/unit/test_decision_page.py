@@ -18,8 +18,8 @@ Said = Callable[..., tuple[str, int]]
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """What `cplc analyze` says, and its exit code."""
+def output_of(capsys: pytest.CaptureFixture[str]) -> Said:
+    """Output of `cplc analyze`, and its exit code."""
 
     def analyze(*arguments: str, form: str = "html") -> tuple[str, int]:
         code = run(["analyze", *arguments, "--format", form])
@@ -28,9 +28,9 @@ def said(capsys: pytest.CaptureFixture[str]) -> Said:
     return analyze
 
 
-def test_the_page_says_what_the_text_says(said: Said, tmp_path: Path) -> None:
-    page, code = said(_MARKET, "--charts", str(tmp_path))
-    text, _ = said(_MARKET, form="text")
+def test_the_page_says_what_the_text_says(output_of: Said, tmp_path: Path) -> None:
+    page, code = output_of(_MARKET, "--charts", str(tmp_path))
+    text, _ = output_of(_MARKET, form="text")
     assert code == 0
     shown = "\n".join(unescape(block) for block in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL))
     assert shown.split() == text.split()
@@ -42,8 +42,8 @@ def test_the_page_says_what_the_text_says(said: Said, tmp_path: Path) -> None:
     assert "no proof" not in page
 
 
-def test_the_page_of_an_estimate_says_what_it_is(said: Said) -> None:
-    page, code = said(_MARKET, "--runs", "50", "--agent", "Tom")
+def test_the_page_of_an_estimate_says_what_it_is(output_of: Said) -> None:
+    page, code = output_of(_MARKET, "--runs", "50", "--agent", "Tom")
     assert code == 3
     assert "an estimate, no proof" in page
     assert page.count('<td class="verdict warning">unknown') == 2
@@ -51,15 +51,15 @@ def test_the_page_of_an_estimate_says_what_it_is(said: Said) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(_MARKET,), (_MARKET, "--runs", "5")])
-def test_the_page_needs_nothing_else(said: Said, arguments: tuple[str, ...]) -> None:
-    page, _ = said(*arguments)
+def test_the_page_needs_nothing_else(output_of: Said, arguments: tuple[str, ...]) -> None:
+    page, _ = output_of(*arguments)
     assert re.findall(r'(?:src|href)="(?!#)[^"]*"', page) == []
     assert "<script" not in page
 
 
-def test_a_mistaken_file_has_a_page_too(said: Said, tmp_path: Path) -> None:
+def test_a_mistaken_file_has_a_page_too(output_of: Said, tmp_path: Path) -> None:
     (tmp_path / "a.cpl").write_text("protocol P {\n  role A\n  A -> B : <b>\n}\n", encoding="utf-8")
-    page, code = said(str(tmp_path / "a.cpl"))
+    page, code = output_of(str(tmp_path / "a.cpl"))
     assert code == 2
     assert "not analyzed" in page
     assert "<b>" not in page

@@ -122,8 +122,10 @@ def test_every_question_is_answered_although_a_manager_is_full(monkeypatch: pyte
             continue
         faults += 1
         incomplete += answers[position] != expected[position]
-        others = [(one, other) for at, (one, other) in enumerate(zip(answers, expected, strict=True)) if at != position]
-        assert all(one == other for one, other in others), f"full at call {call}: {others}"
+        remaining = [
+            (one, other) for at, (one, other) in enumerate(zip(answers, expected, strict=True)) if at != position
+        ]
+        assert all(one == other for one, other in remaining), f"full at call {call}: {remaining}"
         assert fault.uses == 1, f"full at call {call}, and used again"
     assert faults > 10
     assert incomplete < faults

@@ -35,8 +35,8 @@ _EACH = "view abstraction: an invariant of each member implies it"
 _SERVED = "  property served assuming Shop: forall c in Cus: AG (pay[c] -> AF ship[c])"
 
 
-def _shop(asked: str = _SERVED, ship: str = "") -> CplCompilation:
-    compilation = compile(_SHOP.format(asked=asked, ship=ship))
+def _shop(property_text: str = _SERVED, ship: str = "") -> CplCompilation:
+    compilation = compile(_SHOP.format(asked=property_text, ship=ship))
     assert compilation.ok, compilation.diagnostics
     return compilation
 
@@ -69,8 +69,8 @@ def test_customers_who_share_nothing() -> None:
 
 
 def test_a_pair_of_customers() -> None:
-    asked = "  property p: forall b in Cus: forall c in Cus: AG (pay[b] & pay[c] -> EF (ship[b] & ship[c]))"
-    assert _only(_shop(asked))[0] == "holds"
+    property_text = "  property p: forall b in Cus: forall c in Cus: AG (pay[b] & pay[c] -> EF (ship[b] & ship[c]))"
+    assert _only(_shop(property_text))[0] == "holds"
 
 
 def test_a_customer_by_number() -> None:
@@ -190,8 +190,8 @@ protocol Poll(n: 1..{greatest} = 2) sync {{
 """
 
 
-def _poll(asked: str, greatest: int = 12, guard: str = "if Hub.seen < 6") -> CplCompilation:
-    compilation = compile(_POLL.format(asked=asked, greatest=greatest, guard=guard))
+def _poll(property_text: str, greatest: int = 12, guard: str = "if Hub.seen < 6") -> CplCompilation:
+    compilation = compile(_POLL.format(asked=property_text, greatest=greatest, guard=guard))
     assert compilation.ok, compilation.diagnostics
     return compilation
 
@@ -222,8 +222,8 @@ def test_declared_sizes_each_verified() -> None:
 
 
 def test_vacuous_sizes_are_named() -> None:
-    asked = "property p: AG (Hub.seen = 2 -> EF (Hub.seen >= 2 & forall c in Cus: ack[c]))"
-    answer, sizes = _only(_poll(asked, greatest=4))
+    property_text = "property p: AG (Hub.seen = 2 -> EF (Hub.seen >= 2 & forall c in Cus: ack[c]))"
+    answer, sizes = _only(_poll(property_text, greatest=4))
     assert answer == "holds"
     assert sizes.endswith("vacuously for n = 1")
 
@@ -264,8 +264,8 @@ protocol Plain(n: 1..3 = 2) {
 }
 """)
     every = EverySize(compilation)
-    asked = BoundQuestion(range_question(), compilation.system)
-    (result,) = every.verify((asked,))
+    property_text = BoundQuestion(range_question(), compilation.system)
+    (result,) = every.verify((property_text,))
     assert result.answer == "holds"
 
 

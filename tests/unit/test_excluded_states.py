@@ -36,9 +36,9 @@ STEP = "Seller -> Buyer : refuse"
 def answered(text: str = TEXT) -> tuple[BoundQuestion, Result]:
     compilation = CplCompilation(Source("shop.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    (asked,) = compilation.declared_questions()
-    (result,) = compilation.verify((asked,))
-    return asked, result
+    (question,) = compilation.declared_questions()
+    (result,) = compilation.verify((question,))
+    return question, result
 
 
 def test_excluded_states_are_reported_in_every_format() -> None:
@@ -59,15 +59,15 @@ def test_excluded_states_are_reported_in_every_format() -> None:
 
 
 def test_excluded_states_are_kept_in_the_cache() -> None:
-    asked, result = answered()
-    content = encode_result(result, asked.system)
+    question, result = answered()
+    content = encode_result(result, question.system)
     assert content is not None
-    again = decode_result(content, asked.question, asked.system)
+    again = decode_result(content, question.question, question.system)
     assert again is not None
     assert again.remarks == result.remarks
     (remark,) = again.remarks
     assert remark.excluded is not None
-    assert remark.excluded.system is asked.system
+    assert remark.excluded.system is question.system
 
 
 def test_a_run_that_was_shown_is_not_shown_again() -> None:

@@ -19,7 +19,7 @@ def _repaired(text: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("written", "known", "meant"),
+    ("written", "candidates", "meant"),
     [
         ("oder", ["order", "offer"], "order"),
         ("ordder", ["order"], "order"),
@@ -32,8 +32,10 @@ def _repaired(text: str) -> tuple[str, int]:
         ("ba", ["abc"], None),
     ],
 )
-def test_correction_is_certain_if_unique_at_distance_one(written: str, known: list[str], meant: str | None) -> None:
-    replacements = [one for note in did_you_mean(written, known) for one in note.replacements]
+def test_correction_is_certain_if_unique_at_distance_one(
+    written: str, candidates: list[str], meant: str | None
+) -> None:
+    replacements = [one for note in did_you_mean(written, candidates) for one in note.replacements]
     assert [one.text for one in replacements if one.certainty == "certain"] == ([meant] if meant else [])
 
 
@@ -64,8 +66,8 @@ def test_errors_hidden_by_others_are_fixed_in_same_run() -> None:
 )
 def test_comments_against_nothing_are_removed_with_nothing_else(before: str, after: str | None) -> None:
     head = "protocol P {\n  role A\n  role B\n"
-    kept = after or "  fact f = m // cplc: ignore unused\n  A -> B : m\n"
-    assert _repaired(f"{head}{before}}}\n")[0] == f"{head}{kept}}}\n"
+    expected = after or "  fact f = m // cplc: ignore unused\n  A -> B : m\n"
+    assert _repaired(f"{head}{before}}}\n")[0] == f"{head}{expected}}}\n"
 
 
 def test_fixing_keeps_line_ends_and_byte_order_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,8 +111,8 @@ def test_fix_writes_replacement_of_its_note() -> None:
 }
 """
     compilation = CplCompilation(Source("p.cpl", text))
-    (found,) = compilation.diagnostics
-    (fix,) = found.fixes
+    (diagnostic,) = compilation.diagnostics
+    (fix,) = diagnostic.fixes
     assert [edit.text for edit in fix.edits] == ["does(create goods)"]
     assert fix.certainty == "certain"
     after = fix_text(compilation).text

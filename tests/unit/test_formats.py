@@ -37,11 +37,13 @@ _MODEL = """protocol Shop "a <shop> & more: 100 %, \\"really\\"" {
 """
 
 Verdicts = dict[str, str]
-"""Of each question that is not simply as expected, what becomes of it: `fails` or `warns`."""
+"""Outcome of each question with an unexpected verdict or a remark: `fails` or `warns`."""
 
 
 @pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def output_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
     monkeypatch.chdir(tmp_path)
     Path("shop.cpl").write_text(_MODEL, encoding="utf-8")
 
@@ -53,17 +55,17 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def _from_json(text: str) -> Verdicts:
-    found: Verdicts = {}
+    verdicts: Verdicts = {}
     for result in json.loads(text)["results"]:
         if not result["as_expected"]:
-            found[result["name"]] = "fails"
+            verdicts[result["name"]] = "fails"
         elif result["verdict"] == "vacuous" or result["remarks"]:
-            found[result["name"]] = "warns"
-    return found
+            verdicts[result["name"]] = "warns"
+    return verdicts
 
 
 def _from_github(text: str) -> Verdicts:
-    found: Verdicts = {}
+    verdicts: Verdicts = {}
     for line in text.splitlines():
         command = re.fullmatch(
             r"::(error|warning) file=shop\.cpl,line=\d+,title=([^,]*),col=\d+,endColumn=\d+::(.+)", line
@@ -71,8 +73,8 @@ def _from_github(text: str) -> Verdicts:
         assert command, line
         title = command[2].replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
         if " " in title:  # the others are rules
-            found[title.split(" ")[0]] = {"error": "fails", "warning": "warns"}[command[1]]
-    return found
+            verdicts[title.split(" ")[0]] = {"error": "fails", "warning": "warns"}[command[1]]
+    return verdicts
 
 
 def _from_junit(text: str) -> Verdicts:
@@ -92,14 +94,14 @@ def _from_sarif(text: str) -> Verdicts:
 
 
 def _from_text(text: str) -> Verdicts:
-    found: Verdicts = {}
+    verdicts: Verdicts = {}
     for block in re.split(r"(?m)^(?=(?:holds|fails|vacuous|unknown) )", text):
         head = re.match(r"(\w+) +(\w+)", block)
         if head and head[1] == "fails" and "(as expected)" not in block.split("\n")[0]:
-            found[head[2]] = "fails"
+            verdicts[head[2]] = "fails"
         elif head and (head[1] == "vacuous" or "\n  warning: " in block):
-            found[head[2]] = "warns"
-    return found
+            verdicts[head[2]] = "warns"
+    return verdicts
 
 
 class _Page(HTMLParser):
@@ -137,38 +139,38 @@ def _from_html(text: str) -> Verdicts:
     return page.verdicts
 
 
-def test_every_format_says_the_same(said: Callable[..., str]) -> None:
+def test_every_format_says_the_same(output_of: Callable[..., str]) -> None:
     expected = {"served": "fails", "kept": "fails", "vain": "warns"}
-    assert _from_json(said("json")) == expected
-    assert _from_text(said("text")) == expected
-    assert _from_github(said("github")) == expected
-    assert _from_junit(said("junit")) == expected
-    assert _from_sarif(said("sarif")) == expected
-    assert _from_html(said("html")) == expected
+    assert _from_json(output_of("json")) == expected
+    assert _from_text(output_of("text")) == expected
+    assert _from_github(output_of("github")) == expected
+    assert _from_junit(output_of("junit")) == expected
+    assert _from_sarif(output_of("sarif")) == expected
+    assert _from_html(output_of("html")) == expected
 
 
-def test_every_format_tells_the_run(said: Callable[..., str]) -> None:
-    told = [step["text"] for step in json.loads(said("json"))["results"][0]["story"]["steps"]]
-    assert len(told) > 5
-    flows = json.loads(said("sarif"))["runs"][0]["results"][1]["codeFlows"][0]["threadFlows"]
+def test_every_format_tells_the_run(output_of: Callable[..., str]) -> None:
+    step_texts = [step["text"] for step in json.loads(output_of("json"))["results"][0]["story"]["steps"]]
+    assert len(step_texts) > 5
+    flows = json.loads(output_of("sarif"))["runs"][0]["results"][1]["codeFlows"][0]["threadFlows"]
     assert [flow["id"] for flow in flows] == ["Buyer", "Seller", "Env"]
     steps = sorted((one for flow in flows for one in flow["locations"]), key=lambda one: one["executionOrder"])
-    assert [one["location"]["message"]["text"].split("; ")[0] for one in steps] == told
-    page = said("html").replace("&gt;", ">")
-    assert all(f"</span>{text}" in page for text in told)
+    assert [one["location"]["message"]["text"].split("; ")[0] for one in steps] == step_texts
+    page = output_of("html").replace("&gt;", ">")
+    assert all(f"</span>{text}" in page for text in step_texts)
     for form in ("github", "junit", "text"):
-        shown = said(form).replace("&gt;", ">")
-        assert all(text in shown for text in told)
+        shown = output_of(form).replace("&gt;", ">")
+        assert all(text in shown for text in step_texts)
 
 
 @pytest.mark.parametrize("command", ["check", "verify"])
-def test_json_is_what_its_schema_says(said: Callable[..., str], command: str) -> None:
+def test_json_is_what_its_schema_says(output_of: Callable[..., str], command: str) -> None:
     validator = jsonschema.Draft202012Validator(_SCHEMA)
     validator.check_schema(_SCHEMA)
-    document = json.loads(said("json", command, exit_code=0 if command == "check" else 1))
+    document = json.loads(output_of("json", command, exit_code=0 if command == "check" else 1))
     assert [error.message for error in validator.iter_errors(document)] == []
     Path("shop.cpl").write_text("protocol P { role }")
-    document = json.loads(said("json", command, exit_code=2))
+    document = json.loads(output_of("json", command, exit_code=2))
     assert [error.message for error in validator.iter_errors(document)] == []
 
 
@@ -187,38 +189,38 @@ _FAMILY = """protocol Family(n: 1..6 = 2, top: 1..9 = 4) sync {
 """
 
 
-def test_verified_sizes_are_in_every_format(said: Callable[..., str]) -> None:
+def test_verified_sizes_are_in_every_format(output_of: Callable[..., str]) -> None:
     Path("shop.cpl").write_text(_FAMILY, encoding="utf-8")
     holds = "holds for n = 1 to 6, with top = 4: all declared sizes, each verified"
     fails = "fails for n = 4, with top = 4, the smallest failing size; holds for n = 1 to 3"
     for form in ("text", "concise", "json", "junit", "html"):
-        output = said(form, "verify", "--for-all-n")
+        output = output_of(form, "verify", "--for-all-n")
         assert holds in output, form
         assert fails in output, form
     for form in ("github", "sarif"):
-        assert fails in said(form, "verify", "--for-all-n"), form
+        assert fails in output_of(form, "verify", "--for-all-n"), form
 
 
-def test_json_of_every_size_is_what_its_schema_says(said: Callable[..., str]) -> None:
+def test_json_of_every_size_is_what_its_schema_says(output_of: Callable[..., str]) -> None:
     Path("shop.cpl").write_text(_FAMILY, encoding="utf-8")
-    document = json.loads(said("json", "verify", "--for-all-n"))
+    document = json.loads(output_of("json", "verify", "--for-all-n"))
     assert [error.message for error in jsonschema.Draft202012Validator(_SCHEMA).iter_errors(document)] == []
     _, voted, below = (result["size_coverage"] for result in document["results"])
     assert (voted["holds_for"], voted["verified"]) == ("declared sizes", [1, 2, 3, 4, 5, 6])
     assert (below["fails_for"], below["other_parameters"]) == (4, {"top": "4"})
 
 
-def test_several_files_are_one_document(said: Callable[..., str]) -> None:
+def test_several_files_are_one_document(output_of: Callable[..., str]) -> None:
     Path("wrong.cpl").write_text("protocol P { role A role A }", encoding="utf-8")
-    document = json.loads(said("json", "check", "wrong.cpl", exit_code=2))
+    document = json.loads(output_of("json", "check", "wrong.cpl", exit_code=2))
     jsonschema.Draft202012Validator(_closed(_SCHEMA)).validate(document)
     assert document["files"] == [{"file": "shop.cpl", "exit": 0}, {"file": "wrong.cpl", "exit": 2}]
     assert {diagnostic["place"]["file"] for diagnostic in document["diagnostics"]} == {"shop.cpl", "wrong.cpl"}
 
 
-def test_the_schema_names_every_field(said: Callable[..., str]) -> None:
+def test_the_schema_names_every_field(output_of: Callable[..., str]) -> None:
     closed = jsonschema.Draft202012Validator(_closed(_SCHEMA))
-    document = json.loads(said("json", "verify", "--vacuity"))
+    document = json.loads(output_of("json", "verify", "--vacuity"))
     assert [error.message for error in closed.iter_errors(document)] == []
 
 
@@ -233,7 +235,7 @@ def _closed(schema: Any) -> Any:
     return inside if is_open else {**inside, "unevaluatedProperties": False}
 
 
-def test_sarif_is_what_its_schema_says(said: Callable[..., str]) -> None:
+def test_sarif_is_what_its_schema_says(output_of: Callable[..., str]) -> None:
     if "CPLC_SARIF_SCHEMA" not in os.environ:
         pytest.skip("CPLC_SARIF_SCHEMA names no copy of the schema of SARIF 2.1.0")
     schema = json.loads(Path(os.environ["CPLC_SARIF_SCHEMA"]).read_text(encoding="utf-8"))
@@ -242,46 +244,46 @@ def test_sarif_is_what_its_schema_says(said: Callable[..., str]) -> None:
     validator = jsonschema.Draft7Validator(schema)
     assert not validator.is_valid({"version": "2.0.0", "runs": []})
     for command, code in (("verify", 1), ("check", 0)):
-        found = json.loads(said("sarif", command, exit_code=code))
-        assert [error.message for error in validator.iter_errors(found)] == []
+        document = json.loads(output_of("sarif", command, exit_code=code))
+        assert [error.message for error in validator.iter_errors(document)] == []
 
 
-def test_sarif_offers_the_repairs_that_are_certain(said: Callable[..., str]) -> None:
+def test_sarif_offers_the_repairs_that_are_certain(output_of: Callable[..., str]) -> None:
     Path("shop.cpl").write_text(_MODEL.replace("after order ", "after oder "), encoding="utf-8")
-    results = json.loads(said("sarif", "check", exit_code=2))["runs"][0]["results"]
+    results = json.loads(output_of("sarif", "check", exit_code=2))["runs"][0]["results"]
     assert [(one["ruleId"], one["level"]) for one in results] == [
         ("meaning-changed", "note"),
         ("unknown-name", "error"),
     ]
-    found = results[1]
-    replaced = found["fixes"][0]["artifactChanges"][0]["replacements"][0]
+    result = results[1]
+    replaced = result["fixes"][0]["artifactChanges"][0]["replacements"][0]
     assert replaced["insertedContent"] == {"text": "order"}
     assert replaced["deletedRegion"] == {"startLine": 7, "startColumn": 35, "endLine": 7, "endColumn": 39}
 
 
 @pytest.mark.parametrize("form", ["github", "junit", "sarif", "html"])
-def test_mistakes_and_limits_are_said_in_every_format(said: Callable[..., str], form: str) -> None:
+def test_mistakes_and_limits_are_said_in_every_format(output_of: Callable[..., str], form: str) -> None:
     Path("shop.cpl").write_text("protocol P {\n  role A\n  A -> \u202eBob : m\n}\n", encoding="utf-8")
-    assert "syntax" in said(form, exit_code=2)
+    assert "syntax" in output_of(form, exit_code=2)
     Path("shop.cpl").write_text(_MODEL, encoding="utf-8")
-    stopped = said(form, "verify", "--engine", "onthefly", "--formula", "<<Seller>> F deliver", exit_code=3)
+    stopped = output_of(form, "verify", "--engine", "onthefly", "--formula", "<<Seller>> F deliver", exit_code=3)
     assert "does not decide what groups can enforce" in stopped
 
 
-def test_the_page_shows_the_text_of_the_user_as_text(said: Callable[..., str]) -> None:
-    page = said("html")
+def test_the_page_shows_the_text_of_the_user_as_text(output_of: Callable[..., str]) -> None:
+    page = output_of("html")
     assert "whoever pays &lt;gets&gt; the goods" in page
     assert "<gets>" not in page
 
 
-def test_the_chart_draws_what_crosses_and_what_never_arrives(said: Callable[..., str]) -> None:
+def test_the_chart_draws_what_crosses_and_what_never_arrives(output_of: Callable[..., str]) -> None:
     Path("shop.cpl").write_text(
         "protocol P {\n  role A\n  role B\n  A -> B : ping\n  B -> A : pong\n"
         "  property crossed: !EF (inflight(ping) & inflight(pong) & EF (ping & inflight(pong)))\n"
         "  check none\n}\n",
         encoding="utf-8",
     )
-    page = said("html")
+    page = output_of("html")
     lines = [(kind, *map(int, (x1, y1, x2, y2))) for kind, x1, y1, x2, y2 in re.findall(_LINE, page)]
     ((_, x1, y1, x2, y2),) = [line for line in lines if line[0] == "sent"]
     assert (x1, x2) == (70, 260)

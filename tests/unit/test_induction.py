@@ -1,4 +1,4 @@
-"""What is shown of members who get in each other's way, and what would be shown by wrong reasons."""
+"""Proofs for members who get in each other's way, and proofs that wrong reasons would give."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ protocol Desk(n: 1..64 = 2, pieces: 1..9 = 3) {
 """
 
 
-def _desk(asked: str, given: str = "") -> CplCompilation:
-    compilation = compile(_DESK.replace("ASKED", asked).replace("GIVEN", given))
+def _desk(property_text: str, given: str = "") -> CplCompilation:
+    compilation = compile(_DESK.replace("ASKED", property_text).replace("GIVEN", given))
     assert compilation.ok, compilation.diagnostics
     return compilation
 
@@ -46,8 +46,8 @@ def _desk(asked: str, given: str = "") -> CplCompilation:
 def _proof(compilation: CplCompilation, sizes: Iterable[int] = (2, 3, 4)) -> str | None:
     """Return the first proof that the only question holds at every size, if it holds at these."""
     instances = Sizes(compilation, "n")
-    (asked,) = compilation.declared_questions()
-    attempts = (Induction(instances).proof(asked.question, size) for size in sizes)
+    (question,) = compilation.declared_questions()
+    attempts = (Induction(instances).proof(question.question, size) for size in sizes)
     return next((proof.reason for proof in attempts if proof is not None), None)
 
 
@@ -63,7 +63,7 @@ _IDLE = "monotonicity: further members can stay idle"
 
 
 @pytest.mark.parametrize(
-    ("asked", "given", "why"),
+    ("property_text", "given", "why"),
     [
         (": AG !(exists g in Guest: taken[g] & gone[g])", "", _EACH),
         (": forall g in Guest: AG (gone[g] -> null(promise[g]))", "", _EACH),
@@ -84,12 +84,12 @@ _IDLE = "monotonicity: further members can stay idle"
         (": forall g in Guest: AG (given[g] -> paid[g]) & EF given[g]", "", f"{_EACH} and by {_IDLE}"),
     ],
 )  # fmt: skip
-def test_members_who_share_a_counter(asked: str, given: str, why: str | None) -> None:
-    assert _proof(_desk(asked, given)) == why
+def test_members_who_share_a_counter(property_text: str, given: str, why: str | None) -> None:
+    assert _proof(_desk(property_text, given)) == why
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "property_text",
     [
         " assuming Desk: forall g in Guest: AG (asked[g] -> AF taken[g] | AF gone[g])",
         ": AG (Desk.left = 0 -> EF Desk.left > 0)",
@@ -97,8 +97,8 @@ def test_members_who_share_a_counter(asked: str, given: str, why: str | None) ->
         " assuming Guest[1]: AG (taken[1] -> AF paid[1])",
     ],
 )
-def test_questions_without_a_proof(asked: str) -> None:
-    assert _proof(_desk(asked)) is None
+def test_questions_without_a_proof(property_text: str) -> None:
+    assert _proof(_desk(property_text)) is None
 
 
 def _flaws() -> list[tuple[str, str]]:
@@ -113,10 +113,10 @@ def _flaws() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("asked", "given"), _flaws())
-def test_flaws_of_more_than_are_tried(asked: str, given: str) -> None:
-    assert _result(_desk(asked, given)).answer == "fails"
-    assert _proof(_desk(asked, given)) is None
+@pytest.mark.parametrize(("property_text", "given"), _flaws())
+def test_flaws_of_more_than_are_tried(property_text: str, given: str) -> None:
+    assert _result(_desk(property_text, given)).answer == "fails"
+    assert _proof(_desk(property_text, given)) is None
 
 
 def _nothing_forgotten(self: ViewAbstraction) -> object:
@@ -134,7 +134,7 @@ def test_wrong_reasons_are_noticed(
     owner: object, name: str, wrong: Callable[..., object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owner, name, wrong)
-    assert any(_proof(_desk(asked, given), (2,)) is not None for asked, given in _flaws())
+    assert any(_proof(_desk(property_text, given), (2,)) is not None for property_text, given in _flaws())
 
 
 def test_rules_that_only_many_members_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_rules_that_only_many_members_show(monkeypatch: pytest.MonkeyPatch) -> N
     several = " & ".join(f"{one} != {other}" for one, other in combinations(names, 2))
     served = " & ".join(f"given[{one}]" for one in names)
     given = f"unless {''.join(f'exists {one} in Guest: ' for one in names)}{several} & {served}"
-    asked = ": forall g in Guest: AG (paid[g] & !sent(returned[g]) -> EF given[g])"
-    assert _proof(_desk(asked, given)) is None
+    property_text = ": forall g in Guest: AG (paid[g] & !sent(returned[g]) -> EF given[g])"
+    assert _proof(_desk(property_text, given)) is None
     monkeypatch.setattr(UniformityCheck, "simultaneous_members", 0)
-    assert _proof(_desk(asked, given)) is not None
+    assert _proof(_desk(property_text, given)) is not None

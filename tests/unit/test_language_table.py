@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 
+from cplc.ispl.syntax import reserved_words as ispl
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, PREDICATES, VERBS
 from cplc.language.words import (
     AGENT_ITEMS,
@@ -159,6 +160,63 @@ def test_textmate_grammar_has_the_words_of_the_table(textmate: dict[str, list[di
     assert words_matched(atoms["match"]) == {*PREDICATES, *EVENTS, "does"}
     (operations,) = textmate["operations"]
     assert words_matched(operations["match"]) == {*VERBS, *CLAIM_VERBS, *CLAIM_CHANGES, "message", "send"}
+
+
+def test_words_for_other_grammars_are_those_of_the_table(update_golden: bool) -> None:
+    """The grammars of Lezer and tree-sitter read `grammar/words.json`."""
+    words = {
+        "declarations": sorted(DECLARATIONS | {"channel"}),
+        "clauses": sorted(CLAUSES),
+        "contextual": sorted(CONTEXTUAL - {"channel", "cpl", "therefore"}),
+        "types": words_of("type"),
+        "constants": (*words_of("constant"), "terminal"),
+        "quantifiers": words_of("quantifier"),
+        "checks": CHECKS,
+        "modalities": [word for word in MODALITIES if word != "does"],
+        "prefixes": words_of("prefix"),
+        "infixes": words_of("infix"),
+        "predicates": sorted({*PREDICATES, *EVENTS, "does"}),
+        "operations": sorted({*VERBS, *CLAIM_VERBS, *CLAIM_CHANGES, "message", "send"}),
+    }
+    path = _ROOT / "grammar" / "words.json"
+    content = json.dumps(words, indent=1) + "\n"
+    if update_golden:
+        path.write_text(content, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == content, "make golden writes the words again"
+
+
+def test_grammar_of_lezer_has_a_token_for_each_keyword() -> None:
+    path = _ROOT / "playground" / "src" / "cpl.grammar"
+    if not path.is_file():
+        pytest.skip("the playground is not part of this copy")
+    keywords = {word.lower() for word in re.findall(r"kw(\w+)\[@name=Keyword\]", path.read_text(encoding="utf-8"))}
+    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type")}
+    assert keywords == of_files - {"all"}
+
+
+def test_textmate_grammar_of_ispl_has_its_words() -> None:
+    path = _ROOT / "vscode-extension" / "syntaxes" / "ispl.tmLanguage.json"
+    if not path.is_file():
+        pytest.skip("the extension is not part of this copy")
+    repository = json.loads(path.read_text(encoding="utf-8"))["repository"]
+    sections, *_ = (words_matched(part["match"]) for part in repository["sections"]["patterns"][2:])
+    prefixed, control, types, constants, variables = (
+        words_matched(part["match"]) for part in repository["keywords"]["patterns"]
+    )
+    joining, modal, temporal, _ = (part["match"] for part in repository["operators"]["patterns"])
+    assert sections == {*ispl.SECTIONS, *ispl.LINES, "Agent", "GreenStates"}
+    operators = words_matched(joining) | words_matched(temporal) | words_matched(modal)
+    words = sections | control | types | constants | variables | operators | prefixed - {"CTL*"}
+    assert words >= ispl.RESERVED
+    assert operators - ispl.OPERATORS - _ispl_modalities() == set()
+    assert _ispl_modalities() <= operators
+
+
+def _ispl_modalities() -> set[str]:
+    """Return the names of modalities in the grammar of ISPL."""
+    grammar = (_ROOT / "grammar" / "ispl.lark").read_text(encoding="utf-8")
+    terminals = re.findall(r"^(?:ONE|TWO|THREE|TRUST|KNOWS)\.1: /(.+)/$", grammar, re.MULTILINE)
+    return {word for terminal in terminals for word in words_matched(terminal)}
 
 
 # --- the reference

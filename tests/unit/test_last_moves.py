@@ -1,4 +1,4 @@
-"""What a side said last is kept by the systems of those questions that ask what it is bound to, and by no others."""
+"""Last moves of a side are state variables in the systems of questions about its obligations, and in no others."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ protocol P sync {
 
 
 def compiled() -> CplCompilation:
-    found = CplCompilation(Source("last.cpl", TEXT))
-    assert found.ok, found.diagnostics
-    return found
+    compilation = CplCompilation(Source("last.cpl", TEXT))
+    assert compilation.ok, compilation.diagnostics
+    return compilation
 
 
 def last_moves(system: System) -> set[str]:
@@ -44,21 +44,23 @@ def last_moves(system: System) -> set[str]:
 
 
 def test_only_questions_that_ask_have_it() -> None:
-    asked = {one.question.name: one for one in compiled().questions()}
-    assert last_moves(asked["bound[1]"].system) == {f"c[{n}].last@{role}" for n in (1, 2) for role in ("A", f"B[{n}]")}
+    questions = {one.question.name: one for one in compiled().questions()}
+    assert last_moves(questions["bound[1]"].system) == {
+        f"c[{n}].last@{role}" for n in (1, 2) for role in ("A", f"B[{n}]")
+    }
     for name in ("plain[1]", "live", "sound"):
-        assert not last_moves(asked[name].system)
+        assert not last_moves(questions[name].system)
 
 
 def test_all_properties_that_ask_share_one_system() -> None:
-    asked = compiled().questions()
-    assert len({id(one.system) for one in asked if last_moves(one.system)}) == 1
+    questions = compiled().questions()
+    assert len({id(one.system) for one in questions if last_moves(one.system)}) == 1
 
 
 def test_a_formula_is_asked_of_what_it_needs() -> None:
-    found = compiled().formula_question("EF SC(B[2] -> A, true)")
-    assert not isinstance(found, tuple)
-    assert last_moves(found.system) == {"c[2].last@B[2]"}
+    question = compiled().formula_question("EF SC(B[2] -> A, true)")
+    assert not isinstance(question, tuple)
+    assert last_moves(question.system) == {"c[2].last@B[2]"}
 
 
 def test_an_export_has_what_one_of_its_questions_asks_for() -> None:
@@ -78,9 +80,9 @@ def test_a_run_of_such_a_system_can_be_taken_again() -> None:
     compilation = compiled()
     start = {"c[1].last@A": "none"}
     steps = tuple(RecordedStep(f"exchange {name}[1]") for name in ("offer", "because", "object"))
-    system, found = compilation.replay(Recorded("talk", start, steps))
-    assert found.misfit is None
-    assert found.run is not None
+    system, run = compilation.replay(Recorded("talk", start, steps))
+    assert run.misfit is None
+    assert run.run is not None
     assert last_moves(system) == {"c[1].last@A"}
-    assert [move.state["c[1].last@A"] for move in found.run.moves] == ["none", "justified", "justified"]
-    assert [move.state["c[1].standing"] for move in found.run.moves][1:] == ["justified", "attacked"]
+    assert [move.state["c[1].last@A"] for move in run.run.moves] == ["none", "justified", "justified"]
+    assert [move.state["c[1].standing"] for move in run.run.moves][1:] == ["justified", "attacked"]

@@ -63,10 +63,10 @@ def test_an_exception_comes_after_what_was_yielded_before() -> None:
         yield 1
         raise LookupError("gone")
 
-    seen: list[int] = []
+    received: list[int] = []
     with pytest.raises(LookupError, match="gone"):
-        seen.extend(run_supervised(work(), Limits(), waiting=_nothing))
-    assert seen == [1]
+        received.extend(run_supervised(work(), Limits(), waiting=_nothing))
+    assert received == [1]
 
 
 def test_memory_that_is_used_up_is_an_interruption() -> None:
@@ -79,11 +79,11 @@ def test_memory_that_is_used_up_is_an_interruption() -> None:
 
 
 def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event) -> None:
-    seen: list[int] = []
+    received: list[int] = []
     began = time.monotonic()
     with pytest.raises(Interrupted, match=r"the time limit of 0\.2 s was reached"):
-        seen.extend(run_supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
-    assert seen == [1]
+        received.extend(run_supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
+    assert received == [1]
     assert time.monotonic() - began < 10
 
 
@@ -137,16 +137,16 @@ def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading
         yield 3
         release.wait(60)
 
-    seen: list[int] = []
+    received: list[int] = []
 
     def slowly(number: int) -> None:
-        seen.append(number)
+        received.append(number)
         finished.wait(60)
         time.sleep(0.3)
 
     with pytest.raises(Interrupted):
         list(map(slowly, run_supervised(work(), Limits(seconds=0.2), waiting=_nothing)))
-    assert seen == [1, 2, 3]
+    assert received == [1, 2, 3]
 
 
 def test_the_time_limit_stops_work_that_yields_for_ever(release: threading.Event) -> None:
@@ -233,14 +233,14 @@ def test_signal_that_the_parent_ignores_does_not_stop_work(release: threading.Ev
 
 
 def test_waiting_is_told_while_there_is_nothing(release: threading.Event) -> None:
-    told = []
+    reported = []
 
     def waiting() -> None:
-        told.append(1)
+        reported.append(1)
         release.set()
 
     assert list(run_supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
-    assert told
+    assert reported
 
 
 def test_the_stack_of_other_threads_is_left_alone() -> None:

@@ -18,7 +18,7 @@ STEPS: tuple[Letter, ...] = (NO_STEP, frozenset({2}), frozenset({TICK}))
 
 Position = tuple[int, int]
 Word = tuple[list[Position], list[Position]]
-"""What comes once, and what comes again and again: positions in `HOLDING` and `STEPS`."""
+"""A lasso: positions that come once, and positions that repeat, in `HOLDING` and `STEPS`."""
 
 
 def literals() -> st.SearchStrategy[Ltl]:

@@ -20,17 +20,17 @@ _NAMES = commands.list_commands(_CONTEXT)
 def test_a_page_has_every_option_and_example(name: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["man", *([name] if name else [])]) == 0
     page = capsys.readouterr().out
-    told = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\(ga", "`").replace("\\(ti", "~")
-    told = told.replace("\\(ha", "^").replace("\\e", "\\")
+    page_text = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\(ga", "`").replace("\\(ti", "~")
+    page_text = page_text.replace("\\(ha", "^").replace("\\e", "\\")
     command = commands if name is None else commands.get_command(_CONTEXT, name)
     assert command is not None
     for option in (parameter for parameter in command.params if isinstance(parameter, click.Option)):
         if not option.hidden:
-            assert option.opts[0] in told
+            assert option.opts[0] in page_text
     for example in re.findall(r"^  (cplc .*)$", command.epilog or "", re.MULTILINE):
-        assert example in told
+        assert example in page_text
     for other in _NAMES:
-        assert other == name or f"cplc-{other}" in told
+        assert other == name or f"cplc-{other}" in page_text
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff")

@@ -1,4 +1,4 @@
-"""What the values of options mean."""
+"""Values of options and their meaning."""
 
 from __future__ import annotations
 

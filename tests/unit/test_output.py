@@ -1,4 +1,4 @@
-"""What goes to a terminal, and what does not."""
+"""Output to a terminal, and to a file or pipe."""
 
 from __future__ import annotations
 

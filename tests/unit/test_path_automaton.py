@@ -28,7 +28,7 @@ F, G, X, U = f.Finally, f.Globally, f.Next, f.Until
 
 @dataclass(frozen=True)
 class Lasso:
-    """What is read at each position: the atoms that hold and the step taken next. From ``loop`` on it repeats."""
+    """A lasso word: at each position the atoms that hold and the step taken next. From ``loop`` on it repeats."""
 
     letters: tuple[tuple[frozenset[str], str], ...]
     loop: int
@@ -161,16 +161,16 @@ def accepted(word: Lasso, reader: Automaton) -> bool:
 
     def onward(start: set[tuple[int, int]], marks: frozenset[int]) -> set[tuple[int, int, frozenset[int]]]:
         """Return the pairs of state and position that are met, with the marks seen on the way."""
-        found = {(state, position, frozenset[int]()) for state, position in start}
-        waiting = list(found)
+        nodes = {(state, position, frozenset[int]()) for state, position in start}
+        waiting = list(nodes)
         while waiting:
-            state, position, seen = waiting.pop()
+            state, position, seen_marks = waiting.pop()
             for edge in reader.edges[state]:
-                later = (edge.target, word.after(position), seen | edge.marks & marks)
-                if fits(position, edge) and later not in found:
-                    found.add(later)
+                later = (edge.target, word.after(position), seen_marks | edge.marks & marks)
+                if fits(position, edge) and later not in nodes:
+                    nodes.add(later)
                     waiting.append(later)
-        return found
+        return nodes
 
     def comes_back(state: int, position: int) -> bool:
         every = frozenset(range(reader.marks))

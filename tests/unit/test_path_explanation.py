@@ -1,4 +1,4 @@
-"""Where on a run a path formula gets its value is said in the right place, in plain words."""
+"""Explanations of path formulas: the position on a run that decides the value, in plain words."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def classes(decorated: Decorator) -> list[type]:
     class Several:
         name: str
         values: tuple[int, ...] = ()
-        seen: list[int] = dataclasses.field(default_factory=list, compare=False, repr=False)
+        log: list[int] = dataclasses.field(default_factory=list, compare=False, repr=False)
 
     @decorated
     class Further(Several):
@@ -74,8 +74,8 @@ ARGUMENTS: list[list[tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: " ".join(name for name, is_so in kind.items() if is_so))
 def test_they_are_what_the_standard_library_makes(kind: dict[str, bool]) -> None:
-    here, there = classes(records.dataclass(**kind)), classes(dataclasses.dataclass(**kind))
-    for one, other, arguments in zip(here, there, ARGUMENTS, strict=True):
+    here, standard = classes(records.dataclass(**kind)), classes(dataclasses.dataclass(**kind))
+    for one, other, arguments in zip(here, standard, ARGUMENTS, strict=True):
         mine, theirs = [one(*given) for given in arguments], [other(*given) for given in arguments]
         assert [repr(x).rpartition(".")[2] for x in mine] == [repr(x).rpartition(".")[2] for x in theirs]
         assert [x == y for x in mine for y in mine] == [x == y for x in theirs for y in theirs]
@@ -92,9 +92,9 @@ def test_they_are_what_the_standard_library_makes(kind: dict[str, bool]) -> None
 
 
 def test_they_are_taken_apart_and_put_together() -> None:
-    found = Equal(Read("x"), Const(3))
-    assert dataclasses.replace(found, right=Const(4)) == Equal(Read("x"), Const(4))
-    assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found
+    expression = Equal(Read("x"), Const(3))
+    assert dataclasses.replace(expression, right=Const(4)) == Equal(Read("x"), Const(4))
+    assert pickle.loads(pickle.dumps(expression)) == copy.deepcopy(expression) == expression
     assert (Equal.__match_args__, Read.__match_args__) == (("left", "right"), ("variable",))
 
 
@@ -126,11 +126,11 @@ def constructors(decorated: Decorator) -> list[type]:
     class Computed:
         value: int
         doubled: int = dataclasses.field(init=False)
-        seen: list[int] = dataclasses.field(init=False, default_factory=list)
+        log: list[int] = dataclasses.field(init=False, default_factory=list)
 
         def __post_init__(self) -> None:
             self.doubled = 2 * self.value
-            self.seen.append(self.value)
+            self.log.append(self.value)
 
     @decorated
     class Own:
@@ -170,12 +170,54 @@ def constructed(record: type, positional: tuple[int, ...], named: dict[str, Any]
 
 @pytest.mark.parametrize("slots", [False, True])
 def test_constructor_is_that_of_the_standard_library(slots: bool) -> None:
-    here, there = (constructors(decorated(slots=slots)) for decorated in (records.dataclass, dataclasses.dataclass))
-    for one, other in zip(here, there, strict=True):
+    here, standard = (constructors(decorated(slots=slots)) for decorated in (records.dataclass, dataclasses.dataclass))
+    for one, other in zip(here, standard, strict=True):
         calls = [call for call in CALLS for _ in range(2)]
         assert [constructed(one, *call) for call in calls] == [constructed(other, *call) for call in calls]
 
 
 def test_default_factory_is_called_for_each_record() -> None:
     first, second = (classes(records.dataclass)[2]("a") for _ in range(2))
-    assert first.seen is not second.seen
+    assert first.log is not second.log
+
+
+def pair_of(decorated: Decorator) -> Any:
+    """Return a record with the fields 1 and 2."""
+
+    @decorated
+    class Pair:
+        left: int
+        right: int
+
+    return Pair(1, 2)  # type: ignore[call-arg]
+
+
+CHANGES: list[Callable[[Any], None]] = [
+    lambda pair: setattr(pair, "left", 3),
+    lambda pair: setattr(pair, "new", 3),
+    lambda pair: delattr(pair, "left"),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=["assign", "add", "delete"])
+@pytest.mark.parametrize("slots", [False, True])
+@pytest.mark.parametrize("decorated", [records.dataclass, dataclasses.dataclass], ids=["records", "dataclasses"])
+def test_frozen_record_refuses_changes(decorated: Any, slots: bool, change: Callable[[Any], None]) -> None:
+    pair = pair_of(decorated(frozen=True, slots=slots))
+    with pytest.raises((dataclasses.FrozenInstanceError, TypeError)):  # the standard library's refusal fails with slots
+        change(pair)
+    assert (pair.left, pair.right) == (1, 2)
+
+
+def test_records_of_the_program_are_frozen() -> None:
+    expression: Any = Equal(Read("x"), Const(3))
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'right'"):
+        expression.right = Const(4)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'left'"):
+        del expression.left
+
+
+def test_record_that_is_not_frozen_is_assigned_to() -> None:
+    pair = pair_of(records.dataclass)
+    pair.left = 3
+    assert pair.left == 3

@@ -83,10 +83,10 @@ def test_a_loop_that_is_not_shown_to_be_fair_does_not_replay() -> None:
     always_again = reading.questions()[0].question.formula
     evidence = explain_initial(ExplicitEngine(reading.system), always_again)
     assert not replay(reading.system, evidence)
-    (position, part), *others = evidence.parts
+    (position, part), *other_parts = evidence.parts
     assert any(isinstance(shown.formula, Regardless) for _, shown in part.parts)
     bare = replace(part, parts=tuple(one for one in part.parts if not isinstance(one[1].formula, Regardless)))
-    broken = replace(evidence, parts=((position, bare), *others))
+    broken = replace(evidence, parts=((position, bare), *other_parts))
     assert "the loop is not fair to a fairness condition" in replay(reading.system, broken)
 
 

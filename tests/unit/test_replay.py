@@ -226,8 +226,8 @@ def test_accessible_states_are_checked_by_the_definition() -> None:
     rejected(replace(refuted, parts=((position, elsewhere),)), "differ in what is observed")
     assert shown(OnPaths("A", Globally(Implies(SENT, Commits(channel, RECEIVED))))).exhaustive
     fulfilled = shown(OnPaths("E", Finally(Fulfils(channel, RECEIVED))))
-    ((_, known),) = fulfilled.parts
-    assert known.exhaustive
+    ((_, evidence_part),) = fulfilled.parts
+    assert evidence_part.exhaustive
 
 
 @pytest.mark.parametrize("condition", [Read("pressed"), Not(Read("order@A"))])

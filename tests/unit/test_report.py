@@ -60,18 +60,18 @@ def test_a_result_as_data() -> None:
 
 
 def test_the_joined_run_repeats_its_states_from_what_steps_write() -> None:
-    told = json.loads(json.dumps(result_data(answers()["kept"])))["story"]
-    states = [told["start"]]
-    for step in told["steps"]:
+    narration = json.loads(json.dumps(result_data(answers()["kept"])))["story"]
+    states = [narration["start"]]
+    for step in narration["steps"]:
         states.append(states[-1] | step["writes"])
-    assert states[told["loop"]] == states[-1]
-    first = told["steps"][0]
+    assert states[narration["loop"]] == states[-1]
+    first = narration["steps"][0]
     assert first["step"] == "send offer(1)"
     assert (first["kind"], first["actor"], first["event"]) == ("send", "A", "offer")
     assert first["payload"] == {"price": 1}
     assert first["place"]["line"] == 5
     assert first["writes"]["A.n"] == 1
-    assert any("AF done" in mark["text"] for mark in told["marks"])
+    assert any("AF done" in mark["text"] for mark in narration["marks"])
 
 
 def test_evidence_that_rests_on_all_runs_has_no_story() -> None:
@@ -131,16 +131,16 @@ def test_parts_of_the_text_can_be_coloured() -> None:
 
 
 def test_what_cannot_be_printed_is_shown_as_a_mark() -> None:
-    kept = answers()["kept"]
-    escaping = replace(kept, question=replace(kept.question, title="a \x1b[31mred promise"))
+    result = answers()["kept"]
+    escaping = replace(result, question=replace(result.question, title="a \x1b[31mred promise"))
     assert "a ␛[31mred promise" in result_text(escaping)
 
 
 def test_one_line_names_the_part_of_a_conjunction_that_fails() -> None:
     compilation = CplCompilation(Source("due.cpl", TEXT))
-    asked = compilation.formula_question("AG (done -> offer) & AF done & EF go")
-    assert not isinstance(asked, tuple)
-    (result,) = compilation.verify([asked])
+    question = compilation.formula_question("AG (done -> offer) & AF done & EF go")
+    assert not isinstance(question, tuple)
+    (result,) = compilation.verify([question])
     assert concise(result).endswith(": AG (done -> offer) & AF done & EF go; `AF done` fails")
 
 

@@ -186,10 +186,10 @@ def test_violations_on_the_run_name_debtor_step_and_cause() -> None:
 def test_many_roles_are_reduced_instead_of_tried() -> None:
     names = [f"R{number}" for number in range(8)]
     needed = {"R2", "R5", "R6", "R7"}
-    asked: list[frozenset[str]] = []
+    tried: list[frozenset[str]] = []
 
     def valid(assuming: frozenset[str]) -> bool:
-        asked.append(assuming)
+        tried.append(assuming)
         return needed <= assuming
 
     compilation = CplCompilation(
@@ -202,7 +202,7 @@ def test_many_roles_are_reduced_instead_of_tried() -> None:
     )
     system: System = compilation.system
     assert coalitions(system, frozenset(), valid) == (("R2", "R5", "R6", "R7"),)
-    assert len(asked) < MAX_TRIED_COALITIONS + 2 + len(list(combinations(names, 2)))
+    assert len(tried) < MAX_TRIED_COALITIONS + 2 + len(list(combinations(names, 2)))
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])

@@ -1,4 +1,4 @@
-"""What a run that is stopped says of what it knows already."""
+"""Results of a run that is stopped early."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
 ) -> None:
     compilation = CplCompilation(Source("p.cpl", TEXT))
     run = VerifyRun("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
-    asked = compilation.declared_questions()
-    run.take(Questions(asked))
-    run.settle(asked[0].question, answer)  # type: ignore[arg-type]
+    questions = compilation.declared_questions()
+    run.take(Questions(questions))
+    run.settle(questions[0].question, answer)  # type: ignore[arg-type]
     run.stop("the time limit of 1 s was reached")
     assert [result.answer for result in run.results] == [answer, "unknown"]
     assert "its evidence was not computed: the time limit of 1 s was reached" in capsys.readouterr().out
@@ -37,10 +37,10 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
 def test_verified_sizes_are_reported_when_the_run_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
     compilation = CplCompilation(Source("p.cpl", TEXT))
     run = VerifyRun("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
-    asked = compilation.declared_questions()
-    run.take(Questions(asked))
+    questions = compilation.declared_questions()
+    run.take(Questions(questions))
     sizes = SizeCoverage("n", 1, 12, verified=(1, 2, 3))
-    run.take_note(Result(asked[0].question, "unknown", "", 0.0, compilation.system, sizes=sizes))
+    run.take_note(Result(questions[0].question, "unknown", "", 0.0, compilation.system, sizes=sizes))
     run.stop("the time limit of 1 s was reached")
     assert [result.sizes for result in run.results] == [sizes, None]
     assert "  holds for n = 1 to 3\n  the time limit of 1 s was reached\n" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What `cplc analyze` and `cplc breaking` say as JSON is what their schemas say, without any field that these lack."""
+"""JSON of `cplc analyze` and `cplc breaking` conforms to its schemas, without any field that these lack."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _said(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 @pytest.mark.parametrize("path", _ANALYZED, ids=lambda path: path.stem)
 def test_analyses_of_all_examples(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = _said(capsys, "analyze", str(path))
-    assert [error.message for error in _ANALYZE.iter_errors(found)] == []
-    assert found["agents"]
+    documents = _said(capsys, "analyze", str(path))
+    assert [error.message for error in _ANALYZE.iter_errors(documents)] == []
+    assert documents["agents"]
 
 
 def test_other_analyses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +82,7 @@ def test_other_analyses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_what_has_no_bound_is_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever rings as often as he likes loses without end, if the world wants it."""
+    """An agent that may ring as often as it likes loses without bound, if the environment allows it."""
     circles = tmp_path / "calls.cpl"
     circles.write_text(_CIRCLES, encoding="utf-8")
     dora = next(one for one in _said(capsys, "analyze", str(circles), "--agent", "Dora")["agents"])
@@ -108,8 +108,8 @@ def test_comparisons_of_versions(tmp_path: Path, capsys: pytest.CaptureFixture[s
     new.write_text(text.replace("   means create c", "").replace("after pay", "after offer"), encoding="utf-8")
     wrong.write_text("protocol P { role }", encoding="utf-8")
     pairs = [(old, new), (new, old), (old, old), (old, wrong), *((path, path) for path in _EXAMPLES[:4])]
-    found = [_said(capsys, "breaking", str(first), str(second), "--timeout", "60") for first, second in pairs]
-    assert [error.message for one in found for error in _BREAKING.iter_errors(one)] == []
-    assert found[0]["comparison"]["newly"]
-    assert found[0]["comparison"]["promises"]
-    assert found[1]["comparison"]["no_longer"]
+    documents = [_said(capsys, "breaking", str(first), str(second), "--timeout", "60") for first, second in pairs]
+    assert [error.message for one in documents for error in _BREAKING.iter_errors(one)] == []
+    assert documents[0]["comparison"]["newly"]
+    assert documents[0]["comparison"]["promises"]
+    assert documents[1]["comparison"]["no_longer"]

@@ -1,4 +1,4 @@
-"""Where names are declared and used."""
+"""The index of declarations and uses of names."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def test_two_places_are_changed_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_known_from_an_earlier_command_is_said(tmp_path: Path) -> None:
-    asked = "$ cplc verify a.cpl --formula 'EF m' --format concise\n--formula:1: holds formula: EF m"
-    _told(tmp_path, _FILE + f"'''console\n{asked}\n{asked}; cached\n'''\n")
+    transcript = "$ cplc verify a.cpl --formula 'EF m' --format concise\n--formula:1: holds formula: EF m"
+    _told(tmp_path, _FILE + f"'''console\n{transcript}\n{transcript}; cached\n'''\n")
 
 
 @pytest.mark.parametrize(

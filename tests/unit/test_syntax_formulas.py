@@ -149,7 +149,7 @@ def test_spans_cover_what_was_written_with_its_parentheses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("p &", "3: Expected an operand after `&`, found the end of the expression"),
         ("p q", "2: Expected an operator or the end of the expression after `p`, found `q`"),
@@ -170,8 +170,8 @@ def test_spans_cover_what_was_written_with_its_parentheses() -> None:
         ("X<=3 p", "1: Expected an operand after `X`, found `<=`"),
     ],
 )  # fmt: skip
-def test_mistakes(written: str, said: str) -> None:
-    assert _problem(written) == said
+def test_mistakes(written: str, message: str) -> None:
+    assert _problem(written) == message
 
 
 @pytest.mark.parametrize("text", ["!" * 10_000 + "p", "(" * 10_000 + "p" + ")" * 10_000, "forall c in C: " * 900 + "p"])

@@ -31,7 +31,7 @@ def _kinds(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("fact f x", "2:8: Expected `=` after `f`, found `x`"),
         ("fact f =", "3:1: Expected an operand after `=`, found `}`"),
@@ -86,8 +86,8 @@ def _kinds(text: str) -> list[str]:
         ("stuff is here", "2:1: Expected a declaration, found `stuff`"),
     ],
 )
-def test_one_mistake_is_one_message_and_the_next_declaration_is_read(text: str, said: str) -> None:
-    assert _inside(text) == [said]
+def test_one_mistake_is_one_message_and_the_next_declaration_is_read(text: str, message: str) -> None:
+    assert _inside(text) == [message]
     assert len(_inside(f"role First\n{text}\nrole Last")) == 1
     kinds = _kinds(f"role First\n{text}\nrole Last")
     assert (kinds[0], kinds[-1]) == ("Role", "Role")
@@ -155,14 +155,14 @@ def test_correction_replaces_a_word_by_another_and_goes_on_behind_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("\ufeff\ufeffprotocol P { }", "1:2: The language has no zero width no-break space (U+FEFF)"),
         ("protocol P {\n\ufeffrole A }", "2:1: The language has no zero width no-break space (U+FEFF)"),
     ],
 )
-def test_byte_order_mark_inside_a_file_is_a_mistake(text: str, said: str) -> None:
-    assert _said(text) == [said]
+def test_byte_order_mark_inside_a_file_is_a_mistake(text: str, message: str) -> None:
+    assert _said(text) == [message]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ define d = AF"""
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("protocol P { role A", "1:12: `{` is never closed"),
         ("protocol P {\nprotocol Q { role A }", "1:12: `{` is never closed"),
@@ -249,8 +249,8 @@ define d = AF"""
         ("protocol P(n) { role A }", "1:13: Expected `:` after `n`, found `)`"),
     ],
 )
-def test_broken_files(text: str, said: str) -> None:
-    assert said in _said(text)
+def test_broken_files(text: str, message: str) -> None:
+    assert message in _said(text)
     assert len(_said(text)) <= 2
 
 
@@ -326,16 +326,16 @@ def test_depth_is_reported_once(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "first"),
+    ("text", "message", "first"),
     [
         ("A -> B : m set x := 1 set x := 2", "`A.x` is given two values at once", "x := 1"),
         ("A -> B : m use Q(R = A, S = B, R = B) as q", "`R` is bound twice", "R"),
     ],
 )
-def test_second_of_two_names_the_place_of_the_first(text: str, said: str, first: str) -> None:
+def test_second_of_two_names_the_place_of_the_first(text: str, message: str, first: str) -> None:
     part = "protocol Q { role R role S R -> S : n }"
     whole = f"{part} protocol P {{ role A {{ var x: 0..3 }} role B {text} }}"
-    problem = next(one for one in CplCompilation(Source("test.cpl", whole)).diagnostics if one.message == said)
+    problem = next(one for one in CplCompilation(Source("test.cpl", whole)).diagnostics if one.message == message)
     (note,) = problem.notes
     assert note.message == "the first is here"
     assert note.span is not None

@@ -206,13 +206,13 @@ FAMILIES = """protocol P(n: 0..3 = 0) {
 def test_quantifiers_that_range_over_nothing(formula: str, quantifiers: list[str] | None) -> None:
     compilation = CplCompilation(Source("p.cpl", FAMILIES % formula))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    asked = (*compilation.declared_questions(), compilation.formula_question(formula))
-    for one in asked:
+    questions = (*compilation.declared_questions(), compilation.formula_question(formula))
+    for one in questions:
         assert not isinstance(one, tuple)
         (result,) = compilation.verify([one])
         if quantifiers is None:
             assert result.answer == "fails"
         else:
-            said = [f"there is nothing that `{quantifier}` ranges over" for quantifier in quantifiers]
-            assert [remark.message for remark in result.remarks] == said
+            messages = [f"there is nothing that `{quantifier}` ranges over" for quantifier in quantifiers]
+            assert [remark.message for remark in result.remarks] == messages
             assert result.answer == ("vacuous" if quantifiers else "holds")

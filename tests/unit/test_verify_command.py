@@ -1,4 +1,4 @@
-"""What a run of ``cplc verify`` makes of its results, and the files that it writes."""
+"""Output, exit codes and files of ``cplc verify``."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_the_same_is_available_from_python() -> None:
 
     compilation = cplc.compile(_MODEL, name="m.cpl")
     assert compilation.ok
-    asked = [(result.question.name, result.answer) for result in cplc.verify(compilation)]
-    assert asked[:2] == [("holds_and_should", "holds"), ("fails_and_should", "fails")]
-    assert [name for name, _ in asked[2:]] == ["live", "deadlock_free", "no_debt_forgotten", "sound"]
+    answers = [(result.question.name, result.answer) for result in cplc.verify(compilation)]
+    assert answers[:2] == [("holds_and_should", "holds"), ("fails_and_should", "fails")]
+    assert [name for name, _ in answers[2:]] == ["live", "deadlock_free", "no_debt_forgotten", "sound"]
     assert [result.answer for result in cplc.verify(compilation, names=["fails_and_should"])] == ["fails"]
     assert not cplc.compile("protocol {").ok

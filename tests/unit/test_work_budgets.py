@@ -53,17 +53,17 @@ def test_budget_of_time_is_exhausted_after_its_deadline() -> None:
 
 @pytest.mark.parametrize("engine", ["symbolic", "explicit", "onthefly", "reduced"])
 def test_engine_charges_its_work_the_same_every_time(engine: EngineName) -> None:
-    (asked,) = compile(_MANY).declared_questions()
+    (question,) = compile(_MANY).declared_questions()
     budgets = [Budget(), Budget()]
     for budget in budgets:
         with use_budget(budget):
-            assert Verifier(asked.system, engine).decide(asked.question) == "holds"
+            assert Verifier(question.system, engine).decide(question.question) == "holds"
     assert budgets[0].spent == budgets[1].spent >= _LEAST
 
 
 @pytest.mark.parametrize("engine", ["symbolic", "explicit", "onthefly", "reduced"])
 def test_engine_gives_up_when_the_budget_is_used_up(engine: EngineName) -> None:
-    (asked,) = compile(_MANY).declared_questions()
+    (question,) = compile(_MANY).declared_questions()
     with use_budget(Budget(_LEAST)):
-        assert Verifier(asked.system, engine).decide(asked.question) == "unknown"
-    assert Verifier(asked.system, engine).decide(asked.question) == "holds"
+        assert Verifier(question.system, engine).decide(question.question) == "unknown"
+    assert Verifier(question.system, engine).decide(question.question) == "holds"

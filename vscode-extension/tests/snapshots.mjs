@@ -1,4 +1,4 @@
-// What the grammar makes of every protocol in examples/ and stdlib/, kept in tests/snapshots. A snapshot holds the text
+// The scopes that the grammars give every file of examples/ and stdlib/, in tests/snapshots. A snapshot holds the text
 // that it was made of, so a change of an example is no failure here, but a change of its colours is.
 // usage: node tests/snapshots.mjs [update]
 
@@ -10,9 +10,9 @@ import path from 'node:path';
 const here = path.dirname(new URL(import.meta.url).pathname);
 const kept = path.join(here, 'snapshots');
 const update = process.argv[2] === 'update';
-const protocols = ['examples', 'stdlib'].flatMap((folder) => {
+const files = ['examples', 'stdlib'].flatMap((folder) => {
   const inside = path.join(here, '..', '..', folder);
-  return fs.readdirSync(inside).filter((name) => name.endsWith('.cpl')).map((name) => ({ name: `${folder}.${name}`, text: fs.readFileSync(path.join(inside, name), 'utf8') }));
+  return fs.readdirSync(inside).filter((name) => /\.(cpl|ispl)$/.test(name)).map((name) => ({ name: `${folder}.${name}`, text: fs.readFileSync(path.join(inside, name), 'utf8') }));
 });
 
 /** The text that a snapshot was made of. */
@@ -25,7 +25,7 @@ try {
   if (update) {
     fs.rmSync(kept, { recursive: true, force: true });
     fs.mkdirSync(kept);
-    for (const { name, text } of protocols) fs.writeFileSync(path.join(folder, name), text);
+    for (const { name, text } of files) fs.writeFileSync(path.join(folder, name), text);
   } else {
     for (const name of fs.readdirSync(kept)) {
       const snapshot = fs.readFileSync(path.join(kept, name), 'utf8');
@@ -33,15 +33,14 @@ try {
       fs.writeFileSync(path.join(folder, name.replace(/\.snap$/, '')), textOf(snapshot));
     }
   }
-  const grammar = path.join(here, '..', 'syntaxes', 'cpl.tmLanguage.json');
   const tool = path.join(here, '..', 'node_modules', '.bin', 'vscode-tmgrammar-snap');
-  const done = spawnSync(tool, ['-g', grammar, `${folder}/*.cpl`], { encoding: 'utf8', cwd: path.join(here, '..') });
+  const done = spawnSync(tool, [`${folder}/*.{cpl,ispl}`], { encoding: 'utf8', cwd: path.join(here, '..') });
   if (done.status !== 0) console.log(done.stdout, done.stderr);
   process.exitCode = done.status ?? 1;
   if (update) {
     for (const name of fs.readdirSync(folder).filter((one) => one.endsWith('.snap'))) fs.copyFileSync(path.join(folder, name), path.join(kept, name));
   }
-  const stale = protocols.filter(({ name, text }) => {
+  const stale = files.filter(({ name, text }) => {
     const file = path.join(kept, `${name}.snap`);
     return !fs.existsSync(file) || textOf(fs.readFileSync(file, 'utf8')).trimEnd() !== text.trimEnd();
   });

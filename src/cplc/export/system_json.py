@@ -248,7 +248,7 @@ def _offering(offering: Offering) -> dict[str, object]:
             "name": offer.name,
             "offered": expr_data(offer.offered),
             "promised": expr_data(offer.promised),
-            "kept": expr_data(offer.kept),
+            "kept": expr_data(offer.fulfilled),
             "ended": expr_data(offer.ended),
         }
         for offer in offering.offers

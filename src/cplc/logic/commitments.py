@@ -92,7 +92,7 @@ class Offer:
     offered: Expr
     """It is conditional, or suspended or delegated while it was."""
     promised: Expr
-    kept: Expr
+    fulfilled: Expr
     ended: Expr
     """It was closed by the operation: cancelled, released, delegated or assigned."""
 
@@ -114,7 +114,7 @@ class Offering:
 
 
 def expressions(offer: Offer) -> tuple[Expr, ...]:
-    return offer.offered, offer.promised, offer.kept, offer.ended
+    return offer.offered, offer.promised, offer.fulfilled, offer.ended
 
 
 OFFERED = " without "

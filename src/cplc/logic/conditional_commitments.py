@@ -88,7 +88,7 @@ def _in_accessible_states(channel: Offering, content: Formula, with_ended: bool)
         taken = [offer for offer, is_taken in zip(channel.offers, chosen, strict=True) if is_taken]
         unobserved = {offer.promised for offer in taken}
         observed = tuple(expr for expr in promises.promised if expr not in unobserved)
-        accessible = conj((promises.caught_up, *(disj((offer.offered, offer.kept)) for offer in taken)))
+        accessible = conj((promises.caught_up, *(disj((offer.offered, offer.fulfilled)) for offer in taken)))
         condition = Atom(
             accessible, f"all that {channel.name} promises is kept, and what it offers is kept or still offered", True
         )

@@ -22,8 +22,9 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Binding
 from cplc.logic.expressions import Expr, Read, conj, disj, equal, negate
 from cplc.logic.formulas import Atom, Formula
-from cplc.lowering.lifecycle_analysis import former_variable, last_moves, mover
+from cplc.lowering.lifecycle_analysis import last_moves, mover
 from cplc.lowering.promises import in_force, on_course
+from cplc.lowering.variable_names import former_variable
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term, is_about_runs

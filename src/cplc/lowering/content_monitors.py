@@ -15,9 +15,9 @@ from cplc.language.lifecycle import CLAIM_OPEN
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import Interpretation, condition
-from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, follows_variable, former_variable, monitor_variable
+from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
 from cplc.lowering.mtbdd import NO, YES, Diagram
-from cplc.lowering.variable_names import state_variable
+from cplc.lowering.variable_names import follows_variable, former_variable, monitor_variable, state_variable
 
 if TYPE_CHECKING:
     from cplc.lowering.lifecycle import ObserverState

@@ -18,22 +18,24 @@ from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lifecycle_analysis import (
     LifecycleAnalysis,
     Move,
-    age_variable,
-    clock_variable,
     depends_on,
-    follows_variable,
-    former_variable,
-    monitor_variable,
     mover,
     open_states,
     operation_rows,
     states_in,
 )
 from cplc.lowering.mtbdd import NO, Diagram, Manager
-from cplc.lowering.variable_names import state_variable
-from cplc.semantics.cycles import cycles
+from cplc.lowering.variable_names import (
+    age_variable,
+    clock_variable,
+    follows_variable,
+    former_variable,
+    monitor_variable,
+    state_variable,
+)
 from cplc.semantics.model import Operation
 from cplc.semantics.terms import Term
+from cplc.statespace.graph_algorithms import cycles
 from cplc.system.model import Operation as Performed
 from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 

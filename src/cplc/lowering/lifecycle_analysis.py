@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from cplc.language import lifecycle as table
 from cplc.language.lifecycle import STANDING_OF, UNANSWERED
-from cplc.lowering.variable_names import state_variable
+from cplc.lowering.variable_names import (
+    age_variable,
+    clock_variable,
+    follows_variable,
+    former_variable,
+    monitor_variable,
+    state_variable,
+)
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation, waits_for
 from cplc.semantics.terms import Age, InState, Social, Stands, Term, Value, is_about_runs, state_parts, subterms
@@ -103,26 +110,6 @@ class LifecycleAnalysis:
             for name, kind, domain in self.variables(commitment, observer):
                 (clocks if kind in ("clock", "age") else discrete)[name] = domain
         return ObserverVariables(commitments, clocks, discrete)
-
-
-def clock_variable(name: str) -> str:
-    return f"{name}.clock"
-
-
-def age_variable(name: str) -> str:
-    return f"{name}.age"
-
-
-def former_variable(name: str) -> str:
-    return f"{name}.former"
-
-
-def follows_variable(name: str) -> str:
-    return f"{name}.follows"
-
-
-def monitor_variable(name: str) -> str:
-    return f"{name}.monitor"
 
 
 def analyse_lifecycles(

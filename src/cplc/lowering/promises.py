@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from cplc.logic.commitments import Channel, Conditional, Offer, Offering, Operation
 from cplc.logic.expressions import FALSE, Const, Expr, Read, conj, disj, equal, negate
 from cplc.logic.formulas import Formula
-from cplc.lowering.lifecycle_analysis import follows_variable, former_variable
+from cplc.lowering.variable_names import follows_variable, former_variable
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.system.debts import Debt

@@ -21,3 +21,23 @@ def parity_variable(message: str, role: str) -> str:
 def state_variable(commitment: str, observer: str | None) -> str:
     """Return the name of the lifecycle state in a role's view, or in `Env` (None)."""
     return commitment if observer is None else f"{commitment}@{observer}"
+
+
+def clock_variable(name: str) -> str:
+    return f"{name}.clock"
+
+
+def age_variable(name: str) -> str:
+    return f"{name}.age"
+
+
+def former_variable(name: str) -> str:
+    return f"{name}.former"
+
+
+def follows_variable(name: str) -> str:
+    return f"{name}.follows"
+
+
+def monitor_variable(name: str) -> str:
+    return f"{name}.monitor"

@@ -15,7 +15,7 @@ from math import prod
 from typing import Final, Literal, TypeVar
 
 from cplc.logic.expressions import Expr, reads
-from cplc.lowering.lifecycle_analysis import clock_variable
+from cplc.lowering.variable_names import clock_variable
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of

@@ -10,27 +10,23 @@ from typing import Literal
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.records import dataclass
-from cplc.semantics import resolved, statements
+from cplc.semantics import resolved
 from cplc.semantics.data_independence import UniformityCheck
-from cplc.semantics.declarations import broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.imports import Load, load_program
 from cplc.semantics.instances import MAX_INSTANCES, MAX_INSTANCES_OF_OTHER_PROTOCOLS, InstanceTable, ProtocolInstance
-from cplc.semantics.instantiate import Instantiator
+from cplc.semantics.instantiate import Instantiator, has_defaults, parameter_values
 from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
-from cplc.semantics.lints import GuardLints
+from cplc.semantics.lints import GuardLints, precedence_warnings, report_unused
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.operations import check_commitments, check_operations
-from cplc.semantics.parameters import has_defaults, parameter_values
-from cplc.semantics.precedence_lints import precedence_warnings
 from cplc.semantics.references import Scope
-from cplc.semantics.signatures import Library
+from cplc.semantics.signatures import Library, broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.symbol_index import Index, index_of
 from cplc.semantics.templates import TemplateBuilder
 from cplc.semantics.terms import Term
-from cplc.semantics.unused import report_unused
 from cplc.source import Source, Span
 from cplc.syntax import ast
 
@@ -96,7 +92,7 @@ class _Instances:
     table: InstanceTable
     protocol_instance: ProtocolInstance
     library: Library
-    templates: Mapping[resolved.Signature, statements.Template]
+    templates: Mapping[resolved.Signature, resolved.Template]
 
     def formula(self, expr: ast.Expr) -> ResolvedFormula:
         problems = DiagnosticSink()
@@ -193,7 +189,7 @@ def _chosen(
 
 
 def _instantiated(
-    templates: Mapping[resolved.Signature, statements.Template],
+    templates: Mapping[resolved.Signature, resolved.Template],
     signature: resolved.Signature,
     table: InstanceTable,
     given: Mapping[str, str],
@@ -213,7 +209,7 @@ def _instantiated(
     checked = ClauseInstantiator(table, instantiator).checked(templates[signature], values, channels)
     check_operations(table, checked.messages)
     if not problems.errors and (checked.about_runs or checked.claims):
-        from cplc.semantics.content_checks import check_contents
+        from cplc.semantics.run_contents import check_contents
 
         check_contents(table, checked)
     if not problems.errors:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 
 from cplc.records import dataclass
-from cplc.semantics import resolved, statements
+from cplc.semantics import resolved
 from cplc.semantics.resolved import RoleSymbol
 from cplc.source import Span
 
@@ -30,9 +30,9 @@ class NotUniform:
 class UniformityCheck:
     """Checks that a protocol is uniform in the families whose size is a parameter."""
 
-    template: statements.Template
+    template: resolved.Template
     parameter: str
-    templates: Mapping[resolved.Signature, statements.Template]
+    templates: Mapping[resolved.Signature, resolved.Template]
     """The templates of all signatures, those of parts included."""
 
     @cached_property
@@ -56,12 +56,12 @@ class UniformityCheck:
     @cached_property
     def simultaneous_members(self) -> int:
         """The largest number of arbitrary members that one declaration relates."""
-        asking = (statements.Property, statements.Check, statements.Agent, statements.Analyze)
+        asking = (resolved.Property, resolved.Check, resolved.Agent, resolved.Analyze)
         declared = (body for body in _all(self.template.body) if not isinstance(body, asking))
         return max(map(self._quantified, declared), default=0)
 
-    def _quantified(self, body: statements.Body) -> int:
-        if isinstance(body, statements.Loop):
+    def _quantified(self, body: resolved.Body) -> int:
+        if isinstance(body, resolved.Loop):
             return 0
         place = self.template.signature.node.name.span
         reader = _Reader(self.families, self.parameter, self._facts, place, asks_all=True, numbers=True)
@@ -87,7 +87,7 @@ class UniformityCheck:
     def of_property(self, name: str) -> NotUniform | int:
         """Return the largest number of members that a property names, or the violation of uniformity."""
         for body in self.template.body:
-            if isinstance(body, statements.Property) and body.node.name.text == name:
+            if isinstance(body, resolved.Property) and body.node.name.text == name:
                 span = body.node.name.span
                 reader = _Reader(self.families, self.parameter, self._facts, span, asks_all=True, numbers=True)
                 obstacle = next(reader.obstacles(body.formula), None)
@@ -96,20 +96,18 @@ class UniformityCheck:
 
     @cached_property
     def _facts(self) -> Mapping[resolved.FactSymbol, resolved.Tree]:
-        return {body.symbol: body.meaning for body in _all(self.template.body) if isinstance(body, statements.Fact)}
+        return {body.symbol: body.meaning for body in _all(self.template.body) if isinstance(body, resolved.Fact)}
 
-    def _of_declarations(
-        self, bodies: Iterable[statements.Body], member: resolved.Binder | None
-    ) -> Iterator[NotUniform]:
+    def _of_declarations(self, bodies: Iterable[resolved.Body], member: resolved.Binder | None) -> Iterator[NotUniform]:
         for body in bodies:
             match body:
-                case statements.Loop(binder, inner):
+                case resolved.Loop(binder, inner):
                     yield from self._of_loop(binder, inner, member)
-                case statements.Property() | statements.Check() | statements.Agent() | statements.Analyze():
+                case resolved.Property() | resolved.Check() | resolved.Agent() | resolved.Analyze():
                     pass
-                case statements.Fact():
+                case resolved.Fact():
                     pass  # counts where it is used
-                case statements.Part(symbol):
+                case resolved.Part(symbol):
                     if self._takes_numbers(symbol):
                         yield NotUniform(f"`{symbol.name}` takes a role for a number", symbol.span)
                     yield from self._reader(symbol.span).obstacles(body.roles, body.values, body.conditions)
@@ -118,13 +116,13 @@ class UniformityCheck:
                             yield NotUniform(
                                 f"`{symbol.name}` is given all of `{given.role.name}` for `{role.name}`", span
                             )
-                case statements.Message(symbol) | statements.Commitment(symbol) | statements.Claim(symbol):
+                case resolved.Message(symbol) | resolved.Commitment(symbol) | resolved.Claim(symbol):
                     yield from self._reader(symbol.span).obstacles(body)
                 case _:
                     yield from self._reader(body.span).obstacles(body)
 
     def _of_loop(
-        self, binder: resolved.Binder, inner: Iterable[statements.Body], member: resolved.Binder | None
+        self, binder: resolved.Binder, inner: Iterable[resolved.Body], member: resolved.Binder | None
     ) -> Iterator[NotUniform]:
         if not _is_over(binder, self.families):
             yield from self._reader(binder.span).obstacles(binder.domain)
@@ -137,7 +135,7 @@ class UniformityCheck:
     def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
         """Return whether a part, or a part of it, depends on the index of one of its roles."""
         template = self.templates[part.signature]
-        parts = [body.symbol for body in _all(template.body) if isinstance(body, statements.Part)]
+        parts = [body.symbol for body in _all(template.body) if isinstance(body, resolved.Part)]
         return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, resolved.nodes(template.body)))
 
     def _reader(self, span: Span) -> _Reader:
@@ -228,8 +226,8 @@ def _is_over(binder: resolved.Binder, families: frozenset[RoleSymbol]) -> bool:
     return isinstance(binder.domain, resolved.FamilyDomain) and binder.domain.role in families
 
 
-def _all(bodies: Iterable[statements.Body]) -> Iterator[statements.Body]:
+def _all(bodies: Iterable[resolved.Body]) -> Iterator[resolved.Body]:
     for body in bodies:
         yield body
-        if isinstance(body, statements.Loop):
+        if isinstance(body, resolved.Loop):
             yield from _all(body.body)

@@ -13,8 +13,7 @@ from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
-from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
-from cplc.semantics.symbol_lookup import SymbolLookup
+from cplc.semantics.references import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.source import Span

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from cplc.diagnostics.core import Rule
 from cplc.records import dataclass
-from cplc.semantics import model, resolved, statements
+from cplc.semantics import model, resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.static_vacuity import VacuityRecorder
 from cplc.semantics.terms import Term, Value
@@ -41,7 +41,7 @@ Values = dict[resolved.Binder, int | RoleValue]
 class ProtocolInstance:
     """One instance of a protocol: the main one or a part."""
 
-    template: statements.Template
+    template: resolved.Template
     path: tuple[str, ...]
     outer: tuple[int, ...]
     """The indices of the loops around the `use` of the part and of enclosing parts."""
@@ -113,19 +113,19 @@ class InstanceTable:
     variables: dict[str, model.Variable] = field(default_factory=dict)
     scopes: list[model.Scope] = field(default_factory=list)
     parts: dict[str, ProtocolInstance] = field(default_factory=dict)
-    messages: dict[str, PendingInstance[statements.Message]] = field(default_factory=dict)
-    commitments: dict[str, PendingInstance[statements.Commitment]] = field(default_factory=dict)
-    claims: dict[str, PendingInstance[statements.Claim]] = field(default_factory=dict)
-    facts: dict[str, PendingInstance[statements.Fact]] = field(default_factory=dict)
-    agents: dict[str, PendingInstance[statements.Agent]] = field(default_factory=dict)
+    messages: dict[str, PendingInstance[resolved.Message]] = field(default_factory=dict)
+    commitments: dict[str, PendingInstance[resolved.Commitment]] = field(default_factory=dict)
+    claims: dict[str, PendingInstance[resolved.Claim]] = field(default_factory=dict)
+    facts: dict[str, PendingInstance[resolved.Fact]] = field(default_factory=dict)
+    agents: dict[str, PendingInstance[resolved.Agent]] = field(default_factory=dict)
     other_declarations: list[
         PendingInstance[
-            statements.Choice
-            | statements.Channel
-            | statements.Fairness
-            | statements.Property
-            | statements.Check
-            | statements.Analyze
+            resolved.Choice
+            | resolved.Channel
+            | resolved.Fairness
+            | resolved.Property
+            | resolved.Check
+            | resolved.Analyze
         ]
     ] = field(default_factory=list)
     parties: dict[str, Parties] = field(default_factory=dict)

@@ -1,13 +1,19 @@
-"""Instantiation of families: every instance gets its name, the values of its loops and its scope."""
+"""Instantiation of families: every instance gets its name, the values of its loops and its scope.
+
+The parameters of a protocol are given on the command line (`-D`), or have their defaults.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
-from cplc.semantics import model, resolved, statements
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.semantics import model, resolved
+from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.instances import (
     MAX_FAMILY_SIZE,
     MAX_INSTANCES,
@@ -23,20 +29,20 @@ from cplc.semantics.instances import (
 from cplc.semantics.instantiate_terms import Resolver, where
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool, Enum, Int
-from cplc.source import Span
+from cplc.source import Source, Span
 
 
 class Instantiator:
     """Fills an `InstanceTable` with the instances of one protocol."""
 
-    def __init__(self, table: InstanceTable, templates: Mapping[resolved.Signature, statements.Template]) -> None:
+    def __init__(self, table: InstanceTable, templates: Mapping[resolved.Signature, resolved.Template]) -> None:
         self.table = table
         self._templates = templates
         self._scope_names: set[str] = set()
         self._counted: dict[object, int | None] = {}
 
     def instantiate(
-        self, template: statements.Template, parameters: Mapping[str, Value], *, most: int
+        self, template: resolved.Template, parameters: Mapping[str, Value], *, most: int
     ) -> ProtocolInstance | None:
         """Add all instances; None without adding any if there are more than ``most``.
 
@@ -66,7 +72,7 @@ class Instantiator:
 
     # --- sizes ----------------------------------------------------------------------------------
 
-    def _size_is_fit(self, template: statements.Template, protocol_instance: ProtocolInstance) -> bool:
+    def _size_is_fit(self, template: resolved.Template, protocol_instance: ProtocolInstance) -> bool:
         """Report families that are too large or of negative size."""
         total = 0
         for role in template.signature.roles:
@@ -87,16 +93,16 @@ class Instantiator:
         return total <= MAX_INSTANCES
 
     def _count(
-        self, bodies: Iterable[statements.Body], protocol_instance: ProtocolInstance, values: Values, room: int
+        self, bodies: Iterable[resolved.Body], protocol_instance: ProtocolInstance, values: Values, room: int
     ) -> int | None:
         """Return the number of instances, or any number above ``room``; None if a domain has errors."""
         total = 0
         for body in bodies:
             inner: int | None
             match body:
-                case statements.Loop(binder, inside):
+                case resolved.Loop(binder, inside):
                     inner = self._count_loop(binder, inside, protocol_instance, values, room - total)
-                case statements.Part(symbol):
+                case resolved.Part(symbol):
                     used = (
                         None if symbol in self.table.broken else self._part_frame(body, protocol_instance, values, ())
                     )
@@ -122,7 +128,7 @@ class Instantiator:
     def _count_loop(
         self,
         binder: resolved.Binder,
-        inside: tuple[statements.Body, ...],
+        inside: tuple[resolved.Body, ...],
         protocol_instance: ProtocolInstance,
         values: Values,
         room: int,
@@ -201,7 +207,7 @@ class Instantiator:
 
     def _bodies(
         self,
-        bodies: Iterable[statements.Body],
+        bodies: Iterable[resolved.Body],
         protocol_instance: ProtocolInstance,
         values: Values,
         indices: tuple[int, ...],
@@ -209,12 +215,12 @@ class Instantiator:
     ) -> None:
         for body in bodies:
             match body:
-                case statements.Loop(binder, inside):
+                case resolved.Loop(binder, inside):
                     for value in Resolver(self.table, protocol_instance, values).domain(binder.domain, binder.span):
                         index = value.position or 0 if isinstance(value, RoleValue) else value
                         inner = self._loop_scope(binder, value, protocol_instance, scope)
                         self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
-                case statements.Message(symbol):
+                case resolved.Message(symbol):
                     parties = self._ends(body.sender, body.receiver, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     if parties is None:
@@ -224,7 +230,7 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.messages[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Commitment(symbol):
+                case resolved.Commitment(symbol):
                     parties = self._ends(body.debtor, body.creditor, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     if parties is None:
@@ -234,7 +240,7 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.commitments[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Claim(symbol):
+                case resolved.Claim(symbol):
                     parties = self._ends(body.maker, body.addressee, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     if parties is None:
@@ -244,16 +250,16 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.claims[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Fact(symbol):
+                case resolved.Fact(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     self.table.facts[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Agent(symbol):
+                case resolved.Agent(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     self.table.agents[name] = PendingInstance(name, body, protocol_instance, values, scope)
-                case statements.Part(symbol):
+                case resolved.Part(symbol):
                     if symbol not in self.table.broken:
                         self._part(body, protocol_instance, values, indices, scope)
-                case statements.Property(node):
+                case resolved.Property(node):
                     name = protocol_instance.name_of(node.name.text, indices=indices)
                     self.table.other_declarations.append(PendingInstance(name, body, protocol_instance, values, scope))
                 case _:
@@ -342,7 +348,7 @@ class Instantiator:
 
     def _part(
         self,
-        part: statements.Part,
+        part: resolved.Part,
         protocol_instance: ProtocolInstance,
         values: Values,
         indices: tuple[int, ...],
@@ -362,7 +368,7 @@ class Instantiator:
         self._bodies(used.template.body, used, {}, (), name)
 
     def _part_frame(
-        self, part: statements.Part, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
+        self, part: resolved.Part, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
     ) -> ProtocolInstance | None:
         """Return the part with its roles and parameters bound; None after a reported error."""
         before = self.table.problems.errors
@@ -469,8 +475,8 @@ def _binders_in(index: resolved.Tree) -> Iterator[resolved.Binder]:
             return
 
 
-def _is_flat(body: statements.Body) -> bool:
-    return not isinstance(body, statements.Loop | statements.Part)
+def _is_flat(body: resolved.Body) -> bool:
+    return not isinstance(body, resolved.Loop | resolved.Part)
 
 
 def shown(value: Value) -> str:
@@ -481,3 +487,82 @@ def range_text(domain: tuple[Value, ...]) -> str:
     if all(isinstance(value, int) and not isinstance(value, bool) for value in domain):
         return f"{domain[0]}..{domain[-1]}"
     return ", ".join(shown(value) for value in domain)
+
+
+COMMAND_LINE: Final = "-D"
+"""The source name of values from outside the file."""
+
+
+def parameter_values(
+    instantiator: Instantiator, template: resolved.Template, given: Mapping[str, str], problems: DiagnosticSink
+) -> dict[str, Value] | None:
+    """Return the value of every parameter; None after a reported error."""
+    return (
+        _values(instantiator, template, given, problems) if _check_names(template.signature, given, problems) else None
+    )
+
+
+def has_defaults(signature: resolved.Signature) -> bool:
+    return all(parameter.default is not None for parameter in signature.parameters.values())
+
+
+def _check_names(signature: resolved.Signature, given: Mapping[str, str], problems: DiagnosticSink) -> bool:
+    is_fit = True
+    for name, text in given.items():
+        if name not in signature.parameters:
+            message = f"`{signature.name}` has no parameter `{name}`"
+            notes = did_you_mean(name, signature.parameters)
+            problems.report(rules.UNKNOWN_PARAMETER, _given_source(name, text), message, *notes)
+            is_fit = False
+    return is_fit
+
+
+def _values(
+    instantiator: Instantiator, template: resolved.Template, given: Mapping[str, str], problems: DiagnosticSink
+) -> dict[str, Value] | None:
+    signature = template.signature
+    is_fit = True
+    values: dict[str, Value] = {}
+    for parameter in signature.parameters.values():
+        resolver = Resolver(instantiator.table, ProtocolInstance(template, (), (), values, {}, ""), {})
+        domain = instantiator.domain(parameter.declared, resolver)
+        if domain is None:
+            return None
+        value: Value | None
+        if parameter.name in given:
+            text = given[parameter.name]
+            span = _given_source(parameter.name, text)
+            value = _parse_value(parameter, text)
+            if value is None:
+                expected = "`true` or `false`" if isinstance(parameter.declared.type, Bool) else "a whole number"
+                message = f"`{parameter.name}` is {expected}, not `{text}`"
+                problems.report(rules.TYPE_MISMATCH, span, message, Note("declared here", parameter.span))
+        elif parameter.default is None:
+            message = f"`{parameter.name}` has no default"
+            hint = Note(f"write one, as in `= {shown(domain[0])}`, or give a value with `-D {parameter.name}=…`")
+            problems.report(rules.MISSING_VALUE, parameter.span, message, hint)
+            value = None
+        else:
+            span = parameter.span
+            value = resolver.constant(parameter.default)
+        if value is None:
+            is_fit = False
+            value = domain[0]
+        elif value not in domain:
+            message = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(domain)}"
+            problems.report(rules.VALUE_OUT_OF_RANGE, span, message)
+            is_fit = False
+        values[parameter.name] = value
+    return values if is_fit else None
+
+
+def _given_source(name: str, text: str) -> Span:
+    source = Source(COMMAND_LINE, f"{name}={text}")
+    return Span(source, 0, len(source.text))
+
+
+def _parse_value(parameter: resolved.ParameterSymbol, text: str) -> Value | None:
+    text = text.strip()
+    if isinstance(parameter.declared.type, Bool):
+        return {"true": True, "false": False}.get(text.lower())
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None

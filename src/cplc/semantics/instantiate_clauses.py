@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from fractions import Fraction
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.language.lifecycle import RULES
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
-from cplc.semantics import model, resolved, statements
+from cplc.records import dataclass
+from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.cycles import circle_from, cycles
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
-from cplc.semantics.instantiate import Instantiator, may_coincide
+from cplc.semantics.instantiate import Instantiator, may_coincide, range_text, shown
 from cplc.semantics.instantiate_terms import Resolver, Watch, where
-from cplc.semantics.participants import ParticipantInstantiator
-from cplc.semantics.terms import Term, Value, combined, is_about_runs, state_parts
+from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_constant, state_parts
 from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
+from cplc.statespace.graph_algorithms import circle_from, cycles
 from cplc.syntax import ast
+from cplc.syntax.printer import decimal
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
@@ -32,7 +35,7 @@ class ClauseInstantiator:
         self._instantiator = instantiator
 
     def checked(
-        self, template: statements.Template, parameters: dict[str, Value], channels: str | None
+        self, template: resolved.Template, parameters: dict[str, Value], channels: str | None
     ) -> model.CheckedModel:
         facts = self._facts()
         rivals = self._rivals()
@@ -212,11 +215,7 @@ class ClauseInstantiator:
 
     def _report_cycle(self, circle: list[str]) -> None:
         name = circle[0]
-        jobs: (
-            PendingInstance[statements.Fact]
-            | PendingInstance[statements.Commitment]
-            | PendingInstance[statements.Claim]
-        )
+        jobs: PendingInstance[resolved.Fact] | PendingInstance[resolved.Commitment] | PendingInstance[resolved.Claim]
         jobs = self._table.facts.get(name) or self._table.commitments.get(name) or self._table.claims[name]
         shown = " -> ".join(f"`{one}`" for one in (*circle, name))
         self._table.report(rules.CYCLIC_CONDITION, jobs.body.symbol.span, f"`{name}` depends on itself: {shown}")
@@ -238,9 +237,7 @@ class ClauseInstantiator:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _message(
-        self, pending: PendingInstance[statements.Message], rivals: dict[str, dict[str, None]]
-    ) -> model.Message:
+    def _message(self, pending: PendingInstance[resolved.Message], rivals: dict[str, dict[str, None]]) -> model.Message:
         body, symbol = pending.body, pending.body.symbol
         parties = self._table.parties[pending.name]
         sending = VisibilityCheck(self._table, parties.first, f"sends `{pending.name}`")
@@ -266,7 +263,7 @@ class ClauseInstantiator:
         )
 
     def _guards(
-        self, pending: PendingInstance[statements.Message], sender: Resolver, sending: VisibilityCheck
+        self, pending: PendingInstance[resolved.Message], sender: Resolver, sending: VisibilityCheck
     ) -> Iterator[Term]:
         if pending.body.begins:
             for start_condition in pending.protocol_instance.start_condition:
@@ -286,7 +283,7 @@ class ClauseInstantiator:
             self._table.report(rules.TOO_LARGE, symbol.span, message)
         return tuple(parameters)
 
-    def _operations(self, operations: Iterable[statements.Operation], resolver: Resolver) -> Iterator[model.Operation]:
+    def _operations(self, operations: Iterable[resolved.Operation], resolver: Resolver) -> Iterator[model.Operation]:
         for operation in operations:
             name = resolver.instance(operation.commitment)
             target = None if operation.target is None else resolver.instance(operation.target)
@@ -295,9 +292,9 @@ class ClauseInstantiator:
 
     def _assignments(
         self,
-        assignments: Iterable[statements.Assignment],
+        assignments: Iterable[resolved.Assignment],
         resolver: Resolver,
-        pending: PendingInstance[statements.Message],
+        pending: PendingInstance[resolved.Message],
         agent: str,
     ) -> Iterator[model.Assignment]:
         first: dict[str, Span] = {}
@@ -320,7 +317,7 @@ class ClauseInstantiator:
                 yield model.Assignment(target.variable, value, span=assignment.span)
 
     def _resets(
-        self, body: statements.Message, resolver: Resolver, pending: PendingInstance[statements.Message]
+        self, body: resolved.Message, resolver: Resolver, pending: PendingInstance[resolved.Message]
     ) -> Iterator[str]:
         parties = self._table.parties[pending.name]
         for reset in body.resets:
@@ -339,7 +336,7 @@ class ClauseInstantiator:
         """Return the other members of each message's choices."""
         rivals: dict[str, dict[str, None]] = {}
         for pending in self._table.other_declarations:
-            if not isinstance(pending.body, statements.Choice):
+            if not isinstance(pending.body, resolved.Choice):
                 continue
             resolver = Resolver(self._table, pending.protocol_instance, pending.values)
             members = [name for member in pending.body.members if (name := resolver.instance(member)) is not None]
@@ -360,7 +357,7 @@ class ClauseInstantiator:
 
     def _unordered(self) -> Iterator[tuple[str, str]]:
         for pending in self._table.other_declarations:
-            if isinstance(pending.body, statements.Channel):
+            if isinstance(pending.body, resolved.Channel):
                 resolver = Resolver(self._table, pending.protocol_instance, pending.values)
                 one, other = pending.body.sender, pending.body.receiver
                 for sender in resolver.agents(one):
@@ -375,7 +372,7 @@ class ClauseInstantiator:
 
     def _fairness(self) -> Iterator[model.Fairness]:
         for pending in self._table.other_declarations:
-            if isinstance(pending.body, statements.Fairness):
+            if isinstance(pending.body, resolved.Fairness):
                 condition = Resolver(self._table, pending.protocol_instance, pending.values).term(
                     pending.body.condition
                 )
@@ -383,7 +380,7 @@ class ClauseInstantiator:
 
     def _properties(self) -> Iterator[model.Property]:
         for pending in self._table.other_declarations:
-            if not isinstance(pending.body, statements.Property) or pending.protocol_instance.path:
+            if not isinstance(pending.body, resolved.Property) or pending.protocol_instance.path:
                 continue
             before = self._table.problems.errors
             node = pending.body.node
@@ -416,7 +413,7 @@ class ClauseInstantiator:
     def _check_items(self) -> Iterator[ast.CheckItem]:
         """Yield the check items of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
-            if isinstance(pending.body, statements.Check) and not pending.protocol_instance.path:
+            if isinstance(pending.body, resolved.Check) and not pending.protocol_instance.path:
                 yield from pending.body.node.checks
 
     def _checks(self) -> Iterator[model.Check]:
@@ -442,3 +439,216 @@ def _collector(collected: dict[Term, None]) -> Watch:
         collected[atom] = None
 
     return watch
+
+
+@dataclass
+class _Draft:
+    """One participant, filled item by item."""
+
+    name: str
+    roles: tuple[str, ...]
+    goals: list[model.Goal] = field(default_factory=list)
+    worth: list[model.Worth] = field(default_factory=list)
+    beliefs: list[model.Belief] = field(default_factory=list)
+    decisions: list[model.Decision] = field(default_factory=list)
+    valued: dict[str, Span] = field(default_factory=dict)
+    """The messages with a value, and the place of the value."""
+
+
+class ParticipantInstantiator:
+    """Instantiates the agents of one `InstanceTable` and their thresholds."""
+
+    def __init__(self, table: InstanceTable, messages: Mapping[str, model.Message]) -> None:
+        self._table = table
+        self._messages = messages
+
+    def valid_participants(self) -> tuple[model.Participant, ...]:
+        """Return the participants without errors."""
+        participants: list[model.Participant] = []
+        for pending in self._table.agents.values():
+            before = self._table.problems.errors
+            participant = self._participant(pending)
+            if self._table.problems.errors == before:
+                self._report_overlaps(participant)
+                participants.append(participant)
+        return tuple(participants)
+
+    def thresholds(self) -> Iterator[model.Threshold]:
+        """Yield the thresholds of the protocol itself, without those of its parts."""
+        for pending in self._table.other_declarations:
+            if not isinstance(pending.body, resolved.Analyze) or pending.protocol_instance.path:
+                continue
+            name = Resolver(self._table, pending.protocol_instance, pending.values).instance(pending.body.agent)
+            if name is None:
+                continue
+            for threshold in pending.body.node.thresholds:
+                aspect: model.Aspect = threshold.aspect.text  # type: ignore[assignment]
+                text = f"{aspect} {threshold.relation} {decimal(threshold.value.value)}"
+                expected = threshold.expect == "holds"
+                yield model.Threshold(
+                    name, aspect, threshold.relation, threshold.value.value, expected, text, span=threshold.aspect.span
+                )
+
+    def _participant(self, pending: PendingInstance[resolved.Agent]) -> model.Participant:
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+        roles = dict.fromkeys(agent.name for role in pending.body.roles for agent in resolver.agents(role))
+        draft = _Draft(pending.name, tuple(roles))
+        for item in pending.body.items:
+            self._item(item, draft, pending, pending.values)
+        return model.Participant(
+            pending.name, draft.roles, tuple(draft.goals), tuple(draft.worth), tuple(draft.beliefs),
+            tuple(draft.decisions), span=pending.body.symbol.span,
+        )  # fmt: skip
+
+    def _item(
+        self, item: resolved.AgentItem, draft: _Draft, pending: PendingInstance[resolved.Agent], values: Values
+    ) -> None:
+        resolver = Resolver(self._table, pending.protocol_instance, values)
+        match item:
+            case resolved.Goal(condition, span):
+                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
+            case resolved.Worth():
+                self._worth(item, draft, resolver)
+            case resolved.Belief(role, _, _, span):
+                agent = resolver.role(role)
+                seeing = Resolver(
+                    self._table,
+                    pending.protocol_instance,
+                    values,
+                    VisibilityCheck(self._table, draft.name, "believes this", draft.roles),
+                )
+                if agent is not None and self._table.count_node(span, rules.TOO_LARGE):
+                    self._belief(item, agent, draft, resolver, seeing)
+            case resolved.Decision():
+                seeing = Resolver(
+                    self._table,
+                    pending.protocol_instance,
+                    values,
+                    VisibilityCheck(self._table, draft.name, "decides this", draft.roles),
+                )
+                self._decision(item, draft, resolver, seeing)
+            case resolved.Each(binder, body):
+                for value in resolver.domain(binder.domain, binder.span):
+                    if not self._table.count_node(binder.span, rules.TOO_LARGE):
+                        break
+                    for inner in body:
+                        self._item(inner, draft, pending, {**values, binder: value})
+
+    def _worth(self, item: resolved.Worth, draft: _Draft, resolver: Resolver) -> None:
+        names = resolver.instances(item.messages)
+        for name in names:
+            if name in draft.valued:
+                text = f"`{name}` is given two values"
+                self._table.problems.report(
+                    rules.DUPLICATE_VALUE, item.span, text, Note("the first one", draft.valued[name])
+                )
+                return
+        draft.valued.update(dict.fromkeys(names, item.span))
+        if names:
+            draft.worth.append(model.Worth(names, item.amount, f"{_text(item.span)}: {decimal(item.amount)}"))
+
+    # --- beliefs --------------------------------------------------------------------------------
+
+    def _belief(
+        self, item: resolved.Belief, role: model.Role, draft: _Draft, resolver: Resolver, seeing: Resolver
+    ) -> None:
+        condition = seeing.term(item.condition)
+        events = [event for one in item.events for event in self._event(one, resolver)]
+        if len(events) < len(item.events):
+            return
+        for event, written in zip(events, item.events, strict=True):
+            sender = self._messages[event.message].sender
+            if sender != role.name:
+                text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
+                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text)
+        events_ = _BelievedEvents()
+        for event in events:
+            if events_.earlier(event, TRUE) is not None:
+                text = f"`{event.message}` is in this belief twice"
+                self._table.problems.report(rules.DUPLICATE_NAME, item.span, text)
+            events_.add(event, TRUE, item.span)
+        low, high = _sum(event.low for event in events), _sum(event.high for event in events)
+        if not low <= 1 <= high:
+            if low == high:
+                text = f"These probabilities sum to {decimal(low)}, not to 1"
+            elif low > 1:
+                text = f"These probabilities sum to {decimal(low)} at least, more than 1"
+            else:
+                text = f"These probabilities sum to {decimal(high)} at most, less than 1"
+            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
+        if is_constant(condition, False):
+            self._table.problems.report(
+                rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"
+            )
+        draft.beliefs.append(model.Belief(role.name, condition, tuple(events), span=item.span))
+
+    def _event(self, event: resolved.BeliefEvent, resolver: Resolver) -> Iterator[model.Event]:
+        name = resolver.instance(event.message)
+        if name is None:
+            return
+        payload: tuple[Value, ...] | None = None
+        if event.payload is not None:
+            parameters = self._messages[name].parameters
+            given = [resolver.constant(value) for value in event.payload]
+            for parameter, value in zip(parameters, given, strict=True):
+                if value is not None and value not in parameter.domain:
+                    text = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(parameter.domain)}"
+                    self._table.problems.report(rules.VALUE_OUT_OF_RANGE, event.span, text)
+            payload = tuple(value for value in given if value is not None)
+            if len(payload) < len(given):
+                return
+        sent = f"({', '.join(shown(value).strip('`') for value in payload)})" if payload is not None else ""
+        chance = decimal(event.low) + (f"..{decimal(event.high)}" if event.low != event.high else "")
+        yield model.Event(name, payload, event.low, event.high, f"{name}{sent} {chance}")
+
+    def _decision(self, item: resolved.Decision, draft: _Draft, resolver: Resolver, seeing: Resolver) -> None:
+        condition = seeing.term(item.condition)
+        names = [name for messages in item.messages for name in resolver.instances(messages)]
+        for name in names:
+            sender = self._messages[name].sender
+            if sender not in draft.roles:
+                text = f"`{name}` is sent by `{sender}`, whom `{draft.name}` does not play"
+                self._table.problems.report(rules.FOREIGN_EVENT, item.span, text)
+        draft.decisions.append(model.Decision(tuple(dict.fromkeys(names)), condition, span=item.span))
+
+    def _report_overlaps(self, participant: model.Participant) -> None:
+        """Warn of beliefs that can apply together, judged by the text alone."""
+        earlier_events = _BelievedEvents()
+        for belief in participant.beliefs:
+            for event in belief.events:
+                if (earlier := earlier_events.earlier(event, belief.condition)) is not None:
+                    text = f"Two beliefs about `{event.message}` can apply at the same time; either may be used then"
+                    note = Note("the first one", earlier)
+                    self._table.problems.report(rules.OVERLAPPING_BELIEFS, belief.span, text, note)
+            for event in belief.events:
+                earlier_events.add(event, belief.condition, belief.span)
+
+
+@dataclass
+class _BelievedEvents:
+    """An index of the events of beliefs by message, payload and condition."""
+
+    _places: dict[tuple[str, object, object], Span] = field(default_factory=dict)
+
+    def add(self, event: model.Event, condition: Term, span: Span) -> None:
+        for payload in (event.payload, _ANY):
+            for situation in (condition, _ANY):
+                self._places.setdefault((event.message, payload, situation), span)
+
+    def earlier(self, event: model.Event, condition: Term) -> Span | None:
+        """Return the place of an earlier event with an overlapping payload and a compatible condition."""
+        payloads = (_ANY,) if event.payload is None else (event.payload, None)
+        conditions = (_ANY,) if is_constant(condition, True) else (condition, TRUE)
+        keys = ((event.message, payload, where) for payload in payloads for where in conditions)
+        return next((self._places[key] for key in keys if key in self._places), None)
+
+
+_ANY = "any"
+
+
+def _sum(numbers: Iterable[Fraction]) -> Fraction:
+    return sum(numbers, Fraction(0))
+
+
+def _text(span: Span) -> str:
+    return " ".join(span.text.split())

@@ -10,8 +10,7 @@ from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, JOINED, VERBS
 from cplc.language.words import OWN_STEPS
 from cplc.semantics import resolved, types
-from cplc.semantics.references import Scope
-from cplc.semantics.symbol_lookup import SymbolLookup
+from cplc.semantics.references import Scope, SymbolLookup
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
 from cplc.syntax import ast
 

@@ -7,9 +7,10 @@ from dataclasses import field
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.records import dataclass
-from cplc.semantics import resolved as tree
-from cplc.semantics.types import BOOL, INT, Enum, Role, Type
+from cplc.semantics import resolved, types
+from cplc.semantics.types import BOOL, INT, Enum, Role, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -39,7 +40,7 @@ class OwnLocal:
     span: Span
 
 
-Local = tree.Binder | OwnLocal | Argument | AnyArgument
+Local = resolved.Binder | OwnLocal | Argument | AnyArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,10 @@ class Scope:
     """The names visible to an expression: local ones first, then those of the protocol."""
 
     unit: int
-    signature: tree.Signature | None
-    chain: tree.Chain = ()
+    signature: resolved.Signature | None
+    chain: resolved.Chain = ()
     locals: Mapping[str, Local] = field(default_factory=dict)
-    actor: tuple[tree.RoleTree, tree.RoleSymbol] | None = None
+    actor: tuple[resolved.RoleTree, resolved.RoleSymbol] | None = None
     """The role whose variables need no qualification."""
 
     def with_local(self, name: str, local: Local) -> Scope:
@@ -73,7 +74,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ValueOf:
-    tree: tree.Tree
+    tree: resolved.Tree
     type: Type
 
 
@@ -91,7 +92,7 @@ class Nothing:
 
 
 NOTHING = Nothing()
-Entity = ValueOf | tree.Instance | tree.AllOf | Deferred | Nothing
+Entity = ValueOf | resolved.Instance | resolved.AllOf | Deferred | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +101,23 @@ class _Segment:
     indices: tuple[tuple[ast.Expr, Scope], ...]
 
 
-def kind_of(symbol: tree.Symbol) -> str:
+def kind_of(symbol: resolved.Symbol) -> str:
     match symbol:
-        case tree.RoleSymbol(size=None):
+        case resolved.RoleSymbol(size=None):
             return "a role"
-        case tree.RoleSymbol():
+        case resolved.RoleSymbol():
             return "a family of roles"
-        case tree.MessageSymbol():
+        case resolved.MessageSymbol():
             return "a message"
-        case tree.FactSymbol():
+        case resolved.FactSymbol():
             return "a fact"
-        case tree.CommitmentSymbol():
+        case resolved.CommitmentSymbol():
             return "a commitment"
-        case tree.ClaimSymbol():
+        case resolved.ClaimSymbol():
             return "a claim"
-        case tree.PartSymbol():
+        case resolved.PartSymbol():
             return "a used protocol"
-        case tree.AgentSymbol():
+        case resolved.AgentSymbol():
             return "an agent"
 
 
@@ -126,7 +127,7 @@ class References:
     def __init__(
         self,
         error: Callable[..., None],
-        number: Callable[[ast.Expr, Scope], tree.Tree],
+        number: Callable[[ast.Expr, Scope], resolved.Tree],
         macro_known: Callable[[str, Scope], bool],
     ) -> None:
         self._error = error
@@ -158,27 +159,27 @@ class References:
             segments = given + rest
         return self._from(segments, scope, span)
 
-    def family(self, ref: ast.Ref, scope: Scope) -> tree.EveryInstance | None:
+    def family(self, ref: ast.Ref, scope: Scope) -> resolved.EveryInstance | None:
         """Return the family of messages that a name without indices denotes; None if it denotes something else."""
         names = [segment.name for segment in ref.segments]
         signature = scope.signature
         if signature is None or names[0].text in scope.locals or any(segment.indices for segment in ref.segments):
             return None
-        owner: list[tree.PartSymbol] = []
+        owner: list[resolved.PartSymbol] = []
         symbol = signature.symbols.get(names[0].text)
         for name in names[1:]:
-            if not isinstance(symbol, tree.PartSymbol):
+            if not isinstance(symbol, resolved.PartSymbol):
                 return None
             owner.append(symbol)
             symbol = symbol.signature.symbols.get(name.text)
-        if not isinstance(symbol, tree.MessageSymbol):
+        if not isinstance(symbol, resolved.MessageSymbol):
             return None
         outer = owner[0].chain if owner else symbol.chain
         loops = [binder for part in owner for binder in part.chain] + list(symbol.chain)
         if not loops or (outer and scope.chain[: len(outer)] == outer):
             return None
         self.used.add(owner[0] if owner else symbol)
-        return tree.EveryInstance(symbol, tuple(owner), ref.span)
+        return resolved.EveryInstance(symbol, tuple(owner), ref.span)
 
     def _from(self, segments: Sequence[_Segment], scope: Scope, span: Span) -> Entity:
         head = segments[0]
@@ -189,20 +190,20 @@ class References:
             self.refer(head.name.span, local.span)
         if isinstance(local, AnyArgument):
             return NOTHING
-        if isinstance(local, tree.Binder):
+        if isinstance(local, resolved.Binder):
             self.used.add(local)
-            if isinstance(local.domain, tree.NumberDomain):
-                return ValueOf(tree.LoopValue(local), INT) if self._bare(segments, "a number") else NOTHING
-            return self._of_role(tree.LoopValue(local), local.domain.role, segments, span)
+            if isinstance(local.domain, resolved.NumberDomain):
+                return ValueOf(resolved.LoopValue(local), INT) if self._bare(segments, "a number") else NOTHING
+            return self._of_role(resolved.LoopValue(local), local.domain.role, segments, span)
         if isinstance(local, OwnLocal):
             kind = "a parameter of the message"
-            return ValueOf(tree.OwnParameter(name), local.type) if self._bare(segments, kind) else NOTHING
+            return ValueOf(resolved.OwnParameter(name), local.type) if self._bare(segments, kind) else NOTHING
         if signature and (parameter := signature.parameters.get(name)):
             self.used.add(parameter)
             self.refer(head.name.span, parameter.span)
             if not self._bare(segments, "a parameter"):
                 return NOTHING
-            return ValueOf(tree.ParameterValue(name), parameter.declared.type)
+            return ValueOf(resolved.ParameterValue(name), parameter.declared.type)
         if signature and (symbol := signature.symbols.get(name)):
             return self._of_symbol(symbol, segments, scope, span)
         if scope.actor and (variable := scope.actor[1].variables.get(name)):
@@ -210,9 +211,9 @@ class References:
             self.refer(head.name.span, variable.span)
             if not self._bare(segments, "a variable"):
                 return NOTHING
-            return ValueOf(tree.VariableOf(scope.actor[0], name, span), variable.declared.type)
+            return ValueOf(resolved.VariableOf(scope.actor[0], name, span), variable.declared.type)
         if name == "terminal" and len(segments) == 1 and not head.indices:
-            return ValueOf(tree.IsTerminal(span), BOOL)
+            return ValueOf(resolved.IsTerminal(span), BOOL)
         self._unknown(head.name, scope)
         return NOTHING
 
@@ -241,14 +242,14 @@ class References:
             return False
         return True
 
-    def _of_symbol(self, symbol: tree.Symbol, segments: Sequence[_Segment], scope: Scope, span: Span) -> Entity:
+    def _of_symbol(self, symbol: resolved.Symbol, segments: Sequence[_Segment], scope: Scope, span: Span) -> Entity:
         """Resolve the names of parts, then the remaining segments."""
-        owner: tuple[tree.PartSymbol, ...] = ()
+        owner: tuple[resolved.PartSymbol, ...] = ()
         indices = list(segments[0].indices)
         position = 0
         self.used.add(symbol)
         self.refer(segments[0].name.span, symbol.span)
-        while isinstance(symbol, tree.PartSymbol) and position + 1 < len(segments):
+        while isinstance(symbol, resolved.PartSymbol) and position + 1 < len(segments):
             owner += (symbol,)
             position += 1
             inside = symbol.signature.symbols
@@ -259,10 +260,10 @@ class References:
                 return NOTHING
             symbol = inside[name.text]
             self.refer(name.span, symbol.span)
-            if not isinstance(symbol, tree.RoleSymbol):
+            if not isinstance(symbol, resolved.RoleSymbol):
                 indices.extend(segments[position].indices)
         rest = list(segments[position:])
-        if isinstance(symbol, tree.RoleSymbol):
+        if isinstance(symbol, resolved.RoleSymbol):
             if owner:
                 own = len(rest[0].indices) - (1 if symbol.is_family and rest[0].indices else 0)
                 indices.extend(rest[0].indices[:own])
@@ -272,14 +273,14 @@ class References:
         completed = self._completed(owner, symbol.chain, indices, scope, span)
         if completed is None:
             return NOTHING
-        instance = tree.Instance(symbol, owner, *completed, span)
+        instance = resolved.Instance(symbol, owner, *completed, span)
         if len(rest) == 1:
             return instance
         inner = rest[1].name
-        if isinstance(symbol, tree.MessageSymbol) and len(rest) == 2 and not rest[1].indices:
+        if isinstance(symbol, resolved.MessageSymbol) and len(rest) == 2 and not rest[1].indices:
             if inner.text in symbol.parameters:
                 self.refer(inner.span, next(p.name.span for p in symbol.node.parameters if p.name.text == inner.text))
-                return ValueOf(tree.Payload(instance, inner.text, span), symbol.parameters[inner.text].type)
+                return ValueOf(resolved.Payload(instance, inner.text, span), symbol.parameters[inner.text].type)
             notes = did_you_mean(inner.text, symbol.parameters)
             self._error(rules.UNKNOWN_NAME, inner.span, f"`{symbol.name}` has no parameter `{inner.text}`", *notes)
         else:
@@ -289,12 +290,12 @@ class References:
 
     def _completed(
         self,
-        owner: tuple[tree.PartSymbol, ...],
-        chain: tree.Chain,
+        owner: tuple[resolved.PartSymbol, ...],
+        chain: resolved.Chain,
         given: Sequence[tuple[ast.Expr, Scope]],
         scope: Scope,
         span: Span,
-    ) -> tuple[tuple[tree.Tree, ...], bool] | None:
+    ) -> tuple[tuple[resolved.Tree, ...], bool] | None:
         """Return all indices, those of the loops around included, and whether none was written."""
         total = tuple(binder for part in owner for binder in part.chain) + chain
         written = tuple(self._number(index, index_scope) for index, index_scope in given)
@@ -302,7 +303,7 @@ class References:
             return written, not written
         outer = owner[0].chain if owner else chain
         if len(written) == len(total) - len(outer) and scope.chain[: len(outer)] == outer:
-            return tuple(tree.LoopValue(binder) for binder in outer) + written, not written
+            return tuple(resolved.LoopValue(binder) for binder in outer) + written, not written
         shape = f"{span.text.split('[')[0]}[{', '.join(binder.name for binder in total)}]"
         needs = f"needs {_count(len(total), 'index', 'indices')}" if total else "takes no index"
         has = f", {len(written)} written" if written and total else ""
@@ -312,27 +313,27 @@ class References:
 
     def _of_declared_role(
         self,
-        role: tree.RoleSymbol,
-        owner: tuple[tree.PartSymbol, ...],
-        outer: tuple[tree.Tree, ...],
+        role: resolved.RoleSymbol,
+        owner: tuple[resolved.PartSymbol, ...],
+        outer: tuple[resolved.Tree, ...],
         rest: Sequence[_Segment],
         span: Span,
     ) -> Entity:
         indices = rest[0].indices
         index_count = 1 if role.is_family else 0
         if not indices and index_count and len(rest) == 1:
-            return tree.AllOf(role, span, owner, outer)
+            return resolved.AllOf(role, span, owner, outer)
         if len(indices) != index_count:
             needs = "needs one index" if index_count else "is a single role and takes no index"
             self._error(rules.WRONG_INDICES, rest[0].name.span, f"`{role.name}` {needs}")
             return NOTHING
         index = self._number(*indices[0]) if indices else None
-        return self._of_role(tree.RoleAt(role, index, span, owner, outer), role, rest, span)
+        return self._of_role(resolved.RoleAt(role, index, span, owner, outer), role, rest, span)
 
     def _of_role(
-        self, role: tree.RoleTree, symbol: tree.RoleSymbol, segments: Sequence[_Segment], span: Span
+        self, role: resolved.RoleTree, symbol: resolved.RoleSymbol, segments: Sequence[_Segment], span: Span
     ) -> Entity:
-        if isinstance(role, tree.LoopValue) and segments[0].indices:
+        if isinstance(role, resolved.LoopValue) and segments[0].indices:
             name = segments[0].name
             self._error(rules.WRONG_INDICES, name.span, f"`{name.text}` is one role already and takes no index")
             return NOTHING
@@ -343,7 +344,7 @@ class References:
             variable = symbol.variables[name.text]
             self.used.add(variable)
             self.refer(name.span, variable.span)
-            return ValueOf(tree.VariableOf(role, name.text, span), variable.declared.type)
+            return ValueOf(resolved.VariableOf(role, name.text, span), variable.declared.type)
         notes = did_you_mean(name.text, symbol.variables)
         self._error(rules.UNKNOWN_NAME, name.span, f"`{symbol.name}` has no variable `{name.text}`", *notes)
         return NOTHING
@@ -353,9 +354,157 @@ def _count(number: int, one: str, plural: str) -> str:
     return f"{number} {one if number == 1 else plural}"
 
 
-def _enumeration_with(member: str, signature: tree.Signature | None) -> str | None:
+def _enumeration_with(member: str, signature: resolved.Signature | None) -> str | None:
     for role in signature.roles if signature else ():
         for variable in role.variables.values():
             if isinstance(variable.declared.type, Enum) and member in variable.declared.type.members:
                 return f"{role.name}.{variable.name}"
     return None
+
+
+_COUNTERPARTS = {"fulfilled": "satisfied", "satisfied": "fulfilled"}
+"""Pairs of words for the good end of commitments and of claims."""
+
+
+class SymbolLookup:
+    """Resolves names, and reports names of another kind."""
+
+    def __init__(
+        self, references: References, error: Callable[..., None], number: Callable[[ast.Expr, Scope], resolved.Tree]
+    ) -> None:
+        self._references = references
+        self._error = error
+        self._number = number
+
+    def role(self, ref: ast.Ref, scope: Scope) -> resolved.RoleTree | None:
+        match self._references.find(ref, scope):
+            case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
+                return role
+            case resolved.AllOf(role=symbol):
+                message = f"`{symbol.name}` is a family of roles; one of them is `{symbol.name}[1]`"
+                self._error(rules.WRONG_INDICES, ref.span, message)
+            case other:
+                self._wrong_kind(ref, other, "a role")
+        return None
+
+    def roles(self, ref: ast.Ref, scope: Scope) -> resolved.RoleTree | resolved.AllOf | None:
+        """Return one role or a family of them."""
+        match self._references.find(ref, scope):
+            case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
+                return role
+            case resolved.AllOf() as family:
+                return family
+            case other:
+                self._wrong_kind(ref, other, "a role")
+                return None
+
+    def doer(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | resolved.RoleTree | None:
+        """Return a message or a role, the operand of `does(…)` without a verb."""
+        match self._references.find(ref, scope):
+            case resolved.Instance(resolved.MessageSymbol()) as message:
+                return message
+            case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
+                return role
+            case resolved.AllOf(role=symbol):
+                text = f"`{symbol.name}` is a family of roles, and a step is taken by one of them"
+                variable = symbol.name[0].lower()
+                member = f"exists {variable} in {ref.span.text}: does({variable})"
+                hint = suggestion(f"write `{member}`", member)
+                self._error(rules.WRONG_KIND, ref.span, text, hint)
+            case resolved.Instance(resolved.CommitmentSymbol() | resolved.ClaimSymbol() as symbol):
+                text = f"`{ref.span.text}` is {kind_of(symbol)}: say what is done with it"
+                self._error(rules.WRONG_KIND, ref.span, text, Note(f"as in `does(create {ref.span.text})`"))
+            case other:
+                self._wrong_kind(ref, other, "a message or a role")
+        return None
+
+    def message(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.MessageSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "a message")
+        return None
+
+    def messages(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | resolved.EveryInstance | None:
+        """Return a message, or a family of them that is named without indices."""
+        return self._references.family(ref, scope) or self.message(ref, scope)
+
+    def agent(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.AgentSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "an agent")
+        return None
+
+    def commitment(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.CommitmentSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "a commitment")
+        return None
+
+    def claim(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.ClaimSymbol):
+            return entity
+        self._wrong_kind(ref, entity, "a claim")
+        return None
+
+    def obligation(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
+        """Return a commitment or a claim."""
+        entity = self._references.find(ref, scope)
+        if isinstance(entity, resolved.Instance) and isinstance(
+            entity.symbol, resolved.CommitmentSymbol | resolved.ClaimSymbol
+        ):
+            return entity
+        self._wrong_kind(ref, entity, "a commitment or a claim")
+        return None
+
+    def in_state(self, word: ast.Name, ref: ast.Ref, scope: Scope) -> tuple[resolved.Instance, frozenset[str]] | None:
+        """Return the subject of a state predicate, and the lifecycle states of the predicate."""
+        instance = self.obligation(ref, scope)
+        if instance is None:
+            return None
+        states = (
+            CLAIM_PREDICATES if isinstance(instance.symbol, resolved.ClaimSymbol) else COMMITMENT_PREDICATES
+        ) | STANDINGS
+        if word.text in states:
+            return instance, states[word.text]
+        message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"
+        notes = [Note(f"ask whether it is `{counterpart}`")] if (counterpart := _COUNTERPARTS.get(word.text)) else []
+        self._error(rules.WRONG_KIND, word.span, message, *notes, Note("it can be " + ", ".join(states)))
+        return None
+
+    def domain(self, domain: ast.Domain, scope: Scope) -> resolved.FamilyDomain | resolved.NumberDomain | None:
+        if isinstance(domain, ast.Range):
+            return resolved.NumberDomain(self._number(domain.low, scope), self._number(domain.high, scope))
+        match self._references.find(domain, scope):
+            case resolved.AllOf(role, _, owner, indices):
+                return resolved.FamilyDomain(role, owner, indices)
+            case ValueOf(_, types.Role(role)):
+                self._error(rules.WRONG_KIND, domain.span, f"`{role.name}` is a single role, not a family")
+            case other:
+                self._wrong_kind(domain, other, "a family of roles or a range `1..n`")
+        return None
+
+    def assignable(self, ref: ast.Ref, scope: Scope) -> tuple[resolved.VariableOf, Type] | None:
+        match self._references.find(ref, scope):
+            case ValueOf(resolved.VariableOf() as variable, type_):
+                return variable, type_
+            case other:
+                self._wrong_kind(ref, other, "a variable of a role")
+                return None
+
+    def _wrong_kind(self, ref: ast.Ref, entity: Entity, expected: str) -> None:
+        match entity:
+            case resolved.Instance(symbol):
+                is_ = kind_of(symbol)
+            case resolved.AllOf():
+                is_ = "a family of roles"
+            case ValueOf(_, type_):
+                is_ = described(type_)
+            case Deferred():
+                is_ = "an expression"
+            case _:
+                return
+        self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is {is_}, not {expected}")

@@ -1,18 +1,19 @@
-"""Checking of the clauses of every declaration, once for a whole family: names, types, operations, arguments."""
+"""Checking of the clauses of every declaration, once for a whole family: names, types, operations, participants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final, get_args
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
-from cplc.semantics import resolved, statements, types
-from cplc.semantics.agent_declarations import AgentChecker, actor_of
+from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose
+from cplc.semantics.model import Aspect
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
 from cplc.syntax import ast
@@ -29,15 +30,15 @@ class TemplateBuilder:
         """Each check that is named, and whether it is switched off there."""
         self._agents = AgentChecker(problems, expression_checker)
 
-    def template(self, signature: resolved.Signature) -> statements.Template:
+    def template(self, signature: resolved.Signature) -> resolved.Template:
         scope = Scope(signature.unit, signature)
         self._property_names.clear()
         self._checks.clear()
-        return statements.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
+        return resolved.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
 
     def _bodies(
         self, declarations: Iterable[ast.Declaration], signature: resolved.Signature, scope: Scope
-    ) -> Iterator[statements.Body]:
+    ) -> Iterator[resolved.Body]:
         for declaration in declarations:
             match declaration:
                 case ast.For():
@@ -46,7 +47,7 @@ class TemplateBuilder:
                         inner = Scope(
                             scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder}
                         )
-                        yield statements.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
+                        yield resolved.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
                 case ast.Message(name):
                     symbol = signature.symbols.get(name.text)
                     if isinstance(symbol, resolved.MessageSymbol) and symbol.node is declaration:
@@ -54,7 +55,7 @@ class TemplateBuilder:
                 case ast.Fact(name):
                     fact = signature.symbols.get(name.text)
                     if isinstance(fact, resolved.FactSymbol) and fact.node is declaration:
-                        yield statements.Fact(
+                        yield resolved.Fact(
                             fact, self._expression_checker.condition(declaration.value, scope, Purpose.STATE)
                         )
                 case ast.Commitment(name):
@@ -87,7 +88,7 @@ class TemplateBuilder:
                         yield from checks
                 case ast.Fairness():
                     condition = self._expression_checker.condition(declaration.condition, scope, Purpose.STATE)
-                    yield statements.Fairness(condition, declaration.span)
+                    yield resolved.Fairness(condition, declaration.span)
                 case ast.Agent(name):
                     agent = signature.symbols.get(name.text)
                     if isinstance(agent, resolved.AgentSymbol) and agent.node is declaration:
@@ -103,7 +104,7 @@ class TemplateBuilder:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _message(self, symbol: resolved.MessageSymbol, scope: Scope) -> Iterator[statements.Message]:
+    def _message(self, symbol: resolved.MessageSymbol, scope: Scope) -> Iterator[resolved.Message]:
         node = symbol.node
         sender = self._expression_checker.names.role(node.sender, scope)
         receiver = self._expression_checker.names.role(node.receiver, scope)
@@ -114,9 +115,9 @@ class TemplateBuilder:
         sending = replace(scope, locals={**scope.locals, **own}, actor=actor_of(sender))
         receiving = replace(sending, actor=actor_of(receiver))
         guards: list[resolved.Tree] = []
-        operations: list[statements.Operation] = []
-        updates: list[statements.Assignment] = []
-        receipt: list[statements.Assignment] = []
+        operations: list[resolved.Operation] = []
+        updates: list[resolved.Assignment] = []
+        receipt: list[resolved.Assignment] = []
         resets: list[resolved.Instance] = []
         for clause in node.clauses:
             match clause:
@@ -135,7 +136,7 @@ class TemplateBuilder:
                     pass
         if sender is None or receiver is None:
             return
-        yield statements.Message(
+        yield resolved.Message(
             symbol,
             sender,
             receiver,
@@ -153,7 +154,7 @@ class TemplateBuilder:
         condition = self._expression_checker.condition(clause.condition, scope, Purpose.LOCAL)
         return resolved.Apply("!", (condition,), clause.span) if isinstance(clause, ast.Unless) else condition
 
-    def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[statements.Operation]:
+    def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[resolved.Operation]:
         for operation in performed:
             subject = self._expression_checker.names.obligation(operation.subject, scope)
             verb = self._verb(operation, subject)
@@ -169,7 +170,7 @@ class TemplateBuilder:
                 and subject is not None
                 and (operation.target is None or target is not None)
             ):
-                yield statements.Operation(verb, subject, target, operation.retaining, operation.span)
+                yield resolved.Operation(verb, subject, target, operation.retaining, operation.span)
 
     def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> str | None:
         """Return the verb if it is an operation on the subject, or if the subject is unknown."""
@@ -214,17 +215,17 @@ class TemplateBuilder:
         self._problems.report(rules.WRONG_TARGET, operation.span, what, hint)
         return False
 
-    def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[statements.Assignment]:
+    def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[resolved.Assignment]:
         for assignment in assignments:
             target = self._expression_checker.names.assignable(assignment.variable, scope)
             expected = target[1] if target else types.UNKNOWN
             value = self._expression_checker.value(assignment.value, scope, expected, Purpose.LOCAL)
             if target:
-                yield statements.Assignment(target[0].role, target[0].name, value, assignment.span)
+                yield resolved.Assignment(target[0].role, target[0].name, value, assignment.span)
 
     # --- commitments, choices, channels ---------------------------------------------------------
 
-    def _commitment(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Iterator[statements.Commitment]:
+    def _commitment(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Iterator[resolved.Commitment]:
         node = symbol.node
         debtor = self._expression_checker.names.role(node.debtor, scope)
         creditor = self._expression_checker.names.role(node.creditor, scope)
@@ -233,32 +234,32 @@ class TemplateBuilder:
         within = None if node.within is None else self._expression_checker.number(node.within, scope)
         expires = None if node.expires is None else self._expression_checker.number(node.expires, scope)
         if debtor is not None and creditor is not None:
-            yield statements.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+            yield resolved.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
 
-    def _claim(self, symbol: resolved.ClaimSymbol, scope: Scope) -> Iterator[statements.Claim]:
+    def _claim(self, symbol: resolved.ClaimSymbol, scope: Scope) -> Iterator[resolved.Claim]:
         maker = self._expression_checker.names.role(symbol.node.maker, scope)
         addressee = self._expression_checker.names.role(symbol.node.addressee, scope)
         content = self._expression_checker.content(symbol.node.content, scope)
         if maker is not None and addressee is not None:
-            yield statements.Claim(symbol, maker, addressee, content)
+            yield resolved.Claim(symbol, maker, addressee, content)
 
-    def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[statements.Choice]:
+    def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[resolved.Choice]:
         instances = [self._expression_checker.names.message(ref, scope) for ref in choice.members]
         members = tuple(member for member in instances if member is not None)
         if len(choice.members) < 2:
             self._problems.report(rules.WRONG_ARGUMENTS, choice.span, "A choice is between at least two messages")
         elif len(members) == len(instances):
-            yield statements.Choice(members, choice.span)
+            yield resolved.Choice(members, choice.span)
 
-    def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[statements.Channel]:
+    def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
         sender = self._expression_checker.names.roles(channel.sender, scope)
         receiver = self._expression_checker.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
-            yield statements.Channel(sender, receiver, channel.span)
+            yield resolved.Channel(sender, receiver, channel.span)
 
     # --- used protocols -------------------------------------------------------------------------
 
-    def _part(self, part: resolved.PartSymbol, scope: Scope) -> statements.Part:
+    def _part(self, part: resolved.PartSymbol, scope: Scope) -> resolved.Part:
         roles: list[tuple[resolved.RoleSymbol, resolved.RoleTree | resolved.AllOf, ast.Argument]] = []
         values: list[tuple[resolved.ParameterSymbol, resolved.Tree, ast.Argument]] = []
         inside = part.signature
@@ -296,7 +297,7 @@ class TemplateBuilder:
             if parameter.name not in first and parameter.default is None:
                 message = f"The parameter `{parameter.name}` of `{inside.name}` has neither a value nor a default"
                 self._problems.report(rules.MISSING_VALUE, use, message, Note("declared here", parameter.span))
-        return statements.Part(
+        return resolved.Part(
             part,
             tuple((role, bound, argument.value.span) for role, bound, argument in roles),
             tuple((parameter, value, argument.value.span) for parameter, value, argument in values),
@@ -321,7 +322,7 @@ class TemplateBuilder:
 
     # --- properties -----------------------------------------------------------------------------
 
-    def _property(self, node: ast.Property, scope: Scope) -> Iterator[statements.Property]:
+    def _property(self, node: ast.Property, scope: Scope) -> Iterator[resolved.Property]:
         before = self._problems.errors
         earlier = self._property_names.setdefault(node.name.text, node.name.span)
         if earlier is not node.name.span:
@@ -335,9 +336,9 @@ class TemplateBuilder:
                 assuming.append(role)
         formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
-            yield statements.Property(node, tuple(assuming), formula)
+            yield resolved.Property(node, tuple(assuming), formula)
 
-    def _check(self, node: ast.Check) -> Iterator[statements.Check]:
+    def _check(self, node: ast.Check) -> Iterator[resolved.Check]:
         for item in node.checks:
             name = item.name
             if name.text == NO_USUAL_CHECKS and not item.is_off:
@@ -355,4 +356,148 @@ class TemplateBuilder:
                 message = f"`{name.text}` is both asked and switched off"
                 self._problems.report(rules.SWITCHED_OFF_CHECK, name.span, message, Note("the other is here", other))
             self._checks.setdefault((name.text, item.is_off), name.span)
-        yield statements.Check(node)
+        yield resolved.Check(node)
+
+
+ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
+
+
+class AgentChecker:
+    """Reads `agent` and `analyze`."""
+
+    def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
+        self._problems = problems
+        self._expression_checker = expression_checker
+
+    def agent(self, symbol: resolved.AgentSymbol, scope: Scope) -> Iterator[resolved.Agent]:
+        """Yield the agent, unless it has errors."""
+        before = self._problems.errors
+        role_trees = [self._expression_checker.names.roles(ref, scope) for ref in symbol.node.roles]
+        roles = tuple(role for role in role_trees if role is not None)
+        own = (
+            actor_of(roles[0]) if len(role_trees) == 1 and roles and not isinstance(roles[0], resolved.AllOf) else None
+        )
+        items = tuple(self._items(symbol.node.body, scope, own))
+        if self._problems.errors == before:
+            yield resolved.Agent(symbol, roles, items)
+
+    def _items(
+        self,
+        items: Iterable[ast.AgentItem],
+        scope: Scope,
+        own: tuple[resolved.RoleTree, resolved.RoleSymbol] | None,
+    ) -> Iterator[resolved.AgentItem]:
+        names = self._expression_checker.names
+        seeing = replace(scope, actor=own)
+        for item in items:
+            match item:
+                case ast.Goal(condition):
+                    goal = self._expression_checker.condition(condition, scope, Purpose.STATE)
+                    yield resolved.Goal(goal, condition.span)
+                case ast.Values(worths):
+                    for worth in worths:
+                        if (valued := names.messages(worth.message, scope)) is not None:
+                            yield resolved.Worth(valued, worth.amount.value, worth.message.span)
+                case ast.Belief(ref, when, events):
+                    role = names.role(ref, scope)
+                    where = self._when(when, seeing)
+                    believed = tuple(event for one in events for event in self._event(one, scope))
+                    if role is not None:
+                        yield resolved.Belief(role, where, believed, item.span)
+                case ast.Decision(messages, when):
+                    chosen = [names.messages(ref, scope) for ref in messages]
+                    where = self._when(when, seeing)
+                    yield resolved.Decision(tuple(one for one in chosen if one is not None), where, item.span)
+                case ast.Each(variable, domain, body):
+                    self._expression_checker.introduce(variable, scope)
+                    over = names.domain(domain, scope)
+                    if over is not None:
+                        binder = resolved.Binder(variable.text, over, variable.span)
+                        inside = tuple(self._items(body, scope.with_local(variable.text, binder), own))
+                        yield resolved.Each(binder, inside)
+
+    def _when(self, condition: ast.Expr | None, scope: Scope) -> resolved.Tree:
+        return (
+            resolved.TRUE if condition is None else self._expression_checker.condition(condition, scope, Purpose.LOCAL)
+        )
+
+    def _event(self, event: ast.Event, scope: Scope) -> Iterator[resolved.BeliefEvent]:
+        message = self._expression_checker.names.message(event.message, scope)
+        low, high = event.low.value, (event.high or event.low).value
+        for bound in (event.low, event.high or event.low):
+            self._probability(bound)
+        if low > high:
+            text = f"The range {event.low.span.text}..{(event.high or event.low).span.text} contains no probability"
+            self._problems.report(rules.EMPTY_RANGE, event.span, text)
+        if message is None or not isinstance(message.symbol, resolved.MessageSymbol):
+            return
+        declared = message.symbol.parameters
+        if event.payload and len(event.payload) != len(declared):
+            takes = f"`{message.symbol.name}` has {len(declared) or 'no'} parameters, not {len(event.payload)}"
+            self._problems.report(rules.WRONG_ARGUMENTS, event.message.span, takes)
+            return
+        payload = tuple(
+            self._expression_checker.initial(value, scope, ranged.type)
+            for value, ranged in zip(event.payload, declared.values(), strict=False)
+        )
+        yield resolved.BeliefEvent(message, payload if event.payload else None, low, high, event.span)
+
+    def _probability(self, number: ast.Decimal) -> None:
+        if not 0 <= number.value <= 1:
+            message = f"The probability {number.span.text} is not between 0 and 1"
+            self._problems.report(rules.VALUE_OUT_OF_RANGE, number.span, message)
+
+    def analyze(self, node: ast.Analyze, scope: Scope) -> Iterator[resolved.Analyze]:
+        """Yield the analysis of an agent, unless it has errors."""
+        before = self._problems.errors
+        agent = self._expression_checker.names.agent(node.agent, scope)
+        for threshold in node.thresholds:
+            self._probability(threshold.value)
+            if threshold.aspect.text not in ASPECTS:
+                notes = did_you_mean(threshold.aspect.text, ASPECTS)
+                message = f"`{threshold.aspect.text}` cannot be analyzed"
+                notes = notes or (Note("an agent is analyzed for " + ", ".join(ASPECTS)),)
+                self._problems.report(rules.UNKNOWN_NAME, threshold.aspect.span, message, *notes)
+            elif agent is not None:
+                self._deciding(threshold, agent)
+        if agent is not None and self._problems.errors == before:
+            yield resolved.Analyze(node, agent)
+
+    def _deciding(self, threshold: ast.Threshold, agent: resolved.Instance) -> None:
+        """Warn of a threshold that is always or never met."""
+        assert isinstance(agent.symbol, resolved.AgentSymbol)
+        body, name = tuple(_inside(agent.symbol.node.body)), agent.symbol.name
+        limit = threshold.value.value
+        if threshold.relation == ">" and limit == 1:
+            why = "No probability is above 1"
+        elif threshold.relation == ">=" and limit == 0:
+            why = "Every probability is at least 0"
+        elif threshold.aspect.text == "benefit" and not any(isinstance(item, ast.Values) for item in body):
+            why = f"`{name}` declares no `value`, so it never gains"
+        elif threshold.aspect.text == "achievement" and not any(isinstance(item, ast.Goal) for item in body):
+            why = f"`{name}` has no goal, so it always achieves all"
+        else:
+            return
+        self._problems.report(rules.IDLE_THRESHOLD, _upto(threshold), why)
+
+
+def _upto(threshold: ast.Threshold) -> Span:
+    return Span(threshold.span.source, threshold.span.start, threshold.value.span.end)
+
+
+def _inside(items: Iterable[ast.AgentItem]) -> Iterator[ast.AgentItem]:
+    for item in items:
+        yield item
+        if isinstance(item, ast.Each):
+            yield from _inside(item.body)
+
+
+def actor_of(role: resolved.RoleTree | None) -> tuple[resolved.RoleTree, resolved.RoleSymbol] | None:
+    """Return the role whose variables need no qualification where this one acts."""
+    match role:
+        case resolved.RoleAt(symbol):
+            return role, symbol
+        case resolved.LoopValue(resolved.Binder(_, resolved.FamilyDomain(symbol))):
+            return role, symbol
+        case _:
+            return None

@@ -16,7 +16,7 @@ from pygls import uris
 from cplc.compilation import CplCompilation, IsplCompilation, is_ispl
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
-from cplc.semantics.parameters import COMMAND_LINE
+from cplc.semantics.instantiate import COMMAND_LINE
 from cplc.semantics.symbol_index import Declared, Index
 from cplc.server.cursor_context import Tokens
 from cplc.server.open_imports import Buffers, Stamp, recording, stamp

@@ -32,8 +32,8 @@ from cplc.language.words import (
 )
 from cplc.resources import shipped
 from cplc.runtime.file_access import is_below, project_root
-from cplc.semantics.agent_declarations import ASPECTS
 from cplc.semantics.symbol_index import Declared, Kind
+from cplc.semantics.templates import ASPECTS
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head, meaning

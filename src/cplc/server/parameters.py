@@ -9,7 +9,7 @@ from typing import Any, Final
 from lsprotocol.types import CodeLens, Command
 
 from cplc.compilation import CplCompilation
-from cplc.semantics.parameters import COMMAND_LINE
+from cplc.semantics.instantiate import COMMAND_LINE
 from cplc.server.compiled_document import Compiled, Given
 from cplc.server.open_imports import Buffers, recording
 from cplc.syntax import ast

@@ -58,7 +58,7 @@ def _change(draw: DrawFn, number: int) -> Step:
 
 
 def _send(draw: DrawFn, actor: str, number: int) -> Step:
-    """What is sent wins or loses by what is hidden, or tries nothing; it may note something besides."""
+    """A send that wins or loses by a hidden value, or has no effect; it may also record something."""
     likely = Equal(Read("hidden"), Const(draw(st.sampled_from((number % 2 + 1, number % 2 + 1, 0, 1, 2)))))
     outcomes = st.sampled_from(("won", "lost", "open"))
     outcome = Ite(likely, Const(draw(st.just("won") | outcomes)), Const(draw(st.just("lost") | outcomes)))
@@ -75,7 +75,7 @@ def _guards(actor: str) -> SearchStrategy[Expr]:
 
 
 def guessing_goals() -> SearchStrategy[f.Enforces]:
-    """What A, or A and B, may want: to win, or to win without having lost or noted something before."""
+    """Goals of A, or of A and B: to win, or to win without having lost or recorded something before."""
     won: Formula = f.Atom(Equal(Read("outcome"), Const("won")), "won")
     through = st.sampled_from([*_NOTES.values(), _HIDDEN]).flatmap(lambda variable: comparisons_over([variable]))
     ways = through.map(lambda condition: f.Until(f.Atom(condition, "on the way"), won))

@@ -53,7 +53,7 @@ def conditions() -> st.SearchStrategy[ast.Condition]:
 
 
 _MANY: Final = {"DeS": (3, 2), "AsS": (3, 2), "C": (2, 1), "Fu": (2, 1)}
-"""How many agents and operands a commitment has; the others have two of each."""
+"""Numbers of agents and operands of commitments; other operators have two of each."""
 
 
 @st.composite

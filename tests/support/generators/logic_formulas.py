@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Logic:
-    """What may occur, and how much of it."""
+    """Operators that may occur, with limits on their number."""
 
     past: bool = True
     taken: bool = True
@@ -33,7 +33,7 @@ class Logic:
     depth: int = 2
     """How deep path quantifiers and modalities stand below each other."""
     weight: int = 5
-    """How many temporal operators one path formula may have, each bounded one counted as often as its bound says."""
+    """Maximum number of temporal operators of a path formula; a bounded one counts as often as its bound."""
 
 
 WHOLE = Logic()
@@ -49,7 +49,7 @@ class _Writer:
         self.atoms = atoms(system)
         self.agents = [agent.name for agent in system.agents]
         self.weight = 0
-        """What is left of it for the path formula in the making."""
+        """Remainder of that number for the path formula under construction."""
 
     def pick(self, *options: T) -> T:
         return self.draw(st.sampled_from(options))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def threshold_families(draw: st.DrawFn, greatest: int = 7, greatest_async: int = 6) -> str:
-    """Draw a protocol `G(n: 1..greatest)` with a counter, a stock or numbers of members, and what is asked of it."""
+    """Draw a protocol `G(n: 1..greatest)` with a counter, a stock or numbers of members, and its property."""
     channels = draw(st.sampled_from([" sync", " sync", " sync", ""]))
     greatest = greatest if channels else greatest_async
     is_late = draw(st.booleans())  # most failures take nearly as many members as there may be

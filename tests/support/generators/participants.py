@@ -65,8 +65,8 @@ def little_games(draw: DrawFn, *, circles: bool = True) -> tuple[System, Partici
     beliefs: list[Belief] = []
     for place in range(places):
         targets = st.sampled_from((*range(0 if circles else place + 1, places), places, places + 1, places + 1))
-        others = draw(st.lists(st.sampled_from(("sent", "received", "own")), max_size=1 if place else 0))
-        for kind in ("believed", *others) if draw(st.booleans()) or not (place and others) else others:
+        conditions = draw(st.lists(st.sampled_from(("sent", "received", "own")), max_size=1 if place else 0))
+        for kind in ("believed", *conditions) if draw(st.booleans()) or not (place and conditions) else conditions:
             guard = where("at", place)
             count = 1 if kind in ("sent", "received") else 2
             first = len(steps)

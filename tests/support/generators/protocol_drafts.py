@@ -34,7 +34,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Declared:
-    """What messages, commitments and facts have in common: where they stand, and between whom."""
+    """Common part of messages, commitments and facts: their scope and their parties."""
 
     name: str
     path: tuple[Loop, ...]

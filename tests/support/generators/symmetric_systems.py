@@ -166,7 +166,7 @@ ASYMMETRIC: dict[str, Callable[[System], System]] = {
         ),
     ),
 }  # fmt: skip
-"""What sets the first member apart from the others."""
+"""The difference between the first member and the others."""
 
 
 def branching(system: System, leaves: int = 4) -> st.SearchStrategy[Formula]:

@@ -87,7 +87,7 @@ def _assigned(variable: Variable, variables: Sequence[Variable]) -> SearchStrate
 
 
 def adjacent(system: System, operand: Formula) -> SearchStrategy[Formula]:
-    """Draw what is said of a neighbouring state."""
+    """Draw a formula about a neighbouring state."""
     names = st.sampled_from([variable.name for variable in system.variables])
     done = [(player.choice, name) for player in system.players for name in _ACTIONS]
     return st.builds(

@@ -21,9 +21,9 @@ from cplc.system.printer import expr_text
 
 _DOMAINS: tuple[tuple[Value, ...], ...] = ((False, True), (False, True), (0, 1, 2), ("calm", "cross", "gone"), (1, 2))
 _STATES = 144
-"""How many states a random system may have at most."""
+"""Maximum number of states of a random system."""
 _KEPT = 2000
-"""So many strategies of each kind are kept; to make and check one takes longer than to draw from it."""
+"""Size of each cache of strategies; constructing and checking one takes longer than drawing from it."""
 
 
 # --- systems
@@ -178,7 +178,7 @@ def _just(steps: Sequence[Step]) -> tuple[Justice, ...]:
 
 
 class Shape(NamedTuple):
-    """What an expression can make of a variable; whole strategies are kept for each, for they take long to make."""
+    """Expressions over a variable, as cached strategies, since their construction takes long."""
 
     name: str
     domain: tuple[Value, ...]

@@ -36,7 +36,7 @@ class Block:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What the fence says of the protocol's parameters."""
+        """The protocol's parameters, as given in the fence."""
         return {name: value for name, value in self.options.items() if name not in _OPTIONS}
 
     @property
@@ -56,11 +56,11 @@ class Block:
 class Names:
     """Gives each test of a file a name of its own."""
 
-    seen: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
     def next(self, heading: str) -> str:
         name = re.sub(r"\W+", "-", heading.lower()).strip("-") or "untitled"
-        self.seen[name] = count = self.seen.get(name, 0) + 1
+        self.counts[name] = count = self.counts.get(name, 0) + 1
         return name if count == 1 else f"{name}-{count}"
 
 
@@ -75,9 +75,9 @@ def blocks(path: Path) -> Iterator[Block]:
                 fence = ""
             else:
                 lines.append(line)
-        elif found := _FENCE.match(line):
-            fence, words, first, lines = found[1], tuple(found[2].split()), number + 1, []
-        elif found := _HEADING.match(line):
-            heading = found[1].strip()
+        elif fence_line := _FENCE.match(line):
+            fence, words, first, lines = fence_line[1], tuple(fence_line[2].split()), number + 1, []
+        elif opening := _HEADING.match(line):
+            heading = opening[1].strip()
     if fence:
         raise BadTest(f"{path}:{first - 1}: this block has no end")

@@ -6,7 +6,7 @@ line; the text, if it is given, is what the diagnostic underlines (a ``…`` at 
 not announced must not come. In a ```` ```cpl verify ```` block every property and check is verified by every engine
 and must come out as it expects; ``// vacuous`` announces that one holds vacuously. Further words of the fence:
 ``channels=sync``, ``strategies=uniform``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a
-parameter of the protocol. The usual checks are asked of each block as of each file: one that fails, be it as a
+parameter of the protocol. The usual checks apply to each block as to each file: one that fails, be it as a
 warning, is announced with `check sound expect fails`, or switched off with `check -sound`. An ```` ```ispl ```` block
 is a model in that language, and announces with ``-- error: …``.
 With ``verify`` every engine answers its formulas: they hold but where ``-- fails`` or ``-- vacuous`` stands, and it has
@@ -58,7 +58,7 @@ class LanguageTest:
     files: Mapping[str, str]
     announced: tuple[Announced, ...]
     answers: Mapping[int, str]
-    """What comes of the formulas or properties on some lines, where that is not what it should be."""
+    """Unexpected outcomes of the formulas or properties on some lines."""
 
     @property
     def verifies(self) -> bool:

@@ -73,7 +73,7 @@ def play(script: Sequence[Step], directory: Path, *, update: bool = False) -> No
 
 @contextmanager
 def _reader() -> Iterator[None]:
-    """See what a reader sees: no settings, but verdicts of earlier commands that are kept, which is said of them."""
+    """Set up the reader's environment: no settings, and a cache of the verdicts of earlier commands."""
     own = [name for name in os.environ if name == "CI" or name.startswith("CPLC_")]
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ):
         for name in own:

@@ -1,7 +1,7 @@
 """Oracle for coalition games: the fixpoints of the definition on plain sets, and enumeration of all strategies.
 
 The coalition moves by its own sends and may always refrain; all else happens as others like, but fairly towards every
-justice that holds. A strategy insists on one send in each situation, or on none: no run leaves a send for ever
+justice that holds. A strategy insists on one send in each situation, or on none: no run leaves a send forever
 insisted on, possible and not made. The fixpoints are the definition for full observation. Trying every strategy is
 their check on small games (a strategy without memory is enough there), and is the definition where every member
 decides by its own local state.
@@ -20,7 +20,7 @@ from tests.support.oracles.path_tableau import Path, Runs, no
 S = TypeVar("S", bound=Hashable)
 
 Situation = Hashable
-"""What a choice is made by: the state, or a member and its local state."""
+"""Key of a choice: the state, or a member and its local state."""
 Sees = Callable[[Hashable, S, int | None], bool]
 
 

@@ -112,7 +112,7 @@ class Naive:
 
     @cached_property
     def _next(self) -> dict[Frozen, States]:
-        """What may come next after each state, itself included."""
+        """Successors of each state, itself included."""
         return {state: frozenset({state, *(target for _, target in edges)}) for state, edges in self.edges.items()}
 
     def where(self, condition: Expr) -> States:
@@ -269,7 +269,7 @@ class Naive:
         states = self.where(offering.promises.caught_up)
         offered = [offer for offer in offering.offers if self._is_offered(offer, state, counted)]
         for offer in offered:
-            states &= self.where(offer.offered) | self.where(offer.kept)
+            states &= self.where(offer.offered) | self.where(offer.fulfilled)
         for promised in offering.promises.promised:
             if all(promised != offer.promised for offer in offered):
                 promised_states = self.where(promised)

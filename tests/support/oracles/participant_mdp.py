@@ -304,7 +304,7 @@ class Judge:
 
 
 class Undecided(Exception):
-    """What is made may grow without end and fall without end."""
+    """The total reward may grow and fall without bound."""
 
 
 def _subsets(count: int) -> list[tuple[int, ...]]:

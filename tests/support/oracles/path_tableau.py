@@ -25,7 +25,7 @@ M = TypeVar("M", bound=Hashable)
 
 @dataclass(frozen=True)
 class Seen:
-    """What the present state and the move that is made there decide."""
+    """A condition on the present state and the move taken in it."""
 
     what: Hashable
 
@@ -145,9 +145,9 @@ class Runs(Generic[S, M]):
 
     moves: Mapping[S, Collection[tuple[M, S]]]
     justice: Sequence[tuple[frozenset[S], frozenset[M]]]
-    """Where each constraint waits for a move, and the moves that it waits for."""
+    """States in which each justice constraint waits, and the moves that serve it."""
     often: Sequence[frozenset[S]]
-    """Sets of states to be visited for ever."""
+    """Sets of states to be visited infinitely often."""
 
     def satisfying(self, path: Path, sees: Callable[[Hashable, S, M], bool]) -> frozenset[S]:
         """Return where some fair run begins of which the path formula holds."""
@@ -164,11 +164,11 @@ class _Position:
     holds: bool
     """The formula itself."""
     promised: Bits
-    """What the next position must deliver to this one."""
+    """Guesses that the next position must fulfil for this one."""
     delivered: Bits
-    """What it delivers to the one before."""
+    """Guesses that it fulfils for the previous position."""
     remembered: Bits
-    """What the next position remembers."""
+    """Memory of the next position."""
     settled: Bits
     """For each until: it is not promised, or kept here."""
 
@@ -240,7 +240,7 @@ class _Move(Generic[S]):
     """All moves from one state to another that look alike to the formula and to justice."""
 
     target: S
-    seen: Bits
+    visible: Bits
     served: Bits
     """Each justice: it does not wait here, or is served by the move; each set: it is visited."""
 
@@ -285,7 +285,7 @@ class _Search(Generic[S, M]):
     def _nodes(self, state: S, memory: Bits, promised: Bits | None) -> Iterator[_Node[S]]:
         """Yield the nodes at a state with this memory that deliver what was promised."""
         for move in self._moves[state]:
-            positions = self.tableau.positions(move.seen, memory)
+            positions = self.tableau.positions(move.visible, memory)
             chosen = positions.values() if promised is None else [positions.get(promised, [])]
             for alike in chosen:
                 for position in alike:

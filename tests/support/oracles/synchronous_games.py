@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from tests.support.oracles.synchronous_model_checker import NaiveRounds, Round
 
 STRATEGIES = 600
-"""How many uniform strategies are tried."""
+"""Maximum number of uniform strategies to enumerate."""
 
 Chosen = dict[str, str]
-"""What members do, by the names of their choices."""
+"""Actions of members, by the names of their choices."""
 Step = Callable[[States], States]
 
 

@@ -47,7 +47,7 @@ class NaiveRounds(Naive):
 
     @cached_property
     def rounds(self) -> dict[Frozen, frozenset[tuple[Round, Frozen]]]:
-        """What may be done in each reachable state, and where it leads."""
+        """Joint actions of each reachable state, and their successors."""
         rounds_of: dict[Frozen, frozenset[tuple[Round, Frozen]]] = {}
         new = set(self.initial)
         while new:

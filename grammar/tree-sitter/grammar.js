@@ -1,0 +1,134 @@
+// Protocols for tree-sitter: Neovim, Helix, Zed and others.
+//
+// NOT TESTED WITH TREE-SITTER YET. Its generator does not run where this was written; `make playground-test` only
+// checks that this file defines every rule it uses and has every word of the language. README.md says what to run
+// before a release. Words come from ../words.json, which a test holds equal to `src/cplc/language/words.py`.
+
+/* global grammar, alias, choice, optional, prec, repeat, repeat1, seq, token, field */
+
+const words = require('../words.json');
+
+const list = (rule) => seq(rule, repeat(seq(',', rule)));
+const bars = (rule) => seq(rule, repeat(seq('|', rule)));
+const signs = ['<->', '->', '<=', '>=', '!=', '<', '>', '|', '&', '=', '+', '-', '*', '%'];
+const others = [':=', '<<', '>>', '..', '!', '@', ',', ':', '.'];
+
+module.exports = grammar({
+  name: 'cpl',
+  word: ($) => $.identifier,
+  extras: ($) => [/\s/, $.comment],
+  // `A` is a role or an operator, and an expression ends where a second operand follows: both are tried.
+  conflicts: ($) => [
+    [$.prefix_operator, $.operator_name],
+    [$.infix_operator, $.operator_name],
+    [$.expression],
+    [$.reference],
+    [$.operand],
+    [$.operand, $.reference],
+    [$.bound],
+  ],
+
+  rules: {
+    source_file: ($) => repeat($._item),
+
+    _item: ($) => choice(
+      $.version, $.import, $.protocol, $.role, $.choice, $.fact, $.commitment, $.claim, $.channel, $.for, $.use,
+      $.define, $.property, $.check, $.fairness, $.agent, $.goal, $.value, $.belief, $.decision, $.analyze, $.message,
+    ),
+
+    version: ($) => seq('cpl', $.number),
+    import: ($) => seq('import', choice($.string, $.reference), optional($.alias)),
+    alias: ($) => seq('as', field('name', $.name)),
+    protocol: ($) => seq('protocol', field('name', $.name), optional($.parameters), optional($.string), optional('sync'), $.block),
+    block: ($) => seq('{', repeat($._item), '}'),
+    parameters: ($) => seq('(', optional(list($.parameter)), ')'),
+    parameter: ($) => seq(field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
+    _type: ($) => choice('bool', $.values, $.range),
+    values: ($) => seq('{', list($.name), '}'),
+    range: ($) => seq($.sum, '..', $.sum),
+
+    role: ($) => prec.right(seq('role', field('name', $.name), optional($.brackets), optional(seq('{', repeat($.variable), '}')))),
+    variable: ($) => seq('var', field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
+    choice: ($) => seq('choice', bars($.reference)),
+    fact: ($) => seq('fact', field('name', $.name), '=', $.expression),
+    commitment: ($) => seq('commitment', field('name', $.name), '=', 'C', $.parentheses, repeat($._option)),
+    _option: ($) => choice(seq('within', $.expression), seq('expires', $.expression), 'revocable'),
+    claim: ($) => seq('claim', field('name', $.name), '=', 'claim', $.parentheses),
+    channel: ($) => seq('channel', $.reference, '->', $.reference, 'unordered'),
+    for: ($) => seq('for', $.name, 'in', $._domain, $.block),
+    _domain: ($) => seq($.sum, optional(seq('..', $.sum))),
+    use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),
+    define: ($) => seq('define', field('name', $.name), optional($.parentheses), '=', $.expression),
+    property: ($) => seq(
+      'property', field('name', $.name), optional($.string), optional(seq('assuming', list($.reference))), ':',
+      $.expression, optional($.expectation),
+    ),
+    expectation: ($) => seq('expect', choice('holds', 'fails')),
+    check: ($) => seq('check', list(seq(optional('-'), $.name, optional($.expectation)))),
+    fairness: ($) => seq('fairness', $.expression),
+
+    agent: ($) => seq('agent', field('name', $.name), 'plays', list($.reference), $.block),
+    goal: ($) => seq('goal', $.expression),
+    value: ($) => seq('value', list(seq($.reference, ':', optional(choice('+', '-')), $.number))),
+    belief: ($) => seq('believes', $.reference, optional($.when), ':', bars($.event)),
+    event: ($) => seq($.reference, optional($.parentheses), $.number, optional(seq('..', $.number))),
+    decision: ($) => seq('chooses', bars($.reference), optional($.when)),
+    when: ($) => seq('when', $.expression),
+    analyze: ($) => seq('analyze', $.reference, ':', list($.threshold)),
+    threshold: ($) => seq($.name, choice('>', '>='), $.number, optional($.expectation)),
+
+    message: ($) => prec.right(seq(
+      field('sender', $.reference), '->', field('receiver', $.reference), ':', field('name', $.name),
+      optional($.parameters), repeat($._clause),
+    )),
+    _condition: ($) => choice(...['after', 'unless', 'if'].map((word) => seq(word, $.expression))),
+    _clause: ($) => choice(
+      $._condition,
+      seq('means', list($.operation)),
+      seq('set', list($.assignment)),
+      seq('on', 'receipt', list($.assignment)),
+      seq('resets', list($.reference)),
+      'restart',
+      'repeatable',
+    ),
+    operation: ($) => prec.right(seq(
+      field('verb', $.name), $.reference, optional(seq(choice('to', 'with'), $.reference)), optional('retaining'),
+    )),
+    assignment: ($) => seq($.reference, ':=', $.expression),
+
+    reference: ($) => prec.right(seq($.name, repeat(choice($.brackets, seq('.', $.name))))),
+    name: ($) => choice($.identifier, $.operator_name),
+    operator_name: () => choice(...words.prefixes, ...words.infixes),
+
+    expression: ($) => prec.right(seq(
+      repeat($._prefix), $.operand, repeat(seq($._infix, repeat($._prefix), $.operand)),
+    )),
+    sum: ($) => prec.right(seq(repeat('-'), $.operand, repeat(seq(choice('+', '-', '*', '%'), repeat('-'), $.operand)))),
+    _prefix: ($) => choice(
+      '!', '-', seq($.prefix_operator, optional(choice($.braces, $.bound))), $.coalition,
+      seq(choice(...words.quantifiers), $.name, 'in', $._domain, ':'),
+    ),
+    prefix_operator: () => prec.dynamic(1, choice(...words.prefixes)),
+    coalition: ($) => seq('<<', list($.reference), '>>'),
+    _infix: ($) => choice(seq($.infix_operator, optional($.bound)), ...signs),
+    infix_operator: () => prec.dynamic(1, choice(...words.infixes)),
+    bound: ($) => seq('<=', choice($.number, $.name, $.parentheses), optional('ticks')),
+    operand: ($) => prec.right(choice(
+      $.number, $.parentheses, $.brackets,
+      seq($.name, repeat(choice($.parentheses, $.brackets, seq(choice('.', '@'), $.name)))),
+    )),
+
+    parentheses: ($) => seq('(', repeat($._token), ')'),
+    brackets: ($) => seq('[', repeat($._token), ']'),
+    braces: ($) => seq('{', repeat($._token), '}'),
+    _token: ($) => choice(
+      $.identifier, $.number, $.operator_name, $.parentheses, $.brackets, $.braces, ...words.quantifiers, 'in', 'claim',
+      'C', ...signs, ...others,
+    ),
+
+    identifier: () => /[A-Za-z_]\w*/,
+    number: () => /\d+(\.\d+)?/,
+    string: () => /"([^"\\\n]|\\[^\n])*"/,
+    comment: () => token(choice(/\/\/[^\n]*/, /\/\*[^*]*\*+([^/*][^*]*\*+)*\//)),
+  },
+});
