@@ -22,6 +22,7 @@ from cplc.logic.formulas import (
     Not,
     OnPaths,
     Release,
+    StrongRelease,
     Until,
     WeakUntil,
 )
@@ -149,6 +150,8 @@ PURCHASE: dict[str, tuple[Formula, frozenset[str], set[int]]] = {
     "EW stays for ever": (some(WeakUntil(Not(PAY), PAID)), NOBODY, {0, 2, 3, 4}),
     "EW may not stay for ever": (some(WeakUntil(Not(PAY), PAID)), CUS, {2, 3, 4}),
     "AR": (every(Release(PAY, Not(PAID))), NOBODY, {0, 1}),
+    "AM needs the release": (every(StrongRelease(PAY, Not(PAID))), NOBODY, {1}),
+    "AM when the payer goes on": (every(StrongRelease(PAY, Not(PAID))), CUS, {0, 1}),
     "AR without release": (every(Release(DELIVERED, PAY)), NOBODY, {1, 2, 3, 4}),
     "ER": (some(Release(PAID, Not(DELIVER))), NOBODY, {0, 1, 2}),
     "EF<=0": (some(Finally(DELIVERED, 0)), NOBODY, {4}),

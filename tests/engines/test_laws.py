@@ -57,6 +57,7 @@ def laws_of_runs(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Form
     yield "X", Iff(x(p), Not(x(Not(p))))
     yield "R", Iff(f.Release(p, q), Not(u(Not(p), Not(q))))
     yield "W", Iff(f.WeakUntil(p, q), Or((u(p, q), g(p))))
+    yield "M", Iff(f.StrongRelease(p, q), And((f.Release(p, q), f.Finally(p))))
     yield "R and W", Iff(f.Release(p, q), f.WeakUntil(q, And((p, q))))
     yield "H", g(Iff(h(p), Not(o(Not(p)))))
     # expansions

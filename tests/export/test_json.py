@@ -122,6 +122,7 @@ _BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
     "implies": f.Implies,
     "iff": f.Iff,
     "weak until": f.WeakUntil,
+    "strong release": f.StrongRelease,
     "release": f.Release,
     "since": f.Since,
 }

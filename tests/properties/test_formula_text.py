@@ -67,7 +67,7 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         *(inner.map(kind) for kind in (f.Next, f.Previous, f.Once, f.Historically)),
         *(st.builds(kind, inner, bounds) for kind in (f.Finally, f.Globally)),
         st.builds(f.Until, inner, inner, bounds),
-        *(st.builds(kind, inner, inner) for kind in (f.WeakUntil, f.Release, f.Since)),
+        *(st.builds(kind, inner, inner) for kind in (f.WeakUntil, f.Release, f.StrongRelease, f.Since)),
         st.builds(f.OnPaths, quantifiers, inner, st.none() | _actions()),
         st.builds(f.OnPaths, quantifiers, inner),
         st.builds(f.Enforces, groups, goals, st.booleans()),
@@ -182,6 +182,8 @@ def shape(formula: Formula) -> Shape:
             return "U", bound, shape(left), shape(right)
         case f.WeakUntil(left, right):
             return "W", None, shape(left), shape(right)
+        case f.StrongRelease(left, right):
+            return "M", None, shape(left), shape(right)
         case f.Release(left, right):
             return "R", None, shape(left), shape(right)
         case f.Since(left, right):

@@ -37,7 +37,7 @@ def paths() -> SearchStrategy[Formula]:
 def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
     bounds = st.none() | st.none() | st.integers(0, 2)
-    unbounded = (f.WeakUntil, f.Release, f.Since, f.Implies, f.Iff)
+    unbounded = (f.WeakUntil, f.Release, f.StrongRelease, f.Since, f.Implies, f.Iff)
     return st.one_of(
         inner.map(f.Not),
         several.map(f.And),

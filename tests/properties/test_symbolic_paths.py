@@ -40,6 +40,7 @@ def paths(system: System, leaves: int = 5, *, past: bool = True) -> SearchStrate
             st.builds(f.Until, inner, inner, bounds),
             st.builds(f.Release, inner, inner),
             st.builds(f.WeakUntil, inner, inner),
+            st.builds(f.StrongRelease, inner, inner),
             st.builds(lambda operand: f.Globally(f.Finally(operand)), inner),
             st.builds(lambda operand: f.Finally(f.Globally(operand)), inner),
         ]

@@ -50,7 +50,7 @@ def about_runs(term: Term) -> bool:
         case t.Does():
             return True
         case t.Apply(op, operands):
-            return op in ("F", "G", "U", "W", "R") or any(map(about_runs, operands))
+            return op in ("F", "G", "U", "W", "R", "M") or any(map(about_runs, operands))
         case _:
             return False
 
@@ -86,6 +86,9 @@ class Watched:
                 return _no(t.Apply("U", (_no(q), t.Apply("&", (_no(p), _no(q))))))
             case t.Apply("R", (left, right)):
                 return _no(t.Apply("U", (_no(self._plain(left)), _no(self._plain(right)))))
+            case t.Apply("M", (left, right)):
+                p, q = self._plain(left), self._plain(right)
+                return t.Apply("U", (q, t.Apply("&", (p, q))))
             case t.Apply("!" | "&" | "|" | "->" | "<->" as op, operands):
                 return t.Apply(op, tuple(map(self._plain, operands)))
             case _:

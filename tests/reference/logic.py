@@ -30,7 +30,7 @@ States = frozenset[int]
 def is_plain(path: Term) -> bool:
     """Return whether it is one operator of CTL over state formulas, or a state formula."""
     match path:
-        case t.Apply("X" | "F" | "G" | "U" | "W" | "R", operands):
+        case t.Apply("X" | "F" | "G" | "U" | "W" | "R" | "M", operands):
             return all(map(is_about_states, operands))
         case _:
             return is_about_states(path)
@@ -209,6 +209,8 @@ class Logic:
                 return self._until(sat(left), sat(right), None) | self._some_run_always_in(sat(left))
             case t.Apply("R", (left, right), None):
                 return self._until(sat(right), sat(left) & sat(right), None) | self._some_run_always_in(sat(right))
+            case t.Apply("M", (left, right), None):
+                return self._until(sat(right), sat(left) & sat(right), None)
             case _:
                 return sat(path) & fair
 
@@ -238,6 +240,8 @@ class Logic:
                 return self.all - self._until(no(right), no(left) & no(right), None)
             case t.Apply("R", (left, right), None):
                 return self.all - self._until(no(left), no(right), None)
+            case t.Apply("M", (left, right), None):
+                return self.all - (self._until(no(left), no(right), None) | self._some_run_always_in(no(left)))
             case _:
                 return sat(path) | (self.all - self.fair)
 

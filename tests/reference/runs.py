@@ -26,7 +26,7 @@ States = frozenset[int]
 Decided = Callable[[Term], States]
 """The states that satisfy a state formula."""
 
-_OF_RUNS = {"X", "F", "G", "U", "W", "R", "Y", "O", "H", "S", "therefore"}
+_OF_RUNS = {"X", "F", "G", "U", "W", "R", "M", "Y", "O", "H", "S", "therefore"}
 _BOOLEAN = {"!", "&", "|", "->", "<->"}
 
 
@@ -121,6 +121,8 @@ def path_of(term: Term) -> Path:
             return tableau.weak_until(path_of(left), path_of(right))
         case t.Apply("R", (left, right)):
             return tableau.release(path_of(left), path_of(right))
+        case t.Apply("M", (left, right)):
+            return tableau.until(path_of(right), tableau.every((path_of(left), path_of(right))), None)
         case t.Apply("Y", (operand,)):
             return tableau.Yesterday(path_of(operand))
         case t.Apply("O", (operand,)):

@@ -137,6 +137,10 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
             one, other = truth(left), truth(right)
             no, nor = [not now for now in one], [not now for now in other]
             return [not until(no, nor, at, None) for at in positions]
+        case f.StrongRelease(left, right):
+            one, other = truth(left), truth(right)
+            both = [now and also for now, also in zip(one, other, strict=True)]
+            return [until(other, both, at, None) for at in positions]
         case f.Previous(operand):
             now = truth(operand)
             return [at > 0 and now[at - 1] for at in positions]
@@ -210,6 +214,7 @@ def combinations(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula
         inner.map(lambda operand: G(F(operand))),
         st.builds(f.Until, inner, inner, bounds),
         st.builds(f.WeakUntil, inner, inner),
+        st.builds(f.StrongRelease, inner, inner),
         st.builds(f.Release, inner, inner),
         inner.map(f.Previous),
         inner.map(f.Once),

@@ -33,6 +33,7 @@ P, Q, SUM = f.Atom(A, "p"), f.Atom(B, "q"), f.Atom(TRUE, "m.x = 3")
         (f.And((f.Atom(TRUE, "forall c in Cus: pay[c]"), Q)), "(forall c in Cus: pay[c]) & q"),
         (f.OnPaths("E", f.Until(f.Or((P, Q)), f.Not(Q), 3)), "E[(p | q) U<=3 !q]"),
         (f.OnPaths("A", f.WeakUntil(f.OnPaths("E", f.Release(P, Q)), Q)), "A[E[p R q] W q]"),
+        (f.OnPaths("A", f.StrongRelease(P, f.Finally(Q))), "A[p M F q]"),
         (f.OnPaths("A", f.Finally(P, 2)), "AF<=2 p"),
         (f.Not(Commits(promises("Mer -> Cus[1]", []), f.Implies(P, Q))), "!C(Mer -> Cus[1], p -> q)"),
         (Fulfils(promises("Mer -> Cus[1]", []), P), "Fu(Mer -> Cus[1], p)"),

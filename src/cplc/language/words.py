@@ -140,6 +140,7 @@ WORDS: Final = (
     Word("U", "infix", "`p U q`: `p` until `q`, and `q` comes"),
     Word("W", "infix", "`p W q`: `p` until `q`, which need not come"),
     Word("R", "infix", "`p R q`: `q` up to and including the state in which `p` holds; forever if none does"),
+    Word("M", "infix", "`p M q`: `q` up to and including the state in which `p` holds, and `p` comes"),
     Word("S", "infix", "`p S q`: `p` since `q`"),
     Word("therefore", "infix", "`p therefore q`: an argument, `p & X (p -> q)`"),
     Word("true", "constant"),
@@ -236,6 +237,10 @@ CONTINUATIONS: Final = {
 } | {"message": CLAUSES}
 """Words that continue a complete construct."""
 PREFIXES: Final = frozenset(words_of("prefix"))
+UNTILS: Final = frozenset(words_of("infix")) - {"therefore"}
+"""Path operators between their operands, which bind alike."""
+PATH_OPERATORS: Final = frozenset("XFGYOH") | frozenset(words_of("infix"))
+"""Operators of path formulas, without path quantifiers."""
 OPERATOR_WORDS: Final = frozenset(words_of("prefix", "infix"))
 """Operators that are words, none of them reserved."""
 CONTEXTUAL: Final = frozenset((*words_of("contextual", "agent item"), "channel", "cpl", "therefore"))

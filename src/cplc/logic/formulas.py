@@ -11,7 +11,7 @@ of the core, the type checker names every place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Final, Literal, assert_never, cast
 
@@ -280,6 +280,20 @@ class WeakUntil(Derived):
 
 
 @dataclass(frozen=True, slots=True)
+class StrongRelease(Derived):
+    """Release, and the left operand comes."""
+
+    left: Formula
+    right: Formula
+
+    OPERANDS = ("left", "right")
+    SYMBOL = "M"
+
+    def _define(self) -> Formula:
+        return Until(self.right, And((self.left, self.right)))
+
+
+@dataclass(frozen=True, slots=True)
 class Once(Derived):
     operand: Formula
 
@@ -309,6 +323,16 @@ class Shorthand(Derived):
     def _define(self) -> Formula:
         return self.operand
 
+
+PATH_OPERATORS: Final[Mapping[str, Callable[..., Formula]]] = {
+    "X": Next,
+    "U": Until,
+    "R": Release,
+    "Y": Previous,
+    "S": Since,
+    **{kind.SYMBOL: kind for kind in (Finally, Globally, WeakUntil, StrongRelease, Once, Historically)},
+}
+"""Path operators by their words in the language; a bound is the last argument."""
 
 Core = (
     Atom | Not | And | Next | Until | Release | Previous | Since | Taken

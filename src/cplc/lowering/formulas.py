@@ -96,26 +96,9 @@ class _Lowering:
     def _temporal(self, term: t.Apply) -> Formula | None:
         """Return the path formula of a temporal operator; None for other operators."""
         match term:
-            case t.Apply("X", (operand,)):
-                return f.Next(self.formula(operand))
-            case t.Apply("F", (operand,), bound):
-                return f.Finally(self.formula(operand), bound)
-            case t.Apply("G", (operand,), bound):
-                return f.Globally(self.formula(operand), bound)
-            case t.Apply("U", (left, right), bound):
-                return f.Until(self.formula(left), self.formula(right), bound)
-            case t.Apply("W", (left, right)):
-                return f.WeakUntil(self.formula(left), self.formula(right))
-            case t.Apply("R", (left, right)):
-                return f.Release(self.formula(left), self.formula(right))
-            case t.Apply("Y", (operand,)):
-                return f.Previous(self.formula(operand))
-            case t.Apply("O", (operand,)):
-                return f.Once(self.formula(operand))
-            case t.Apply("H", (operand,)):
-                return f.Historically(self.formula(operand))
-            case t.Apply("S", (left, right)):
-                return f.Since(self.formula(left), self.formula(right))
+            case t.Apply(op, operands, bound) if op in f.PATH_OPERATORS:
+                bounds = () if bound is None else (bound,)
+                return f.PATH_OPERATORS[op](*map(self.formula, operands), *bounds)
             case t.Apply("therefore", (left, right)):
                 argument = self.formula(left)
                 return _joined(f.And, [argument, f.Next(f.Implies(argument, self.formula(right)))], "true")

@@ -87,7 +87,7 @@ def content_text(term: Term) -> str:
             return action_text(term)
         case Apply("F" | "G" as op, (operand,)):
             return f"{op}{_bound(term)} {_inner_content(operand)}"
-        case Apply("U" | "W" | "R" as op, (left, right)):
+        case Apply("U" | "W" | "R" | "M" as op, (left, right)):
             return f"{_inner_content(left)} {op}{_bound(term)} {_inner_content(right)}"
         case Apply("!", (operand,)) if is_about_runs(term):
             return f"!{_inner_content(operand)}"

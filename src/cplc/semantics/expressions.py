@@ -449,7 +449,7 @@ class ExpressionChecker:
                 return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
             case _ if purpose not in (Purpose.FORMULA, Purpose.CONTENT):
                 return self._not_here(expr.span, purpose)
-            case "U" | "W" | "R" | "S" | "therefore":
+            case "U" | "W" | "R" | "M" | "S" | "therefore":
                 bound = self._bound(expr, scope, purpose)
                 left, right = (
                     self.path_formula(expr.left, scope, purpose)[0],

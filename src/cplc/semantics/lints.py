@@ -12,6 +12,7 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note, suggestion
+from cplc.language.words import UNTILS
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -273,8 +274,7 @@ def report_unused(library: Library, chosen: resolved.Signature, used: Collection
             warn("macro", macro.name, macro.span)
 
 
-_UNTILS: Final = ("U", "W", "R", "S")
-_SIGN: Final = re.compile(r"\b[UWRS]\b")
+_SIGN: Final = re.compile(rf"\b[{''.join(sorted(UNTILS))}]\b")
 _ALWAYS: Final = re.compile(r"A\s*G\b")
 _COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
@@ -300,9 +300,9 @@ def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagn
     bare = [
         one
         for one, (end, following) in zip(operands, ends, strict=True)
-        if isinstance(one, ast.Binary) and one.op in _UNTILS and ")" not in _code(whole, end, following)
+        if isinstance(one, ast.Binary) and one.op in UNTILS and ")" not in _code(whole, end, following)
     ]
-    if not bare or all(isinstance(one, ast.Binary) and one.op in _UNTILS for one in operands):
+    if not bare or all(isinstance(one, ast.Binary) and one.op in UNTILS for one in operands):
         return
     written = [_with_parentheses(whole, bare)]
     if len(bare) == 1 and (other := _other_grouping(whole, bare[0])) is not None:

@@ -8,7 +8,7 @@ from typing import Protocol
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, JOINED, VERBS
-from cplc.language.words import OWN_STEPS
+from cplc.language.words import OWN_STEPS, PATH_OPERATORS, UNTILS
 from cplc.semantics import resolved, types
 from cplc.semantics.references import Scope, SymbolLookup
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
@@ -220,7 +220,7 @@ def path_word(tree: resolved.Tree) -> str | None:
     match tree:
         case resolved.Does():
             return "does"
-        case resolved.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore" as op):
+        case resolved.Apply(op) if op in PATH_OPERATORS:
             return op
         case resolved.Apply("!" | "&" | "|" | "->" | "<->", operands):
             return next((word for operand in operands if (word := path_word(operand))), None)
@@ -238,7 +238,7 @@ def _no_action(tree: resolved.Tree) -> resolved.Tree | None:
             | resolved.IndexOf() | resolved.SameRole()
         ):  # fmt: skip
             return None
-        case resolved.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore"):
+        case resolved.Apply(op) if op in PATH_OPERATORS:
             return tree
         case resolved.Apply(_, operands):
             return next((wrong for operand in operands if (wrong := _no_action(operand)) is not None), None)
@@ -303,7 +303,7 @@ def quantified(expr: ast.Expr) -> Note:
             rest = text
         case ast.Unary("X" | "F" | "G" | "Y" | "O" | "H") | ast.Does():
             rest = f" {text}"
-        case ast.Binary("U" | "W" | "R" | "S"):
+        case ast.Binary(op) if op in UNTILS:
             rest = f"[{text}]"
         case _:
             rest = f" ({text})"

@@ -18,7 +18,7 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
 from cplc.semantics.instantiate import COMMAND_LINE
 from cplc.semantics.symbol_index import Declared, Index
-from cplc.server.cursor_context import Tokens
+from cplc.server.lexical_tokens import Tokens
 from cplc.server.open_imports import Buffers, Stamp, recording, stamp
 from cplc.server.positions import Text, Units
 from cplc.settings import settings_paths

@@ -10,8 +10,9 @@ from cplc.language.lifecycle import PREDICATES
 from cplc.language.words import CHECKS, CONTEXTUAL, LITERALS, OPERATORS, RESERVED
 from cplc.semantics.symbol_index import Kind
 from cplc.server.compiled_document import Compiled
-from cplc.server.cursor_context import ALL_VERBS, Token
+from cplc.server.cursor_context import ALL_VERBS
 from cplc.server.positions import width
+from cplc.syntax.tokens import Token
 
 _TYPES: Final = (
     "namespace", "class", "event", "interface", "property", "parameter", "variable", "function", "method", "keyword",

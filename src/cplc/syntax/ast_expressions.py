@@ -86,7 +86,7 @@ class Call:
 UnaryOp = Literal["!", "-", "X", "F", "G", "Y", "O", "H"]
 BinaryOp = Literal[
     "*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=",
-    "U", "W", "R", "S", "therefore", "->", "<->",
+    "U", "W", "R", "M", "S", "therefore", "->", "<->",
 ]  # fmt: skip
 
 

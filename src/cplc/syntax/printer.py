@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
-from cplc.language.words import PREFIXES
+from cplc.language.words import PREFIXES, UNTILS
 from cplc.syntax import ast
 
 _LEVELS: Final[dict[str, int]] = {
-    "<->": 1, "->": 2, "therefore": 3, "|": 4, "&": 5, "U": 6, "W": 6, "R": 6, "S": 6,
+    "<->": 1, "->": 2, "therefore": 3, "|": 4, "&": 5, **dict.fromkeys(UNTILS, 6),
     "=": 8, "!=": 8, "<": 8, "<=": 8, ">": 8, ">=": 8, "+": 9, "-": 9, "*": 10, "%": 10,
 }  # fmt: skip
 """How tightly infix operators bind; 0 is any formula."""
@@ -19,7 +19,7 @@ _PREFIXED: Final = 7
 _SUM: Final = 9
 _NEGATED: Final = 11
 _ATOM: Final = 12
-_RIGHT: Final = frozenset({"->", "U", "W", "R", "S"})
+_RIGHT: Final = UNTILS | {"->"}
 _COMPARISON: Final = 8
 _INDENT: Final = "  "
 

@@ -53,7 +53,7 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3, *, commitments: bool =
             bound = f"<={draw(st.integers(0, 3))}" if operator != "X" and one_in(draw, 4) else ""
             return f"{quantifier}{'' if bound == '' else ' '}{operator}{bound} ({draw(inner)})"
         case 7 | 8:
-            operator = draw(st.sampled_from(["U", "U", "W", "R", f"U<={draw(st.integers(0, 3))}"]))
+            operator = draw(st.sampled_from(["U", "U", "W", "R", "M", f"U<={draw(st.integers(0, 3))}"]))
             return f"{draw(st.sampled_from('AE'))}[({draw(inner)}) {operator} ({draw(inner)})]"
         case 9 if plan.commitments:
             return draw(_conditional(plan, inner))
@@ -125,7 +125,7 @@ def paths(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
             bound = f"<={draw(st.integers(0, 2))}" if operator in "FG" and one_in(draw, 5) else ""
             return f"{operator}{bound} ({draw(inner)})"
         case _:
-            operator = draw(st.sampled_from(["U", "W", "R", "S", f"U<={draw(st.integers(0, 2))}"]))
+            operator = draw(st.sampled_from(["U", "W", "R", "M", "S", f"U<={draw(st.integers(0, 2))}"]))
             return f"(({draw(inner)}) {operator} ({draw(inner)}))"
 
 

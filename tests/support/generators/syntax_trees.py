@@ -12,7 +12,7 @@ from cplc.syntax import ast
 
 NOWHERE: Final = Span(Source("nowhere", ""), 0, 0)
 
-_OPERATOR_WORDS = ("A", "E", "X", "F", "G", "U", "W", "R", "S", "Y", "O", "H", "AG", "EF", "C", "K", "Fu", "does")
+_OPERATOR_WORDS = ("A", "E", "X", "F", "G", "U", "W", "R", "M", "S", "Y", "O", "H", "AG", "EF", "C", "K", "Fu", "does")
 _CONTEXTUAL = (
     "to", "with", "in", "as", "expect", "holds", "fails", "receipt", "within", "revocable", "retaining",
     "goal", "value", "believes", "chooses", "plays", "when",
@@ -72,7 +72,7 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
     path_ops = st.sampled_from(("F", "G"))
     unary_ops = st.sampled_from(("!", "-", "X", "Y", "O", "H", "F", "G"))
     binary_ops = st.sampled_from(
-        ("*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=", "U", "W", "R", "S", "therefore", "->", "<->")
+        ("*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=", "U", "W", "R", "M", "S", "therefore", "->", "<->")
     )
     verbs = st.sampled_from(("create", "send", "delegate", "A", "to")).map(_name)
     return st.one_of(

@@ -278,7 +278,7 @@ def _is_number(variable: Shape) -> bool:
 
 def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     """Return one formula for each operator, bound, group and pair there is."""
-    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
+    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q), f.StrongRelease(p, q)]
     for bound in (None, 0, 1, 2, 5):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
@@ -400,6 +400,7 @@ def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.CtlPath]:
         st.builds(f.Globally, inner, bounds),
         st.builds(f.Until, inner, inner, bounds),
         st.builds(f.WeakUntil, inner, inner),
+        st.builds(f.StrongRelease, inner, inner),
         st.builds(f.Release, inner, inner),
     )
 

@@ -86,6 +86,9 @@ def truth(formula: Formula, stem: int, loop: int, atom_value: Callable[[Formula,
         case f.Release(left, right):
             p, q = of(left), of(right)
             return ahead([p, q], lambda n, rest: all(q[m] or any(p[k] for k in range(n, m)) for m in rest))
+        case f.StrongRelease(left, right):
+            p, q = of(left), of(right)
+            return ahead([p, q], lambda n, rest: any(p[m] and all(q[k] for k in range(n, m + 1)) for m in rest))
         case f.Previous(operand):
             p = of(operand)
             return back([p], lambda n: n > 0 and p[n - 1])

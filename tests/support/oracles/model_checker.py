@@ -324,6 +324,8 @@ class Naive:
                 return self._some_path(f.Until(left, right), assuming) | self.fair_globally(states(left), assuming)
             case f.Release(left, right):
                 return self._some_path(f.WeakUntil(right, f.And((left, right))), assuming)
+            case f.StrongRelease(left, right):
+                return self._reaching(states(right), states(left) & states(right) & fair)
             case _:
                 raise AssertionError(path)
 
@@ -375,6 +377,8 @@ class Naive:
                 return always_or(states(left), states(right))
             case f.Release(left, right):
                 return always_or(states(right), states(left) & states(right))
+            case f.StrongRelease(left, right):
+                return always_or(states(right), states(left) & states(right)) & eventually(states(left))
             case _:
                 raise AssertionError(path)
 
@@ -445,6 +449,8 @@ class Naive:
                 return tableau.weak_until(path(left), path(right))
             case f.Release(left, right):
                 return tableau.release(path(left), path(right))
+            case f.StrongRelease(left, right):
+                return tableau.until(path(right), tableau.every((path(left), path(right))), None)
             case f.Previous(operand):
                 return tableau.Yesterday(path(operand))
             case f.Once(operand):

@@ -21,6 +21,8 @@ from cplc.logic.formulas import (
     Enforces,
     Finally,
     Formula,
+    Iff,
+    Implies,
     KnownFrom,
     Knows,
     Next,
@@ -111,6 +113,11 @@ class Checker:
             case Or(operands):
                 disjuncts = self._plain_first(operands)
                 return lambda state: any(disjunct(state) for disjunct in disjuncts)
+            case Implies(left, right):
+                return self.test(Or((Not(left), right)))
+            case Iff(left, right):
+                one, other = self.test(left), self.test(right)
+                return lambda state: one(state) == other(state)
             case OnPaths(quantifier, path, along):
                 runs = self.path_search(path, quantifier == "E", along)
                 return lambda state: (runs.start_of_run((state,)) is not None) == (quantifier == "E")
