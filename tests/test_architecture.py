@@ -294,3 +294,36 @@ def test_modules_are_one_idea(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 700, "split it by construct"
     assert not text.strip() or ast.get_docstring(ast.parse(text)), "say what it is for"
+
+
+_ASKS_FOR_THE_KIND_OF_A_SYSTEM = {
+    "system/model.py": "declares the property",
+    "system/invariants.py": "agents of a synchronous system may observe variables of others",
+    "reductions": "no reduction permutes players or omits rounds",
+    "checking/engine_selector.py": "the quick search has no rounds",
+    "checking/replay.py": "the judge of runs shares no transition relation with the engines",
+    "checking/strategy_play.py": "advice is about sends or about actions",
+    "checking/strategy_tables.py": "advice is about sends or about actions",
+    "simulation/run_replay.py": "a recorded run names steps or actions",
+    "export": "formats of other tools for rounds and for steps differ",
+    "report": "rounds and steps are worded differently",
+}
+"""Modules and packages that distinguish synchronous systems, each with the reason."""
+
+
+def test_searches_do_not_ask_whether_a_system_is_synchronous() -> None:
+    """Engines and explorers use a transition relation, which is chosen once for each kind of system."""
+    asking = {
+        path.relative_to(_SOURCE).as_posix()
+        for path in _SOURCE.glob("**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "is_synchronous"
+    } | {"system/model.py"}
+    allowed = {
+        name for name in asking for one in _ASKS_FOR_THE_KIND_OF_A_SYSTEM if name == one or name.startswith(f"{one}/")
+    }
+    assert sorted(asking - allowed) == []
+    unused = {
+        one for one in _ASKS_FOR_THE_KIND_OF_A_SYSTEM if not any(f"{name}/".startswith(f"{one}/") for name in asking)
+    }
+    assert unused == set()
