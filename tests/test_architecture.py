@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.sources import parsed
 
 _SOURCE = Path(__file__).parents[1] / "src" / "cplc"
 
@@ -185,7 +186,7 @@ def _imports() -> Iterator[tuple[Path, str, str]]:
     """Yield each file, its part, and every module that it imports, wherever in the file that is written."""
     for path in sorted(_SOURCE.glob("**/*.py")):
         part = path.relative_to(_SOURCE).parts[0].removesuffix(".py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             match node:
                 case ast.Import(names):
                     yield from ((path, part, alias.name) for alias in names)
@@ -227,7 +228,7 @@ def test_records_are_made_the_quick_way() -> None:
     wrong = [
         str(path.relative_to(_SOURCE))
         for path in _SOURCE.glob("**/*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
         if any(alias.name == "dataclass" for alias in node.names) and path.stem != "records"
     ]
@@ -257,4 +258,4 @@ def test_the_order_has_no_cycle() -> None:
 def test_modules_are_one_idea(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 700, "split it by construct"
-    assert not text.strip() or ast.get_docstring(ast.parse(text)), "say what it is for"
+    assert not text.strip() or ast.get_docstring(parsed(path)), "say what it is for"
