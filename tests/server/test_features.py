@@ -48,7 +48,7 @@ async def test_hover_tells_lifecycle_value_and_words(editor: Editor) -> None:
     assert "value `2`" in await said("buyers")
     assert "every run, some time" in await said("AF")
     assert "may be sent only when" in await said("after")
-    assert "| `create` a commitment | debtor |" in await said("create")
+    assert "| `create c` of a commitment | debtor |" in await said("create")
     assert "received in some run" in await said("live")
     uri = await editor.open("none.cpl", SHOP.replace("check sound, live", "check none"))
     assert "the usual checks (`live`" in await said("none")
