@@ -16,7 +16,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "control_characters": set(),
     "language": set(),
     "source": set(),
-    "resources": set(),
     "runtime": set(),
     "diagnostics": {"source"},
     "logic": set(),
@@ -26,18 +25,18 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "reductions": {"logic", "system", "statespace"},
     "engines": {"runtime", "logic", "automata", "system", "statespace", "reductions"},
     "checking": {"source", "runtime", "logic", "automata", "system", "statespace", "reductions", "engines"},
-    "syntax": {"source", "resources", "runtime", "diagnostics"},
+    "syntax": {"source", "runtime", "diagnostics"},
     "formatter": {"source", "diagnostics", "syntax", "ispl"},
     "settings": {"source", "runtime", "diagnostics", "syntax"},
-    "semantics": {"source", "resources", "runtime", "diagnostics", "statespace", "automata", "syntax"},
+    "semantics": {"source", "runtime", "diagnostics", "statespace", "automata", "syntax"},
     "lowering": {"source", "runtime", "diagnostics", "logic", "automata", "system", "statespace", "semantics"},
     "ispl": {"source", "diagnostics", "logic", "system", "syntax", "semantics"},
     "export": {"logic", "system"},
     "simulation": {"runtime", "logic", "system", "statespace", "reductions", "engines", "checking"},
     "mutation": {"source", "logic", "system", "checking", "semantics", "lowering", "ispl"},
-    "compatibility": {"runtime", "logic", "system", "statespace", "checking"},
+    "compatibility": {"runtime", "logic", "system", "statespace", "checking", "simulation"},
     "decision": {"runtime", "logic", "system", "statespace"},
-    "caching": {"resources", "runtime", "system", "checking", "__init__"},
+    "caching": {"runtime", "system", "checking", "__init__"},
     "logs": {"source", "diagnostics", "logic", "system"},
     "report": {
         "source",
@@ -69,11 +68,11 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "formatter",
         "simulation",
         "mutation",
+        "compatibility",
         "decision",
         "report",
         "__init__",
     },
-    "automatic_fixes": {"source", "diagnostics", "settings", "semantics", "compilation"},
     "parameterised": {
         "source",
         "runtime",
@@ -116,7 +115,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
     },
     "server": {
         "source",
-        "resources",
         "runtime",
         "diagnostics",
         "checking",
@@ -131,7 +129,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "source",
-        "resources",
         "runtime",
         "diagnostics",
         "logic",
@@ -149,7 +146,6 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "report",
         "drawing",
         "compilation",
-        "automatic_fixes",
         "parameterised",
         "monitoring",
         "mining",
@@ -157,7 +153,8 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "server",
         "__init__",
     },
-    "__init__": {"source", "checking", "compilation", "monitoring"},
+    "api": {"source", "checking", "compilation"},
+    "__init__": {"api", "monitoring"},
     "__main__": {"cli"},
 }
 """The parts in their order; each imports itself, `records`, `control_characters`, `language` and these."""
@@ -219,6 +216,45 @@ def test_imports_go_one_way() -> None:
         for path, part, module in _imports()
         if module.split(".")[0] == "cplc"
         and _part_of(module) not in {part, "records", "control_characters", "language", *_MAY_IMPORT[part]}
+    ]
+    assert wrong == []
+
+
+_KNOWS_LANGUAGES = {
+    "compilation/__init__.py",
+    "compilation/loader.py",
+    "compilation/ispl.py",
+    "server/compiled_document.py",
+    "settings/comments.py",
+}
+"""The modules that may ask which language a text is in.
+
+The editor has features for CPL only, and comments begin with another sign.
+"""
+
+
+def test_only_the_loader_decides_which_language_a_file_is_in() -> None:
+    wrong = []
+    for path in sorted(_SOURCE.glob("**/*.py")):
+        name = path.relative_to(_SOURCE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            asks = isinstance(node, ast.Name) and node.id in ("IsplCompilation", "is_ispl")
+            asks |= isinstance(node, ast.Attribute) and node.attr == "is_ispl" and path.parts[-2] != "server"
+            asks |= isinstance(node, ast.Constant) and node.value == ".ispl"
+            if asks and name not in _KNOWS_LANGUAGES:
+                wrong.append(f"{name}: {ast.unparse(node)}")
+    assert wrong == []
+
+
+def test_commands_refuse_models_in_ispl_in_one_place() -> None:
+    """A command that applies to protocols only calls `as_protocol` or `compile_protocol`."""
+    wrong = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((_SOURCE / "cli").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        if any(isinstance(part, ast.Name) and part.id.endswith("Compilation") for part in ast.walk(node))
+        if path.name != "load.py"
     ]
     assert wrong == []
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.automatic_fixes import fix_text
 from cplc.compilation import CplCompilation
+from cplc.compilation.automatic_fixes import fix_text
 from cplc.source import Source
 
 _ROOT = Path(__file__).parent / "golden" / "version_1"

@@ -1,54 +1,32 @@
 """A compiler and model checker for commitment protocols.
 
-Importing this module loads nothing else; the functions below load what they need.
+Importing this module loads nothing else; its names are loaded when they are first used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Result
-    from cplc.compilation import CplCompilation, EngineName
+    from cplc.api import compile as compile
+    from cplc.api import verify as verify
     from cplc.monitoring.monitor import Monitor as Monitor
 
 __all__ = ["Monitor", "__version__", "compile", "verify"]
 __version__ = "0.1.0"
 
-_NONE: Mapping[str, str] = {}
-
-
 if not TYPE_CHECKING:  # a type checker that saw this would accept every name
 
-    def __getattr__(name: str) -> type[Monitor]:
-        """Load the monitor when it is first used."""
-        if name == "Monitor":
-            from cplc.monitoring.monitor import Monitor
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first used."""
+        match name:
+            case "Monitor":
+                from cplc.monitoring.monitor import Monitor
 
-            return Monitor
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+                return Monitor
+            case "compile" | "verify":
+                from cplc import api
 
-
-def compile(  # noqa: A001 - the public name is `cplc.compile`
-    text: str,
-    *,
-    name: str = "<text>",
-    parameters: Mapping[str, str] = _NONE,
-    channels: Literal["sync", "async"] | None = None,
-) -> CplCompilation:
-    """Return the compilation of a text; its `diagnostics` say what is wrong with it."""
-    from cplc.compilation import CplCompilation
-    from cplc.source import Source
-
-    return CplCompilation(Source(name, text), parameters=parameters, channels=channels)
-
-
-def verify(
-    compilation: CplCompilation,
-    *,
-    names: Sequence[str] = (),
-    engine: EngineName = "auto",
-) -> tuple[Result, ...]:
-    """Return the verdict of each named property, or of all that the file asks for."""
-    return tuple(compilation.verify(compilation.questions(names), engine))
+                return getattr(api, name)
+            case _:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,8 +14,8 @@ from tests.fuzz import corpus
 from tests.fuzz.campaign import Target
 from tests.fuzz.mutations import Material
 
-from cplc.automatic_fixes import fix_text
 from cplc.compilation import CplCompilation, IsplCompilation
+from cplc.compilation.automatic_fixes import fix_text
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNREADABLE_FILE

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from math import prod
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
+from hypothesis.strategies import SearchStrategy
 from tests.support.generators.logic_formulas import games, logic_formulas, quantified
+from tests.support.generators.reducible_systems import two_parts
 from tests.support.generators.systems import formulas, roles, systems
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive
@@ -32,82 +31,7 @@ from cplc.reductions.components import (
     relevant_variables,
     slice_of,
 )
-from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
-
-
-def renamed(expr: Expr) -> Expr:
-    match expr:
-        case e.Const():
-            return expr
-        case e.Read(variable):
-            return e.Read(_other(variable))
-        case e.Not(operand):
-            return e.Not(renamed(operand))
-        case e.And(operands):
-            return e.And(tuple(map(renamed, operands)))
-        case e.Or(operands):
-            return e.Or(tuple(map(renamed, operands)))
-        case e.Equal(left, right):
-            return e.Equal(renamed(left), renamed(right))
-        case e.Less(left, right):
-            return e.Less(renamed(left), renamed(right))
-        case e.Arith(op, left, right):
-            return e.Arith(op, renamed(left), renamed(right))
-        case e.Ite(test, then, otherwise):
-            return e.Ite(renamed(test), renamed(then), renamed(otherwise))
-
-
-def _other(variable: str) -> str:
-    return f"other {variable}"
-
-
-def beside(one: System, two: System) -> System:
-    """Return a system whose agents take part in both, which have nothing else to do with each other."""
-
-    def moved(variable: Variable) -> Variable:
-        return replace(variable, name=_other(variable.name), about=_other(variable.about))
-
-    def taken(step: Step) -> Step:
-        updates = tuple((_other(name), renamed(value)) for name, value in step.updates)
-        free = tuple(map(_other, step.free))
-        return replace(step, name=f"other {step.name}", guard=renamed(step.guard), updates=updates, free=free)
-
-    def seen(system: System, agent: str) -> tuple[str, ...]:
-        return system.agent[agent].local if agent in system.agent else ()
-
-    agents = [agent.name for agent in max(one.agents, two.agents, key=len)]
-    return replace(
-        one,
-        variables=(*one.variables, *map(moved, two.variables)),
-        agents=tuple(Agent(name, name, (*seen(one, name), *map(_other, seen(two, name)))) for name in agents),
-        shared=(
-            *one.shared,
-            *(Shared(pair.first, pair.second, _other(pair.at_first), _other(pair.at_second)) for pair in two.shared),
-        ),
-        steps=(*one.steps, *map(taken, two.steps)),
-        justice=(
-            *one.justice,
-            *(
-                replace(justice, name=f"other {justice.name}", steps=tuple(i + len(one.steps) for i in justice.steps))
-                for justice in two.justice
-            ),
-        ),
-        fairness=(*one.fairness, *map(renamed, two.fairness)),
-    )
-
-
-_LEAST = 9
-"""With room for fewer states a system might have no variables."""
-
-
-@st.composite
-def two_parts(draw: DrawFn, states: int = 144, most: int = 4000) -> tuple[System, System]:
-    """One system, and it with another beside it; small enough to enumerate."""
-    one = draw(systems(states=states))
-    room = most // prod(len(variable.domain) for variable in one.variables)
-    whole = beside(one, draw(systems(fairness=False, states=max(_LEAST, min(states, room)))))
-    assume(prod(len(variable.domain) for variable in whole.variables) <= most)
-    return one, whole
+from cplc.system.model import Agent, Justice, Step, System, Variable
 
 
 @given(two_parts())

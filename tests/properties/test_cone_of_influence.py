@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
@@ -11,12 +9,12 @@ from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import DrawFn
 from tests.support.commitment_channels import promises
 from tests.support.generators.logic_formulas import logic_formulas
-from tests.support.generators.systems import atoms, formulas, roles, systems, values_for
+from tests.support.generators.reducible_systems import watched
+from tests.support.generators.systems import atoms, formulas, roles
 from tests.support.oracles.model_checker import Naive
 from tests.support.random_examples import examples
 
 from cplc import compile
-from cplc.checking import engine_selector
 from cplc.checking.replay import replay
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
@@ -25,36 +23,11 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Fulfils
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Formula
+from cplc.reductions import cone_of_influence
 from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
-from cplc.system.model import System, Variable
+from cplc.system.model import System
 
 _MOST = 200
-
-
-@st.composite
-def watched(draw: DrawFn, states: int = 16) -> System:
-    """A system and some variables that steps write and that no guard reads."""
-    system = draw(systems(states=states))
-    owners = ["Env", *(agent.name for agent in system.agents)]
-    added: list[Variable] = []
-    for number in range(draw(st.integers(1, 3))):
-        domain = draw(st.sampled_from([(False, True), (0, 1, 2)]))
-        initial = draw(st.sampled_from([domain[:1], domain[1:2], domain[:2]]))
-        added.append(Variable(f"seen{number}", domain, initial, "own", draw(st.sampled_from(owners)), ""))
-    variables = (*system.variables, *added)
-    steps = []
-    for step in system.steps:
-        written = draw(st.lists(st.sampled_from(added), unique_by=lambda one: one.name, max_size=2))
-        free = draw(st.sampled_from([(), (), tuple(one.name for one in added if one not in written)]))
-        updates = tuple((one.name, draw(values_for(one, variables))) for one in written)
-        steps.append(replace(step, updates=(*step.updates, *updates), free=(*step.free, *free)))
-    agents = tuple(
-        replace(agent, local=(*agent.local, *(one.name for one in added if one.owner == agent.name)))
-        for agent in system.agents
-    )
-    whole = replace(system, variables=variables, steps=tuple(steps), agents=agents)
-    assume(not list(whole.problems()))
-    return whole
 
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
@@ -86,7 +59,7 @@ def test_evidence_is_lifted_from_cone(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
     question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
+        patched.setattr(cone_of_influence, "MIN_BITS", 0)
         answer = Verifier(whole, "symbolic").answer(question)
     expected = Verifier(whole, "explicit").answer(question)
     assert answer.answer == expected.answer

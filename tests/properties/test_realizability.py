@@ -9,15 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.properties.test_components import beside
 from tests.properties.test_explicit_engine import steps_taken
+from tests.support.generators.reducible_systems import beside
 from tests.support.generators.synchronous_systems import synchronous_systems
 from tests.support.generators.systems import atoms, conditions_over, formulas, roles, systems
 from tests.support.oracles.model_checker import Frozen, Naive, States
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 from tests.support.random_examples import examples
 
-from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.replay import run_problems
 from cplc.checking.results import ExcludedStates, Question, Result
@@ -25,6 +24,7 @@ from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import SOME_FAIR_RUN, Formula, OnPaths
+from cplc.reductions import cone_of_influence
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 
@@ -113,7 +113,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     formula = f.OnPaths("A", f.Globally(data.draw(atoms(system))))
     oracle = Naive(system)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(engine_selector, "MIN_BITS_FOR_CONE", 0)
+        patched.setattr(cone_of_influence, "MIN_BITS", 0)
         result = Verifier(system, "symbolic").answer(asked(formula))
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 

@@ -9,9 +9,9 @@ from itertools import permutations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.properties.test_components import beside
 from tests.support.generators.protocol_drafts import text_of
 from tests.support.generators.protocols import plans
+from tests.support.generators.reducible_systems import beside
 from tests.support.generators.systems import atoms, conditions_over, formulas, systems
 from tests.support.random_examples import examples
 
@@ -31,9 +31,9 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
 from cplc.reductions import dependency_relation
-from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
+from cplc.reductions.ctl_fragment import Goal, ReachabilityGoals, reachability_goals
 from cplc.reductions.dependency_relation import DependencyRelation
-from cplc.reductions.stubborn_sets import Goal, StubbornSets
+from cplc.reductions.stubborn_sets import StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation

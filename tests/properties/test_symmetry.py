@@ -23,15 +23,16 @@ from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify
 from cplc.compilation import CplCompilation
-from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
+from cplc.engines.explicit.por_symmetry import ReducedEngines
 from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
-from cplc.reductions import symmetry, symmetry_quotient
+from cplc.reductions import ctl_fragment, symmetry, symmetry_quotient
 from cplc.reductions.ctl_fragment import ctl_conditions
+from cplc.reductions.pipeline import SEARCH_PASSES, Pipeline, Reduced
+from cplc.reductions.problem import Problem
 from cplc.reductions.symmetry import Symmetry, SymmetryGroup, renamed_formula
 from cplc.reductions.symmetry_quotient import (
     canonical_representative,
@@ -181,10 +182,10 @@ def test_wrong_symmetry_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def agrees(system: System, formula: Formula) -> bool:
     """True if some of the states give the right value, and a run that is possible and as short."""
-    way = reduction_method(system, Symmetry(system).groups, formula)
-    reduced, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
+    problem = Pipeline(SEARCH_PASSES).reduce(Reduced(Problem(system, formula))).problem
+    reduced, whole = ReducedEngines(system).engine(problem), ExplicitEngine(system)
     if reduced is None:
-        return way is None or not way.members
+        return not problem.interchangeable
     if reduced.is_valid(formula) != whole.is_valid(formula):
         return False
     shown, expected = explain_initial(reduced, formula), explain_initial(whole, formula)
@@ -245,7 +246,7 @@ WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
     "conditions may tell members apart": (LAST_FIRST, symmetry_quotient, "_is_symmetric", lambda *_: True),
     "only one of several conditions counts": (
         f.And((ALL_SERVED, LAST_FIRST)),
-        por_symmetry,
+        ctl_fragment,
         "ctl_conditions",
         lambda formula: (ctl_conditions(formula) or ())[:1],
     ),

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cplc.automatic_fixes import fix_text
 from cplc.compilation import CplCompilation
+from cplc.compilation.automatic_fixes import fix_text
 from cplc.diagnostics.core import Diagnostic, Edit, Fix, Note, Rule, suggestion
 from cplc.diagnostics.rules import UNKNOWN_NAME
 from cplc.report.outcome import Outcome

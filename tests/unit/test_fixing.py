@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cplc.automatic_fixes import fix_text
 from cplc.cli.main import run
 from cplc.compilation import CplCompilation
+from cplc.compilation.automatic_fixes import fix_text
 from cplc.diagnostics.core import did_you_mean
 from cplc.source import Source
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from cplc.cli import check, fmt, load
+from cplc.cli import check, load
 from cplc.cli.main import run
-from cplc.compilation import compile_text
 from cplc.formatter import Formatted, format_source
 from cplc.source import Source
 
@@ -134,7 +133,7 @@ def test_folder_is_laid_out_although_one_file_meets_a_bug(
         Path(f"{name}.cpl").write_text(f"protocol {name.upper()} {{ }}\n", encoding="utf-8")
     Path("a.cpl").write_text("protocol   A { }", encoding="utf-8")
     Path("c.cpl").write_text("protocol   C { }", encoding="utf-8")
-    monkeypatch.setattr(fmt, "compile_text", _failing_on("b.cpl", compile_text))
+    monkeypatch.setattr("cplc.formatter.format_source", _failing_on("b.cpl", format_source))
     assert run(["fmt", "."]) == 2
     printed = capsys.readouterr()
     assert printed.out == "2 files changed, 1 file with errors\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.automatic_fixes import fix_text
 from cplc.compilation import CplCompilation
+from cplc.compilation.automatic_fixes import fix_text
 from cplc.source import Source
 from cplc.syntax.other_notation import Context, applied, sign, translations
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import lark
 import pytest
+from tests.fuzz import corpus
 
 from cplc.compilation import CplCompilation
 from cplc.ispl.syntax import statements
+from cplc.language.words import words_of
 from cplc.source import Source
 from cplc.syntax import formula_parser, parse_tables
 from cplc.syntax.parse_tables import tables_of
@@ -22,9 +26,14 @@ _PROTOCOL = "protocol P { role A role B A -> B : m  if true property p: AG (m ->
 
 @pytest.fixture
 def fresh_parsers() -> Iterator[None]:
-    formula_parser._parser_and_builder.cache_clear()
+    _forget()
     yield
-    formula_parser._parser_and_builder.cache_clear()
+    _forget()
+
+
+def _forget() -> None:
+    formula_parser._prepared.cache_clear()
+    formula_parser._lark.cache_clear()
 
 
 _WRITTEN_BY = json.loads((_FOLDER / "formula.tables.json").read_text(encoding="utf-8"))["lark"]
@@ -65,7 +74,7 @@ def test_parser_without_tables_is_built_from_grammar(
     (tmp_path / "formula.lark").write_text((_FOLDER / "formula.lark").read_text(encoding="utf-8"), encoding="utf-8")
     if content is not None:
         (tmp_path / "formula.tables.json").write_text(content, encoding="utf-8")
-    formula_parser._parser_and_builder.cache_clear()
+    _forget()
     monkeypatch.setattr(parse_tables, "shipped", lambda folder: tmp_path)
     assert CplCompilation(Source("p.cpl", _PROTOCOL)).system == expected
 
@@ -79,6 +88,8 @@ def test_tables_of_another_grammar_are_not_used(
     else:
         monkeypatch.setattr(parse_tables, "_checksum", lambda text: 0)
     monkeypatch.setattr(lark.Lark, "_load_from_dict", lambda *_, **__: pytest.fail("these tables are stale"))
+    assert formula_parser._lark() is not None
+    assert (formula_parser._prepared() is None) == (changed == "grammar")
     assert CplCompilation(Source("p.cpl", _PROTOCOL)).ok
 
 
@@ -86,3 +97,29 @@ def test_tables_of_another_grammar_are_not_used(
 def test_tables_are_used(fresh_parsers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lark.Lark, "__init__", lambda *_, **__: pytest.fail("this takes long"))
     assert CplCompilation(Source("p.cpl", _PROTOCOL)).ok
+
+
+def test_prepared_parser_and_lark_read_the_same(fresh_parsers: None) -> None:
+    """Formulas with some tokens removed, replaced or inserted: the same trees with the same places, or none."""
+    prepared = formula_parser._prepared()
+    assert prepared is not None
+    formulas = [text.decode() for text in corpus.formulas()]
+    words = [
+        *(word for text in formulas for word in re.findall(r"\w+|\S", text)),
+        *words_of("prefix", "infix", "modality"),
+    ]
+    rng = random.Random(7)
+    accepted = 0
+    for _ in range(3000):
+        tokens = re.findall(r"\s+|\w+|<->|->|<=|>=|!=|<<|>>|\.\.|\S", rng.choice(formulas))
+        for _ in range(rng.randrange(3)):
+            place = rng.randrange(len(tokens)) if tokens else 0
+            tokens[place : place + rng.randrange(2)] = [f" {rng.choice(words)}"] * rng.randrange(2)
+        text = "".join(tokens)
+        tree = prepared.parse(text)
+        try:
+            assert repr(tree) == repr(formula_parser._lark().parse(text)), text
+            accepted += 1
+        except lark.UnexpectedInput:
+            assert tree is None, text
+    assert 500 < accepted < 2500

@@ -6,7 +6,7 @@ import pytest
 
 from cplc.checking.results import Result, SizeCoverage
 from cplc.cli.exit_codes import Exit
-from cplc.cli.verify_run import Questions, VerifyRun
+from cplc.cli.verify import Questions, VerifyRun
 from cplc.compilation import CplCompilation
 from cplc.source import Source
 

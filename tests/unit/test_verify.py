@@ -9,12 +9,13 @@ import pytest
 
 from cplc.checking import engine_selector
 from cplc.checking import verify as verify_module
-from cplc.checking.lift_from_component import lifting_problems
 from cplc.checking.results import Result
 from cplc.checking.verify import Verifier, verify
 from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, OnPaths
+from cplc.reductions.components import check_lifting
+from cplc.reductions.problem import LiftingError
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 
@@ -70,7 +71,7 @@ def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
     sliced = list(results("symbolic"))[1]
     assert sliced.evidence is not None
     whole = compiled().system
-    assert list(lifting_problems(whole, sliced.system, sliced.evidence)) == []
+    check_lifting(whole, sliced.system, sliced.evidence)
     first, *_ = (step for step in whole.steps if step.name == "send ask[1]")
     blocked = replace(
         whole,
@@ -78,8 +79,8 @@ def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
             replace(step, guard=whole.messages[-1].received) if step == first else step for step in whole.steps
         ),
     )
-    problems = list(lifting_problems(blocked, sliced.system, sliced.evidence))
-    assert problems == ["`send ask[1]` is possible in a part of the system and not in the whole"]
+    with pytest.raises(LiftingError, match=r"`send ask\[1\]` is possible in a part of the system and not in the whole"):
+        check_lifting(blocked, sliced.system, sliced.evidence)
 
 
 def asked(name: str) -> BoundQuestion:

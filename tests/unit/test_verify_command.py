@@ -10,7 +10,7 @@ import pytest
 from cplc.checking.results import Answer, Question, Remark, Result
 from cplc.cli.exit_codes import Exit
 from cplc.cli.main import run
-from cplc.cli.verify_run import VerifyRun
+from cplc.cli.verify import VerifyRun
 from cplc.compilation import CplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import NEVER_CREATED, SYNTAX

@@ -1,9 +1,12 @@
-"""Selection of the engine and of the reduced system that decide a formula, cached per system."""
+"""Selection of the engine that decides a problem, after the passes of its method reduced it.
+
+The reduced problem, and the engine whose evidence is shown, depend on the question alone. Problems with equal reduced
+systems share one engine.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,30 +15,18 @@ from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
 from cplc.logic.commitments import Commits, Conditional, Fulfils
-from cplc.logic.formulas import (
-    And,
-    Enforces,
-    Finally,
-    Formula,
-    Globally,
-    KnownFrom,
-    Knows,
-    OnPaths,
-    Or,
-    invariant,
-    is_state_formula,
-    possibility,
-    subformulas,
-)
+from cplc.logic.formulas import And, Enforces, Finally, Formula, KnownFrom, Knows, OnPaths, subformulas
 from cplc.records import dataclass
-from cplc.reductions.components import IndependentComponents, conjuncts_of
-from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
+from cplc.reductions.components import IndependentComponents
+from cplc.reductions.decomposition import Decomposition
+from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
+from cplc.reductions.problem import Problem
 from cplc.reductions.symmetry import Symmetry
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.explicit.por_symmetry import ReducedEngine, ReducedEngines
+    from cplc.engines.explicit.por_symmetry import ReducedEngines
     from cplc.engines.on_the_fly import OnTheFlyEngine
 
     AnyEngine = Engine[Any] | OnTheFlyEngine
@@ -49,8 +40,6 @@ QUICK_SEARCH_EFFORT = 12_000
 """Work units of the search on the fly before decision diagrams are built: some tenths of a second."""
 MAX_EXPLICIT_STATES = 20_000
 """Up to this many states the whole state space is explored once for all questions."""
-MIN_BITS_FOR_CONE = 64
-"""Minimum size of a state for cone-of-influence reduction."""
 MIN_BITS_FOR_QUICK_SEARCH = 128
 """Minimum size of a state for a search on the fly before decision diagrams are built."""
 
@@ -63,6 +52,14 @@ class Part:
     formula: Formula
 
 
+@dataclass(frozen=True, eq=False)
+class Decider:
+    """The reduced problem, and the engine that decides it."""
+
+    reduced: Reduced
+    engine: AnyEngine
+
+
 def method_of(engine: EngineName) -> Method:
     if engine != "auto":
         return engine
@@ -70,38 +67,55 @@ def method_of(engine: EngineName) -> Method:
 
 
 class EngineSelector:
-    """One system and the engines of its components and cones, each built once."""
+    """One system, the reduced problems of its questions, and their engines, each built once."""
 
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
         self.system = system
         self.method = method
-        self.slices = IndependentComponents(system)
+        self.components = IndependentComponents(system)
+        self._decomposition = Decomposition(self.components)
+        self._system_pipeline = Pipeline(() if method == "explicit" else SYSTEM_PASSES)
+        self._search_pipeline = Pipeline(SEARCH_PASSES if method == "reduced" else ())
         symmetry = Symmetry(system)
         self._validity_cache = UpToSymmetry(symmetry)
         self._occurrence_cache = UpToSymmetry(symmetry)
         self._auto = auto
         self._has_quick_search = auto and method == "symbolic" and not system.is_synchronous
+        self._reduced: dict[tuple[Formula, frozenset[str]], Reduced] = {}
         self._engines: dict[frozenset[str], AnyEngine] = {}
-        self._cones: dict[int, ConeOfInfluence] = {}
-        """By the identity of the component, which lives as long as this selector."""
-        self._cone_systems: dict[int, System] = {}
+        """By the variables of the reduced system, which determine it."""
         self._quick_results: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
-        self._reductions: dict[frozenset[str], ReducedEngines] = {}
-        self._relevant: dict[Formula, frozenset[str]] = {}
+        self._reduced_searches: dict[frozenset[str], ReducedEngines] = {}
+        self._is_small: dict[frozenset[str], bool] = {}
+
+    # --- reduced problems
+
+    def reduced(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Reduced:
+        """Return the problem with the smallest system that gives the formula the same verdict."""
+        reduced = self._reduced.get((formula, assuming))
+        if reduced is None:
+            whole = Reduced(Problem(self.system, formula, assuming))
+            reduced = self._reduced[formula, assuming] = self._system_pipeline.reduce(whole)
+        return reduced
+
+    def fully_reduced(self, formula: Formula, assuming: frozenset[str]) -> Reduced:
+        """Return the problem after all passes, as a system with many states is searched."""
+        return self._search_pipeline.reduce(self.reduced(formula, assuming))
+
+    def other_components(self, part: System) -> tuple[System, ...]:
+        """Return the independent components of the system that a union of components leaves out."""
+        slices = self.components
+        return tuple(slices.slice(one) for one in slices.components if not one <= part.variable.keys())
+
+    # --- engines
 
     def engine_for(self, formula: Formula) -> AnyEngine:
-        """Return the engine of the cone of influence of the formula."""
-        if self.method == "explicit":
-            return self.engine_of(self.system)
-        return self.engine_of(self._cone(self._component_union(formula), formula))
-
-    def unreduced_engine_for(self, formula: Formula) -> AnyEngine:
-        """Return the engine of the components of the formula, without cone-of-influence reduction."""
-        return self.engine_of(self._component_union(formula))
+        """Return the engine of all states of the reduced system of the formula."""
+        return self.engine_of(self.reduced(formula).system)
 
     def engine_of(self, system: System) -> AnyEngine:
-        """Return the engine of a part of the system, built once."""
+        """Return the engine of a reduced system, built once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
         if isinstance(engine, Engine) and engine.is_out_of_memory:
@@ -112,80 +126,72 @@ class EngineSelector:
             engine = self._engines[variables] = _engine(system, self.method)
         return engine
 
-    def _component_union(self, formula: Formula) -> System:
-        """Return the independent components that the formula depends on."""
-        return self.slices.slice(self.slices.components_of(formula))
+    def decider(self, formula: Formula, assuming: frozenset[str]) -> Decider:
+        """Return the engine whose evidence is shown for the formula: the cheapest one.
 
-    def unreduced(self, engine: AnyEngine) -> System:
-        """Return the independent components that the engine's system is a cone of."""
-        return self.slices.slice(self.slices.component_closure(engine.system.variable))
-
-    def other_components(self, part: System) -> tuple[System, ...]:
-        """Return the independent components of the system that a union of components leaves out."""
-        return tuple(self.slices.slice(one) for one in self.slices.components if not one <= part.variable.keys())
-
-    def _cone(self, wide: System, formula: Formula) -> System:
-        """Return the cone of influence of the formula, if the components are large enough for it to matter.
-
-        The first cone is reused. A formula that depends on more is decided on the whole components, so that at most two
-        state spaces are explored.
+        It depends on the formula alone: limits are counted in states, not in seconds.
         """
-        if _bits(wide) < MIN_BITS_FOR_CONE:
-            return wide
-        cones = self._cones.get(id(wide))
-        if cones is None:
-            cones = self._cones[id(wide)] = ConeOfInfluence(wide)
-        relevant = cones.cone(formula)
-        narrow = self._cone_systems.get(id(wide))
-        if narrow is None:
-            narrow = self._cone_systems[id(wide)] = (
-                project_to_cone(wide, relevant) if len(relevant) < len(wide.variables) else wide
-            )
-        return narrow if relevant <= narrow.variable.keys() else wide
+        reduced = self.reduced(formula, assuming)
+        return self._quick_decider(reduced) or self._searching_decider(reduced)
 
-    def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
-        """Return the cheapest engine that decides the formula.
+    def _quick_decider(self, reduced: Reduced) -> Decider | None:
+        engine = self._quick_search(reduced)
+        return None if engine is None else Decider(reduced, engine)
 
-        Limits are counted in states, not in seconds, so the choice is deterministic.
-        """
-        return self._quick_search(formula, assuming) or self._reduced_engine(formula) or self.engine_for(formula)
+    def _searching_decider(self, reduced: Reduced) -> Decider:
+        """Return an engine on a part of the state space if that is enough, and otherwise on all of it."""
+        if self.method == "reduced" and not self._is_explored(reduced.system):
+            smaller = self.fully_reduced(reduced.original.formula, reduced.original.assuming)
+            engine = self._reduced_searches[frozenset(reduced.system.variable)].engine(smaller.problem)
+            if engine is not None:
+                return Decider(smaller, engine)
+        return Decider(reduced, self.engine_of(reduced.system))
 
-    def _quick_search(self, formula: Formula, assuming: frozenset[str]) -> OnTheFlyEngine | None:
-        """Return a search on the fly that decided the formula within its limit.
+    def _is_explored(self, system: System) -> bool:
+        """Tell whether all states are explored because there are few of them."""
+        variables = frozenset(system.variable)
+        if variables not in self._is_small:
+            from cplc.engines.explicit.por_symmetry import ReducedEngines
 
-        After one failure it is not tried again: the decision diagrams then serve all further questions.
-        """
-        if not self._has_quick_search or not _takes_one_run(formula):
+            searches = self._reduced_searches[variables] = ReducedEngines(system)
+            whole = searches.whole(MAX_EXPLICIT_STATES)
+            self._is_small[variables] = whole is not None
+            if whole is not None:
+                self._engines[variables] = whole
+        return self._is_small[variables]
+
+    def _quick_search(self, reduced: Reduced) -> OnTheFlyEngine | None:
+        """Return a search on the fly that decided the problem within its limit."""
+        problem = reduced.problem
+        if not self._has_quick_search or not _takes_one_run(problem.formula):
             return None
-        key = (formula, assuming)
+        key = problem.formula, problem.assuming
         if key not in self._quick_results:
-            part = self._cone(self._component_union(formula), formula)
-            variables = frozenset(part.variable)
-            worth_while = variables not in self._given_up and _bits(part) >= MIN_BITS_FOR_QUICK_SEARCH
-            quick = _on_the_fly(part, QUICK_SEARCH_EFFORT) if worth_while else None
+            quick = _on_the_fly(problem.system, QUICK_SEARCH_EFFORT) if _is_wide(problem.system) else None
             try:
                 if quick is not None:
-                    quick.decide(formula, assuming)
+                    quick.decide(*key)
             except ResourceExhausted:
-                self._given_up.add(variables)
+                self._given_up.add(frozenset(problem.system.variable))
                 quick = None
             self._quick_results[key] = quick
         return self._quick_results[key]
 
-    def _reduced_engine(self, formula: Formula) -> ReducedEngine | None:
-        """Return an engine on a reduced state space, unless the whole one is small."""
-        if self.method != "reduced":
-            return None
-        part = self._cone(self._component_union(formula), formula)
-        variables = frozenset(part.variable)
-        reduction = self._reductions.get(variables)
-        if reduction is None:
-            from cplc.engines.explicit.por_symmetry import ReducedEngines
+    def _is_valid_by_some_engine(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        """Tell whether the formula holds in every initial state; all engines give the same verdict.
 
-            reduction = self._reductions[variables] = ReducedEngines(part)
-            if (whole := reduction.whole(MAX_EXPLICIT_STATES)) is not None:
-                self._engines[variables] = whole
-        return None if variables in self._engines else reduction.engine(formula)
+        Once a quick search gave up on a system, the others come last: decision diagrams serve all further questions.
+        """
+        reduced = self.reduced(formula, assuming)
+        gives_up = frozenset(reduced.system.variable) in self._given_up
+        if not gives_up and (quick := self._quick_search(reduced)) is not None:
+            return quick.is_valid(formula, assuming)
+        try:
+            return self._searching_decider(reduced).engine.is_valid(formula, assuming)
+        except ResourceExhausted:
+            if gives_up and (quick := self._quick_search(reduced)) is not None:
+                return quick.is_valid(formula, assuming)
+            raise
 
     def engine_choice(self, engine: AnyEngine | None) -> tuple[Method, str]:
         """Return the name of the engine, and the reason for this choice."""
@@ -197,77 +203,47 @@ class EngineSelector:
             return "reduced", why if engine is None else f"{why}; {engine.extent}"
         return self.method, requested or "decision diagrams know every state"
 
+    # --- verdicts
+
     @property
     def _is_indivisible(self) -> bool:
         """Tell whether questions are not decomposed: for the explicit engine and for synchronous systems."""
         return self.method == "explicit" or self.system.is_synchronous
 
-    def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Tell whether the formula holds in every initial state; decided once up to symmetry.
+    def parts(self, formula: Formula) -> tuple[Part, ...]:
+        """Return the conjuncts of the formula; each may depend on fewer components."""
+        if not isinstance(formula, And):
+            return tuple(Part(0, part) for part in self._conjuncts(formula)) or (Part(0, formula),)
+        return tuple(
+            Part(number, part) for number, operand in enumerate(formula.operands) for part in self._conjuncts(operand)
+        )
 
-        Let p and q depend on independent components. Then `AG (p | q)` holds iff `AG p` or `AG q` does, since the
-        reachable states are the product of those of the components.
-        """
-        if self._is_indivisible:
-            return self._is_valid(formula, assuming)
-        groups = self._alternatives(formula)
-        if len(groups) > 1:
-            return any(self.is_valid(_always_some(group), assuming) for group in groups)
-        return self._validity_cache.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
-
-    def _is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Tell whether the formula holds in every initial state.
-
-        A disjunction does if one operand does. `EF (p & q)` is `EF p & EF q` if p and q depend on independent
-        components.
-        """
-        if self.method != "explicit":
-            reached = possibility(formula)
-            if isinstance(formula, Or):
-                narrow = sorted(formula.operands, key=lambda operand: len(self.slices.components_of(operand)))
-                if any(self.is_valid(operand, assuming) for operand in narrow):
-                    return True
-            elif isinstance(reached, And):
-                groups = self._independent(reached.operands)
-                if len(groups) > 1:
-                    return all(self.is_valid(OnPaths("E", Finally(And(group))), assuming) for group in groups)
-        return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
+    def _conjuncts(self, formula: Formula) -> tuple[Formula, ...]:
+        return (formula,) if self._is_indivisible else self._decomposition.conjuncts(formula)
 
     def smallest_sufficient(self, formula: Formula) -> Formula:
         """Return a formula on fewer components that decides this one: the first alternative, if there are any."""
-        groups = () if self._is_indivisible else self._alternatives(formula)
-        return _always_some(groups[0]) if groups else formula
+        alternatives = () if self._is_indivisible else self._decomposition.alternatives(formula)
+        return alternatives[0] if alternatives else formula
 
-    def _alternatives(self, formula: Formula) -> Sequence[tuple[Formula, ...]]:
-        """Return the operands of `AG (p | q | …)`, grouped by independent components; empty for other formulas."""
-        always = invariant(formula)
-        if isinstance(always, Or) and all(map(is_state_formula, always.operands)):
-            return self._independent(always.operands)
-        return ()
-
-    def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
-        """Group the formulas so that different groups depend on disjoint components."""
-        groups: list[tuple[frozenset[str], tuple[Formula, ...]]] = []
-        for formula in formulas:
-            variables = self._relevant.get(formula)
-            if variables is None:
-                variables = self._relevant[formula] = self.slices.components_of(formula)
-            members: tuple[Formula, ...] = (formula,)
-            apart = []
-            for group_variables, group in groups:
-                if group_variables & variables:
-                    variables, members = group_variables | variables, group + members
-                else:
-                    apart.append((group_variables, group))
-            groups = [*apart, (variables, members)]
-        return [group for _, group in groups]
-
-    def parts(self, formula: Formula) -> tuple[Part, ...]:
-        """Return the conjuncts of the formula; each may depend on fewer components."""
-        operands = formula.operands if isinstance(formula, And) else (formula,)
+    def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        """Tell whether the formula holds in every initial state; decided once up to symmetry."""
         if self._is_indivisible:
-            return tuple(Part(number, operand) for number, operand in enumerate(operands))
-        return tuple(Part(number, part) for number, operand in enumerate(operands) for part in conjuncts_of(operand))
+            return self._is_valid(formula, assuming)
+        alternatives = self._decomposition.alternatives(formula)
+        if alternatives:
+            return any(self.is_valid(one, assuming) for one in alternatives)
+        return self._validity_cache.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
+
+    def _is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        if self.method != "explicit":
+            if any(self.is_valid(one, assuming) for one in self._decomposition.sufficient(formula)):
+                return True
+            if goals := self._decomposition.separate_goals(formula):
+                return all(self.is_valid(one, assuming) for one in goals)
+        return self._is_valid_by_some_engine(formula, assuming)
+
+    # --- states
 
     def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
         """Tell whether some reachable state satisfies the formula; decided once up to symmetry."""
@@ -279,9 +255,9 @@ class EngineSelector:
 
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
         """Return a reachable state that satisfies the formula, from the state space of the formula ``deciding``."""
-        engine = self.engine_deciding(deciding, assuming)
+        engine = self.decider(deciding, assuming).engine
         if isinstance(engine, Engine) and not engine.has_every_state:  # its state space is reduced for its own question
-            engine = self.engine_deciding(OnPaths("E", Finally(formula)), assuming)
+            engine = self.decider(OnPaths("E", Finally(formula)), assuming).engine
         if not isinstance(engine, Engine):
             try:
                 return engine.example(formula, assuming)
@@ -293,10 +269,6 @@ class EngineSelector:
             return engine.example(formula, assuming)
         satisfying = engine.satisfying(formula, assuming)
         return None if engine.is_empty(satisfying) else engine.pick(satisfying)
-
-
-def _always_some(group: tuple[Formula, ...]) -> Formula:
-    return OnPaths("A", Globally(Or(group) if len(group) > 1 else group[0]))
 
 
 def _engine(system: System, method: Method) -> AnyEngine:
@@ -319,8 +291,8 @@ def _on_the_fly(system: System, effort: int | None = None) -> OnTheFlyEngine:
     return OnTheFlyEngine(system, effort=effort)
 
 
-def _bits(system: System) -> int:
-    return sum((len(variable.domain) - 1).bit_length() for variable in system.variables)
+def _is_wide(system: System) -> bool:
+    return system.bits >= MIN_BITS_FOR_QUICK_SEARCH
 
 
 def _takes_one_run(formula: Formula) -> bool:

@@ -55,10 +55,12 @@ from cplc.logic.formulas import (
     children,
     core,
 )
+from cplc.reductions.components import lift_run
+from cplc.reductions.problem import LiftingError
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.interpreter import Interpreter
-from cplc.system.model import State, System
-from cplc.system.trace import Evidence, Move, Run
+from cplc.system.model import System
+from cplc.system.trace import Evidence, Run
 
 if TYPE_CHECKING:
     from cplc.checking.engine_selector import AnyEngine, EngineSelector
@@ -158,18 +160,17 @@ class Realizability:
         return cached
 
     def _search(self, assuming: frozenset[str], along: Taken | None) -> ExcludedStates | None:
-        engine = self._selector.engine_for(fair_run(along))
-        run_of_part = _shortest(engine, assuming, along)
+        reduced = self._selector.reduced(fair_run(along))
+        run_of_part = _shortest(self._selector.engine_of(reduced.system), assuming, along)
         if run_of_part is None:
             return None
-        run = self._lifted(engine.system, run_of_part)
-        states, reachable = self._counts(engine, assuming, along)
+        run = self._lifted(reduced.system, run_of_part)
+        states, reachable = self._counts(reduced.shown_system, assuming, along)
         return ExcludedStates(states, reachable, run, self.system)
 
-    def _counts(self, engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> _Counts:
+    def _counts(self, part: System, assuming: frozenset[str], along: Taken | None) -> _Counts:
         """Return the number of reachable states of the whole without fair run, and of all reachable states."""
         selector = self._selector
-        part = selector.unreduced(engine)
         try:
             states, reachable = _count(selector.engine_of(part), assuming, along)
             component_sizes = [_count(selector.engine_of(one))[1] for one in selector.other_components(part)]
@@ -179,9 +180,12 @@ class Realizability:
 
     def _lifted(self, part: System, run: Run) -> Run:
         """Lift the run to the whole system and replay it there."""
-        whole, interpreter = self.system, Interpreter(self.system)
-        if not whole.is_synchronous:
-            run = _on_whole(interpreter, part, run)
+        interpreter = Interpreter(self.system)
+        if not self.system.is_synchronous:
+            try:
+                run = lift_run(interpreter, part, run)
+            except LiftingError as error:
+                raise EvidenceError(str(error)) from None
         problems = list(run_problems(interpreter, run))
         if problems or not interpreter.is_initial(run.start):
             raise EvidenceError("; ".join(problems) or "the run does not begin in an initial state")
@@ -213,23 +217,6 @@ def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Tak
         return engine.count(Not(fair_run(along)), assuming)
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
     return engine.count(states), engine.count(engine.reachable)
-
-
-def _on_whole(interpreter: Interpreter, part: System, run: Run) -> Run:
-    """Lift a run of a part to the whole: the same steps by name, while the other components stutter."""
-    number = {step.name: index for index, step in enumerate(interpreter.system.steps)}
-    state: State = {variable.name: variable.initial[0] for variable in interpreter.system.variables} | run.start
-    start, moves = state, []
-    for move in run.moves:
-        step = None if move.step is None else number[part.steps[move.step].name]
-        if step is not None:
-            after = interpreter.after(state, step)
-            lifted = next((one for one in after if move.state.items() <= one.items()), None)
-            if lifted is None:
-                raise EvidenceError(f"`{part.steps[move.step or 0].name}` is possible in a part and not in the whole")
-            state = lifted
-        moves.append(Move(step, state))
-    return Run(start, tuple(moves))
 
 
 # --- in words

@@ -1,7 +1,7 @@
 """Verification pipeline: verdict, replayed evidence, responsibility and remarks for each question.
 
-Evidence is replayed on the reduced system of the engine. If that is a component, its runs are replayed on the whole
-system too.
+Evidence is made on the reduced system (`cplc.reductions.pipeline`) and replayed there. It is then lifted pass by pass,
+and replayed after each.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
-from cplc.checking.engine_selector import EngineName, EngineSelector, Part, method_of
+from cplc.checking.engine_selector import Decider, EngineName, EngineSelector, Part, method_of
 from cplc.checking.evidence import explain_initial
 from cplc.checking.joint_actions import with_actions
-from cplc.checking.lift_from_component import lifting_problems
-from cplc.checking.lift_from_cone import LassoNotClosed, lift_to_wide
 from cplc.checking.liveness_responsibility import bounded_engine
 from cplc.checking.mutual_vacuity import independent_atoms
 from cplc.checking.point_of_no_return import point_of_no_return
@@ -40,6 +38,7 @@ from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommit
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import And, Atom, Formula, Globally, OnPaths, Taken, subformulas
 from cplc.records import dataclass
+from cplc.reductions.problem import LiftingError
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
@@ -165,21 +164,22 @@ class _ResultBuilder:
             return self._holding_result(parts)
         first, problem = failing[0], None
         evidence: Evidence | None = None
-        engine = self.selector.engine_deciding(first.formula, self.assuming)
+        decider = self.selector.decider(first.formula, self.assuming)
         try:
             evidence = self._evidence(first.formula)
             if self.question.kind == "check" and self.question.name == NO_DEBT_FORGOTTEN:
-                evidence = self._with_restart(evidence, self.selector.unreduced(engine))
-            whole, shown = self.selector.system, self.selector.unreduced(engine)
+                evidence = self._with_restart(evidence, decider.reduced.shown_system)
+            whole, shown = self.selector.system, decider.reduced.shown_system
             blamed = self._blame(whole, shown, evidence)
             is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
             if is_open and lasso_evidence(evidence) is not None and bounded_engine(shown) is not None:
                 fair = self._failing_for_all(failing, evidence)
                 if fair is not None:
                     first, evidence = fair
-                    engine = self.selector.engine_deciding(first.formula, self.assuming)
-                    shown = self.selector.unreduced(engine)
+                    decider = self.selector.decider(first.formula, self.assuming)
+                    shown = decider.reduced.shown_system
                     blamed = self._blame(whole, shown, evidence)
+            engine = decider.engine
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
             blamed, no_return = None, None
@@ -188,7 +188,7 @@ class _ResultBuilder:
         left_out, undecided = self.excluding()
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
-            self._bare_result("fails", engine),
+            self._bare_result("fails", decider),
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
@@ -253,7 +253,7 @@ class _ResultBuilder:
                 continue
             with suppress(ResourceExhausted, EvidenceError):
                 fair = self._evidence(part.formula, everybody)
-                system = self.selector.unreduced(self.selector.engine_deciding(part.formula, self.assuming))
+                system = self.selector.reduced(part.formula, everybody).shown_system
                 if len(_whole_run(fair)) <= most and not replay(system, fair, self.assuming):
                     return part, fair
             return None
@@ -312,9 +312,9 @@ class _ResultBuilder:
         is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
         if self.question.is_usual or (self.question.kind == "check" and is_universal):
             # No run is a witness of a universal formula; the components that decide it are enough.
-            engine = self.selector.engine_deciding(self.selector.smallest_sufficient(first), self.assuming)
+            decider = self.selector.decider(self.selector.smallest_sufficient(first), self.assuming)
         else:
-            engine = self.selector.engine_deciding(first, self.assuming)
+            decider = self.selector.decider(first, self.assuming)
             try:
                 evidence = self._evidence(first)
             except ResourceExhausted as limit:
@@ -336,7 +336,7 @@ class _ResultBuilder:
         left_out, undecided = self.excluding()
         answer: Answer = "vacuous" if vacuous else "holds"
         return replace(
-            self._bare_result(answer, engine),
+            self._bare_result(answer, decider),
             evidence=evidence,
             remarks=remarks + left_out,
             reason=problem or undecided,
@@ -393,11 +393,11 @@ class _ResultBuilder:
             return self.realizability.excluded(self.assuming, along)
         return None
 
-    def _bare_result(self, answer: Answer, engine: AnyEngine | None) -> Result:
+    def _bare_result(self, answer: Answer, decider: Decider | None) -> Result:
         whole = self.selector.system
-        system = whole if engine is None else self.selector.unreduced(engine)
+        system = whole if decider is None else decider.reduced.shown_system
         left_out = len(whole.variables) - len(system.variables)
-        name, reason = self.selector.engine_choice(engine)
+        name, reason = self.selector.engine_choice(None if decider is None else decider.engine)
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
 
     def _remarks(
@@ -450,17 +450,23 @@ class _ResultBuilder:
         return engine.example(And((Atom(here, "this state"), formula)), self.assuming) is not None
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
-        """Return replayed evidence for the value of the formula, on runs on which these roles keep going."""
+        """Return replayed evidence for the value of the formula, on runs on which these roles keep going.
+
+        It is lifted through the passes in reverse. Where it cannot be lifted, the problem before the pass is searched.
+        """
         assuming = self.assuming if assuming is None else assuming
-        engine = self.selector.engine_deciding(formula, assuming)
-        evidence = self._replayed_evidence(engine, formula, assuming)
-        wide = self.selector.unreduced(engine)
-        if wide is not engine.system:
-            evidence = self._lift_to_wide(evidence, formula, wide, assuming)
-        whole = self.selector.system
-        problems = [] if wide is whole else list(lifting_problems(whole, wide, evidence))
-        if problems:
-            raise EvidenceError("; ".join(problems))
+        decider = self.selector.decider(formula, assuming)
+        evidence = self._replayed_evidence(decider.engine, formula, assuming)
+        for one in reversed(decider.reduced.applications):
+            try:
+                lifted = one.by.lift(evidence, one.before, one.after)
+            except LiftingError as error:
+                raise EvidenceError(str(error)) from None
+            if lifted is evidence:
+                continue
+            if lifted is None or replay(one.before.system, lifted, assuming):
+                lifted = self._replayed_evidence(self.selector.engine_of(one.before.system), formula, assuming)
+            evidence = lifted
         return evidence
 
     def _replayed_evidence(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
@@ -474,14 +480,6 @@ class _ResultBuilder:
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
-
-    def _lift_to_wide(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
-        """Lift the evidence from the cone to all variables; if that fails, compute it on the unreduced system."""
-        with suppress(LassoNotClosed):
-            lifted = lift_to_wide(evidence, wide)
-            if not replay(wide, lifted, assuming):
-                return lifted
-        return self._replayed_evidence(self.selector.unreduced_engine_for(formula), formula, assuming)
 
 
 def _whole_run(evidence: Evidence) -> tuple[Move, ...]:

@@ -10,7 +10,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, compile_protocol, run_to_completion
+from cplc.cli.load import STANDARD_INPUT, Channels, compile_file, run_to_completion
 from cplc.cli.options import colour_option, files, format_option, reading_options, resource_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
@@ -41,6 +41,7 @@ Exit codes:
 Examples:
   cplc breaking old.cpl new.cpl
   cplc breaking old.cpl new.cpl --rename Seller=Mer --both
+  cplc breaking old.ispl new.ispl
   git show HEAD:order.cpl | cplc breaking - order.cpl
 """,
 )
@@ -52,7 +53,8 @@ Examples:
     type=rename,
     metavar="NEW=OLD",
     multiple=True,
-    help="Match a role, message, commitment or part of NEW with one of OLD. May be repeated.",
+    help="Match a role, message, commitment or part of NEW with one of OLD; in ISPL an agent, or `Agent.action`. "
+    "May be repeated.",
 )
 @click.option("--both", is_flag=True, help="Also report removed behaviour as breaking.")
 @reading_options
@@ -72,10 +74,12 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Compare the protocols OLD and NEW for breaking changes; one of them may be `-`, standard input.
+    """Compare two versions, OLD and NEW, for breaking changes; one of them may be `-`, standard input.
 
     NEW is compatible if each run of NEW, as the roles of OLD observe it, is a run of OLD (trace inclusion), and NEW
     makes the commitments of OLD in the same situations. Messages from and to roles of only one version are hidden.
+
+    Of two models in ISPL, joint actions of the common agents are compared, and the formulas of OLD are verified in NEW.
     """
     if old == new == STANDARD_INPUT:
         raise click.UsageError("only one of the two files can be `-`, standard input")
@@ -84,10 +88,13 @@ def command(
         from cplc.compatibility.compare import compare
         from cplc.compatibility.matching import Match
 
-        before, diagnostics = compile_protocol(old, definitions, channels, protocol)
-        after, more = compile_protocol(new, definitions, channels, protocol)
+        before, diagnostics = compile_file(old, definitions, channels, protocol)
+        after, more = compile_file(new, definitions, channels, protocol)
         if before is None or after is None:
             return None, (*diagnostics, *more)
+        if before.language != after.language:
+            languages = f"`{old}` is in {before.language}, `{new}` in {after.language}"
+            raise click.UsageError(f"{languages}: both versions must be in one language")
         # Warnings are reported by `check`; here only errors matter, which prevent the comparison.
         match = Match(before.system, after.system, dict(renames))
         _refuse(match.unused(), f"`{new}` has nothing called")
@@ -95,9 +102,9 @@ def command(
         if len(match.roles) < 2 <= len(match.old.agents):
             raise click.UsageError(
                 f"`{old}` and `{new}` have fewer than two roles in common; match renamed roles with "
-                f"--rename {match.new.agents[0].name if match.new.agents else 'NEW'}={match.old.agents[0].name}"
+                f"--rename {(*match.only_new, 'NEW')[0]}={(*match.only_old, 'OLD')[0]}"
             )
-        return compare(match), ()
+        return compare(match, after.verdict_changes(before)), ()
 
     outcome = run_to_completion(work, Limits(timeout, memory), "comparing")
     comparison, diagnostics, reason = (None, (), outcome) if isinstance(outcome, str) else (*outcome, None)
@@ -140,7 +147,7 @@ def _exit(comparison: Comparison | None, *, both: bool, interrupted: str | None)
         return Exit.UNKNOWN if interrupted else Exit.WRONG
     if comparison.is_breaking or (both and comparison.has_lost):
         return Exit.UNEXPECTED
-    if comparison.newly.incomplete or (both and comparison.no_longer.incomplete):
+    if comparison.newly.incomplete or comparison.unknown_verdict or (both and comparison.no_longer.incomplete):
         return Exit.UNKNOWN
     return Exit.EXPECTED
 

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cplc import __version__
 from cplc.cli import output
-from cplc.cli.apply_fixes import fix_file
 from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, combined_exit, diagnostics_of, exit_for, files_in, run_to_completion
+from cplc.cli.load import (
+    STANDARD_INPUT,
+    Channels,
+    combined_exit,
+    diagnostics_of,
+    exit_for,
+    files_in,
+    loaded_protocol,
+    run_to_completion,
+)
 from cplc.cli.options import colour_option, files, reading_options, report_format_option, strict_option
-from cplc.cli.output import AnyFormat, Colour
-from cplc.cli.output_formats import document
+from cplc.cli.output import AnyFormat, Colour, document
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
 from cplc.records import dataclass
+from cplc.runtime.file_access import MAX_BYTES, read_bytes
+
+if TYPE_CHECKING:
+    from cplc.compilation.automatic_fixes import FixedText
 
 
 @click.command(
@@ -154,3 +167,32 @@ def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: 
             output.write(document(form, Outcome("check", names, __version__, every)))
         case "text" | "concise":
             pass
+
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def fix_file(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
+) -> FixedText | str | None:
+    """Apply the unambiguous fixes and return them; None if there are none, or the reason of an interruption.
+
+    With ``diff``, print the changes only. Models in ISPL and standard input are not changed.
+    """
+    from cplc.compilation.automatic_fixes import fix_text
+
+    def work() -> tuple[str, FixedText] | None:
+        loaded = None if file == STANDARD_INPUT else loaded_protocol(file, definitions, channels, protocol)
+        return None if loaded is None else (loaded.source.text, fix_text(loaded))
+
+    outcome = run_to_completion(work, Limits(), f"repairing {file}")
+    if outcome is None or isinstance(outcome, str):
+        return outcome
+    before, after = outcome
+    if diff:
+        output.write_exactly(output.difference(file, before, after.text))
+    elif after.count:
+        path = Path(file).resolve()
+        mark = _BYTE_ORDER_MARK if read_bytes(path, MAX_BYTES).startswith(_BYTE_ORDER_MARK.encode()) else ""
+        output.write_file(path, mark + after.text)
+    return after

@@ -82,6 +82,16 @@ def compile_protocol(
     return (None if compilation is None else as_protocol(compilation, file)), diagnostics
 
 
+def loaded_protocol(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
+) -> CplCompilation | None:
+    """Return the compilation of a protocol, even with errors; None for a model in ISPL or an unreadable file."""
+    from cplc.compilation import CplCompilation
+
+    loaded = _loaded(file, definitions, channels, protocol)
+    return loaded if isinstance(loaded, CplCompilation) else None
+
+
 def as_protocol(compilation: Compilation, file: str, what: str = "this command") -> CplCompilation:
     """Return the compilation of a protocol; refuse a model in ISPL."""
     from cplc.compilation import CplCompilation

@@ -14,7 +14,7 @@ from cplc.cli.load import as_protocol
 from cplc.source import Source
 
 if TYPE_CHECKING:
-    from cplc.cli.analyze_run import Finding
+    from cplc.cli.analyze import Finding
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation
 
 WorkerMessage = dict[str, Any]
@@ -82,7 +82,7 @@ def _verify_questions(
 
 def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
     """Yield a result for each threshold; the first one carries the full analysis."""
-    from cplc.cli.analyze_run import plain_text, results_of, section
+    from cplc.cli.analyze import plain_text, results_of, section
     from cplc.report.decision_page import fragment
     from cplc.report.json_data import result_data
     from cplc.report.text import result_text
@@ -98,7 +98,7 @@ def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) 
 
 def _finding(compilation: CplCompilation, agent: str) -> Finding:
     """Analyze a participant; repeat with exact arithmetic if bounds leave a threshold undecided."""
-    from cplc.cli.analyze_run import Finding
+    from cplc.cli.analyze import Finding
     from cplc.compilation.participants import AnalysisOptions, analyse_participant, limit, participants
 
     began = perf_counter()

@@ -16,8 +16,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.graceful_shutdown import INTERRUPTED
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
-from cplc.cli.monitor_output import Form, MonitorOutput
-from cplc.cli.monitor_run import MonitorRequest, MonitorRun
+from cplc.cli.monitor_run import Form, MonitorOutput, MonitorRequest, MonitorRun
 from cplc.cli.monitor_state import locked
 from cplc.cli.options import colour_option, files, moment, period, reading_options, resource_options
 from cplc.cli.output import Colour

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from cplc.cli.output import be_quiet
-from cplc.cli.output_formats import WHOLE
+from cplc.cli.output import WHOLE, be_quiet
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

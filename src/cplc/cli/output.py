@@ -11,21 +11,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal, get_args
 
 import click
 
-from cplc.cli.output_formats import Whole
 from cplc.control_characters import json_text, printable_lines
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
 from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
+    from cplc.report.outcome import Outcome
     from cplc.report.text import Part as ResultPart
+
 
 Colour = Literal["auto", "always", "never"]
 Format = Literal["text", "concise", "json"]
+Whole = Literal["github", "junit", "sarif", "html"]
+"""Formats of one document, for other programs and reports, written at the end of a run."""
+WHOLE: tuple[Whole, ...] = get_args(Whole)
 AnyFormat = Format | Whole
 FORMAT_VERSION = 1
 _QUIET = "cplc.quiet"
@@ -247,3 +251,24 @@ class Progress:
         if self._shown:
             _emit("\r\x1b[2K", err=True)
             self._shown = ""
+
+
+def document(form: Whole, outcome: Outcome) -> str:
+    """Return the document in that format."""
+    match form:
+        case "github":
+            from cplc.report.github import commands
+
+            return commands(outcome)
+        case "junit":
+            from cplc.report.junit import suites
+
+            return suites(outcome)
+        case "sarif":
+            from cplc.report.sarif import log
+
+            return log(outcome)
+        case "html":
+            from cplc.report.html import page
+
+            return page(outcome)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from cplc.simulation.run_replay import Replayed
     from cplc.system.model import System
 
-_MODELS: Final = (".cpl", ".ispl")
 _MAX_RECORD_BYTES: Final = 256 * 2**20
 
 
@@ -179,6 +178,8 @@ def _text(record: str) -> str:
 
 def _named_file(record: str, named: str | None) -> str:
     """Return the model that the record names, relative to the working directory or to the record."""
+    from cplc.compilation import ENDINGS
+
     if named is None or named == "-":
         raise click.UsageError(f"`{record}` does not name the file of its runs; add the file as the second argument")
     folder = Path() if record == "-" else Path(record).parent
@@ -186,7 +187,7 @@ def _named_file(record: str, named: str | None) -> str:
     # The record is untrusted, and diagnostics quote lines of the file that it names.
     place = Path(os.path.realpath(file))
     is_inside = any(is_below(place, project_root(root)) for root in (Path(), folder))
-    if not is_inside or place.suffix.lower() not in _MODELS or not is_regular_or_missing(file):
+    if not is_inside or place.suffix.lower() not in ENDINGS or not is_regular_or_missing(file):
         raise click.UsageError(
             f"`{record}` names `{named}`, which is not a protocol or model of this project; "
             "add the file as the second argument"

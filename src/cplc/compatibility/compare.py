@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from cplc.checking.replay import EvidenceError, run_problems
+from cplc.checking.results import Answer
 from cplc.compatibility.matching import Match
+from cplc.compatibility.round_behaviour import RoundBehaviour
 from cplc.compatibility.trace_inclusion import Findings, Watch, search
-from cplc.compatibility.visible_behaviour import behaviours
+from cplc.compatibility.visible_behaviour import Behaviour, step_behaviours
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.interpreter import Interpreter
@@ -19,12 +21,29 @@ SITUATIONS = 1_000_000
 
 
 @dataclass(frozen=True)
+class VerdictChange:
+    """A formula of the old version whose verdict in the new version is another one."""
+
+    name: str
+    text: str
+    before: Answer
+    after: Answer | None
+    """None if the new version has not the names of the formula."""
+
+    @property
+    def is_lost(self) -> bool:
+        return self.before == "holds" and self.after in ("fails", None)
+
+
+@dataclass(frozen=True)
 class Comparison:
     match: Match
     newly: Findings
     """Traces of the new version that the old one does not have, and commitments of the old one that it breaks."""
     no_longer: Findings
     """Traces of the old version that the new one does not have."""
+    verdicts: tuple[VerdictChange, ...] = ()
+    """The formulas of a model in ISPL whose verdicts differ."""
 
     @property
     def lost_roles(self) -> tuple[str, ...]:
@@ -38,8 +57,14 @@ class Comparison:
 
     @property
     def is_breaking(self) -> bool:
-        """True if the new version has traces that the old one does not allow, or loses one of its commitments."""
-        return bool(self.newly.novelties or self.newly.breaches or self.orphaned)
+        """True if the new version has traces that the old one does not allow, or loses a commitment or formula."""
+        is_lost = any(one.is_lost for one in self.verdicts)
+        return bool(self.newly.novelties or self.newly.breaches or self.orphaned or is_lost)
+
+    @property
+    def unknown_verdict(self) -> VerdictChange | None:
+        """The first formula with an unknown verdict in one version."""
+        return next((one for one in self.verdicts if "unknown" in (one.before, one.after)), None)
 
     @property
     def has_lost(self) -> bool:
@@ -47,14 +72,16 @@ class Comparison:
         return bool(self.no_longer.novelties or self.lost_roles)
 
 
-def compare(match: Match, *, states: int = STATES, situations: int = SITUATIONS) -> Comparison:
-    """Return the differences that are found within the limits."""
+def compare(
+    match: Match, verdicts: tuple[VerdictChange, ...] = (), *, states: int = STATES, situations: int = SITUATIONS
+) -> Comparison:
+    """Return the differences that are found within the limits, together with those of verdicts."""
     old, new = match.old, match.new
     try:
-        before, after = behaviours(match, states)
+        before, after = _behaviours(match, states)
     except ResourceExhausted as exhausted:
         unknown = Findings(incomplete=str(exhausted))
-        return Comparison(match, unknown, unknown)
+        return Comparison(match, unknown, unknown, verdicts)
     watched = []
     for commitment in old.commitments:
         if commitment.debtor in match.only_old or commitment.creditor in match.only_old:
@@ -65,7 +92,13 @@ def compare(match: Match, *, states: int = STATES, situations: int = SITUATIONS)
     for system, findings in ((new, newly), (old, no_longer)):
         for run in (*(one.run for one in findings.novelties), *(one.run for one in findings.breaches)):
             _replay(system, run)
-    return Comparison(match, newly, no_longer)
+    return Comparison(match, newly, no_longer, verdicts)
+
+
+def _behaviours(match: Match, states: int) -> tuple[Behaviour, Behaviour]:
+    if not match.old.players:
+        return step_behaviours(match, states)
+    return RoundBehaviour(match, is_new=False, limit=states), RoundBehaviour(match, is_new=True, limit=states)
 
 
 def _replay(system: System, run: Run) -> None:

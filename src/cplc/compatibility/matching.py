@@ -48,6 +48,13 @@ class Match:
     def _new_roles(self) -> frozenset[str]:
         return frozenset(self.renamed(agent.name) for agent in self.new.agents)
 
+    @cached_property
+    def agents_with_choice(self) -> tuple[str, ...]:
+        """The common agents of a synchronous system that have several actions in some version."""
+        several = {player.agent for player in self.old.players if len(player.actions) > 1}
+        several |= {self.renamed(player.agent) for player in self.new.players if len(player.actions) > 1}
+        return tuple(name for name in self.roles if name in several)
+
     def signature(self, message: Message, *, is_new: bool) -> tuple[str, str, str] | None:
         """Return name, sender and receiver in the names of the old version; None if the message is hidden."""
         named = (message.name, message.sender, message.receiver)
@@ -78,8 +85,9 @@ class Match:
         return tuple(name for count in counts for name, number in count.items() if number > 1)
 
     @property
-    def _new_names(self) -> tuple[list[str], list[str], list[str]]:
+    def _new_names(self) -> tuple[list[str], ...]:
         return (
+            [f"{player.agent}.{action.name}" for player in self.new.players for action in player.actions],
             [agent.name for agent in self.new.agents],
             [message.name for message in self.new.messages],
             [commitment.name for commitment in self.new.commitments],

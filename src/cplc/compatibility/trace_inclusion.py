@@ -200,7 +200,7 @@ class _Search:
 
     def _compare(self, place: _Place) -> None:
         """Record the commitments that are first broken here. Nodes in the middle of an exchange do not count."""
-        if place.node >= self.here.size:
+        if not self.here.is_state(place.node):
             return
         for watch in self.watched:
             name = watch.counterpart.name
@@ -219,14 +219,12 @@ class _Search:
             way.append(self.places[before])
             before = self.places[before].before
         way.reverse()
-        unpack, states = self.here.graph.packing.unpack, self.here.graph.states
-        moves = tuple(Move(step, unpack(states[state])) for step, state in self._steps(way))
-        return Run(unpack(states[way[0].node]), moves)
+        return Run(self.here.state(way[0].node), tuple(self._moves(way)))
 
-    def _steps(self, way: Sequence[_Place]) -> Iterator[tuple[int | None, int]]:
+    def _moves(self, way: Sequence[_Place]) -> Iterator[Move]:
         for at, (place, following) in enumerate(pairwise(way)):
-            if following.node < self.here.size or at + 2 == len(way):
-                yield self.here.step_between(place.node, following.event, following.node)
+            if self.here.is_state(following.node) or at + 2 == len(way):
+                yield self.here.move_between(place.node, following.event, following.node)
 
 
 def _shown(event: Event) -> tuple[str, ...]:

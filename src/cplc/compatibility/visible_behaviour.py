@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from cplc.compatibility.matching import Match
 from cplc.logic.expressions import Value, reads
 from cplc.records import dataclass
 from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.interpreter import holds
-from cplc.system.model import Commitment, Step, System
+from cplc.system.model import Commitment, State, Step, System
+from cplc.system.trace import Move
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A visible event, in the names of the old version.
+    """A visible event, in the names of the old version. In a round, ``message`` lists the actions.
 
     If one version is asynchronous and the other is not, an exchange is two events.
     """
 
-    what: Literal["send", "receive", "exchange", "tick"]
+    what: Literal["send", "receive", "exchange", "tick", "round"]
     message: str = ""
     sender: str = ""
     receiver: str = ""
@@ -30,13 +31,43 @@ class Event:
 
 TICK = Event("tick")
 ON_COURSE: Final = "on course"
-Move = tuple[Event | None, int]
+LabelledMove = tuple[Event | None, int]
 """The visible event, or None, and the target node."""
 
 
+class Behaviour(Protocol):
+    """The visible behaviour of one version, as a labelled graph."""
+
+    @property
+    def initial(self) -> range: ...
+
+    def moves(self, node: int) -> list[LabelledMove]:
+        """Return the labelled moves from a node."""
+        ...
+
+    def is_state(self, node: int) -> bool:
+        """Return whether the node is a state, and not in the middle of an exchange."""
+        ...
+
+    def state(self, node: int) -> State:
+        """Return the state of a node that is one."""
+        ...
+
+    def move_between(self, node: int, event: Event | None, target: int) -> Move:
+        """Return the move of the system for a labelled move."""
+        ...
+
+    def strength(self, commitment: Commitment, node: int) -> str:
+        """Return the lifecycle state of a commitment."""
+        ...
+
+
 @dataclass
-class Behaviour:
-    """Nodes are the reachable states, followed by those in the middle of an exchange that is two events."""
+class StepBehaviour:
+    """The steps of an interleaved system.
+
+    Nodes are the reachable states, followed by those in the middle of an exchange that is two events.
+    """
 
     system: System
     graph: StateGraph
@@ -56,11 +87,17 @@ class Behaviour:
     def initial(self) -> range:
         return range(self.graph.initial)
 
-    def moves(self, node: int) -> list[Move]:
+    def is_state(self, node: int) -> bool:
+        return node < self.size
+
+    def state(self, node: int) -> State:
+        return self.graph.packing.unpack(self.graph.states[node])
+
+    def moves(self, node: int) -> list[LabelledMove]:
         if node >= self.size:
             _, step, target = self._halves[node - self.size]
             return [(self.visible_events[step][1], target)]
-        moves: list[Move] = []
+        moves: list[LabelledMove] = []
         for step, target in self.graph.edges(node):
             events = self.visible_events[step]
             if len(events) == 2:
@@ -79,8 +116,12 @@ class Behaviour:
             self._halves.append(key)
         return number
 
-    def step_between(self, node: int, event: Event | None, target: int) -> tuple[int | None, int]:
+    def move_between(self, node: int, event: Event | None, target: int) -> Move:
         """Return the step of a move and its target state; no step where only time passes."""
+        step, state = self._step_between(node, event, target)
+        return Move(step, self.state(state))
+
+    def _step_between(self, node: int, event: Event | None, target: int) -> tuple[int | None, int]:
         for intermediate in (node, target):
             if intermediate >= self.size:
                 _, step, state = self._halves[intermediate - self.size]
@@ -108,15 +149,15 @@ class Behaviour:
         return self.graph.packing.value(variable, self.graph.states[state])
 
 
-def behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
-    """Return the visible behaviours of the old and the new version. Raise `ResourceExhausted` beyond the limit."""
+def step_behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
+    """Return the visible behaviours of two interleaved versions. Raise `ResourceExhausted` beyond the limit."""
     kinds = [{step.kind for step in system.steps} for system in (match.old, match.new)]
     is_mixed = len({("exchange" in kind) for kind in kinds if kind & {"send", "exchange"}}) > 1
     is_timed = any("tick" in kind for kind in kinds)
     made = []
     for system, is_new, kind in zip((match.old, match.new), (False, True), kinds, strict=True):
         visible_events = tuple(_seen(match, system, step, is_new=is_new, is_mixed=is_mixed) for step in system.steps)
-        made.append(Behaviour(system, explore(system, limit), visible_events, is_timed and "tick" not in kind))
+        made.append(StepBehaviour(system, explore(system, limit), visible_events, is_timed and "tick" not in kind))
     return made[0], made[1]
 
 

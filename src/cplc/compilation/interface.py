@@ -21,6 +21,7 @@ from cplc.source import Source
 if TYPE_CHECKING:
     from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
+    from cplc.compatibility.compare import VerdictChange
     from cplc.export import Export
     from cplc.formatter import Formatted
     from cplc.mutation.coverage import Outcome
@@ -212,6 +213,12 @@ class Compilation(ABC):
             return compilation.system, [(one.question, one.system) for one in errors]
 
         return coverage(asking, self.mutants(), engine, among)
+
+    # --- versions
+
+    def verdict_changes(self, old: Compilation) -> tuple[VerdictChange, ...]:
+        """Return the formulas of an old version whose verdicts are others here."""
+        return ()
 
     # --- other tools
 

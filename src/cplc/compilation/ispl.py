@@ -18,6 +18,7 @@ from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
+    from cplc.compatibility.compare import VerdictChange
     from cplc.export import Export
     from cplc.formatter import Formatted
     from cplc.ispl.semantics import Checked
@@ -196,6 +197,23 @@ class IsplCompilation(Compilation):
 
     def mutated(self, model: IsplModel) -> IsplCompilation:
         return replace(self, _changed=model)
+
+    def verdict_changes(self, old: Compilation) -> tuple[VerdictChange, ...]:
+        """Ask the formulas of the old version here, over the propositions and groups of the same names."""
+        from cplc.compatibility.compare import VerdictChange
+
+        changes = []
+        declared = [one for one in old.questions() if one.question.kind == "property"]
+        for bound, result in zip(declared, old.verify(declared), strict=True):
+            name, text = bound.question.name, bound.question.text
+            question = self.formula_question(text)
+            if isinstance(question, tuple):
+                changes.append(VerdictChange(name, text, result.answer, None))
+                continue
+            (answered,) = self.verify((question,))
+            if answered.answer != result.answer:
+                changes.append(VerdictChange(name, text, result.answer, answered.answer))
+        return tuple(changes)
 
     def formatted(self) -> Formatted:
         from cplc.formatter.ispl import format_ispl

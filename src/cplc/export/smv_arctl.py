@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from cplc.export.arctl_formulas import RELATION, Arctl, Indistinguishable, Relation, SamePromises, relations
-from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, NotExpressible, Request
 from cplc.export.smv import fairness, fairness_remark, groups, remarks_on
 from cplc.export.smv_expressions import IDLE, NUSMV_2_2, STEP, Vocabulary
 from cplc.export.smv_specifications import ExportPlan, plan_export
-from cplc.export.templating import render
+from cplc.export.templating import comment, header_lines, render
 from cplc.logic.formulas import Formula
 
 TIME = "time"

@@ -11,13 +11,12 @@ from functools import cached_property
 
 from cplc.export.deadlock_totalisation import PlayerChoice, TotalSystem, totalise
 from cplc.export.expression_simplify import substitute
-from cplc.export.header import comment, header_lines
 from cplc.export.request import CannotExport, Export, Request
 from cplc.export.smv import Declaration, make_export, specification, specification_names
 from cplc.export.smv_expressions import Vocabulary
 from cplc.export.smv_formulas import Ctl, Ltl
 from cplc.export.smv_specifications import ExportPlan, plan_export
-from cplc.export.templating import render
+from cplc.export.templating import comment, header_lines, render
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.records import dataclass

@@ -2,16 +2,230 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic
-from cplc.formatter.columns import text_of
-from cplc.formatter.lines import lines_of
-from cplc.formatter.tokens import comments_of, marks_of, nodes, tokens_of
+from cplc.formatter.lines import WIDEST, Line, lines_of
+from cplc.formatter.spacing import joined
+from cplc.formatter.tokens import Marks, Node, Token, comments_of, marks_of, nodes, tokens_of
 from cplc.records import dataclass
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
+
+# --- Alignment: corresponding parts of neighbouring declarations, and trailing comments, start in the same column
+
+
+_GAP: Final = 3
+_GAPS: Final = {"name": 1, "value": 1, "variable": 2}
+_AFTER_NAME: Final = 2
+_GUARDS: Final = {"After": "after", "Unless": "unless", "If": "if"}
+_OPTIONS: Final = ("within", "expires", "revocable")
+_ORDER: Final = (
+    "head", "name", "value", "variable", "after", "unless", "if", "within", "expires", "revocable", "expect", "effect",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of a line. Cells of one kind are aligned; the effects of a message are numbered."""
+
+    kind: str
+    number: int
+    text: str
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return _ORDER.index(self.kind), self.number
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: Line
+    cells: tuple[_Cell, ...]
+    comment: str
+    """The trailing comment, empty if there is none."""
+
+    @property
+    def kind(self) -> type | None:
+        """The kind of declaration, if its cells may be aligned with those of its neighbours."""
+        match self.line.declared:
+            case ast.Property(title=None, assuming=()) | ast.Message() | ast.Commitment() | ast.Claim() | ast.Fact():
+                in_order = all(left.rank < right.rank for left, right in pairwise(self.cells))
+                fits = len(_unaligned(self)) <= WIDEST and not any("\n" in cell.text for cell in self.cells)
+                return type(self.line.declared) if in_order and fits else None
+            case _:
+                return None
+
+
+def text_of(lines: Sequence[Line], marks: Marks) -> str:
+    """Return the lines as text."""
+    rows: list[_Row] = []
+    within: Node | None = None
+    for line in lines:
+        within = line.declared or within
+        rows.append(_row(line, within, marks))
+    texts = [_unaligned(row) for row in rows]
+    for block in _blocks(rows):
+        for index, text in zip(block, _aligned([rows[index] for index in block]), strict=True):
+            texts[index] = text
+    _add_comments(rows, texts)
+    return "".join("\n" * row.line.blank_before + text + "\n" for row, text in zip(rows, texts, strict=True))
+
+
+# --- the parts of a line
+
+
+def _row(line: Line, within: Node | None, marks: Marks) -> _Row:
+    tokens = [_reindented(token, line.indent) for token in line.tokens]
+    comment = ""
+    if len(tokens) > 1 and tokens[-1].kind == "comment" and tokens[-2].kind != "comment":
+        comment = tokens.pop().text
+    starts = {0: "head", **dict(_parts(line, within, tokens, marks))}
+    cells: list[_Cell] = []
+    for first, end in pairwise([*sorted(starts), len(tokens)]):
+        kind = starts[first]
+        number = sum(cell.kind == kind for cell in cells) if kind in ("effect", "variable") else 0
+        cells.append(_Cell(kind, number, joined(tokens[first:end])))
+    return _Row(line, tuple(cells), comment)
+
+
+def _reindented(token: Token, indent: int) -> Token:
+    """Return a comment of several lines with that indentation and its asterisks aligned."""
+    if token.kind != "comment" or "\n" not in token.text:
+        return token
+    first, *rest = (line.rstrip() for line in token.text.split("\n"))
+    if all(line.lstrip().startswith("*") for line in rest):
+        rest = [f"{' ' * indent} {line.lstrip()}" for line in rest]
+    return replace(token, text="\n".join((first, *rest)))
+
+
+def _parts(line: Line, within: Node | None, tokens: Sequence[Token], marks: Marks) -> Iterator[tuple[int, str]]:
+    """Yield the positions and kinds of the cells of a line after the first."""
+    value = _value(line, tokens)
+    for index, token in enumerate(tokens[1:], 1):
+        is_keyword = token.kind == "word"
+        if index == value:
+            yield index, "value"
+        elif token.start in marks.clauses:
+            yield index, _GUARDS.get(marks.clauses[token.start], "effect")
+        elif token.sense == "of message" and isinstance(line.declared, ast.Message):
+            yield index, "name"
+        elif is_keyword and isinstance(within, ast.Commitment) and token.text in _OPTIONS:
+            yield index, token.text
+        elif is_keyword and isinstance(within, ast.Property) and token.text == "expect":
+            yield index, "expect"
+        elif isinstance(marks.declarations.get(token.start), ast.RoleVariable) and tokens[index - 1].text != "{":
+            yield index, "variable"
+
+
+def _value(line: Line, tokens: Sequence[Token]) -> int | None:
+    """Return the position of the value: the sign `=`, or the token after the colon of a property."""
+    texts = [token.text for token in tokens]
+    match line.declared:
+        case ast.Commitment() | ast.Claim() | ast.Fact() if "=" in texts:
+            return texts.index("=")
+        case ast.Property(title=None, assuming=()) if ":" in texts[:-1]:
+            return texts.index(":") + 1
+        case _:
+            return None
+
+
+# --- side by side
+
+
+def _unaligned(row: _Row) -> str:
+    """Return the text of a line that is not aligned."""
+    text = " " * row.line.indent + row.cells[0].text
+    for before, cell in pairwise(row.cells):
+        text += " " * _gap(before, cell) + cell.text
+    return text
+
+
+def _gap(before: _Cell, cell: _Cell) -> int:
+    return _GAPS.get(cell.kind) or (_AFTER_NAME if before.kind == "name" else _GAP)
+
+
+def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
+    """Yield the blocks of rows that are aligned: neighbouring declarations of one kind without empty lines between."""
+    block: list[int] = []
+    for index, row in enumerate(rows):
+        kind = row.kind
+        if row.line.blank_before or (row.line.declared is not None and not _continues_block(rows, block, row, kind)):
+            yield block
+            block = []
+        if kind is not None:
+            block.append(index)
+    yield block
+
+
+def _continues_block(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind: type | None) -> bool:
+    """Return whether a declaration continues the block before it; one that is too wide for columns does."""
+    if not block:
+        return True
+    first = rows[block[0]]
+    same = kind is first.kind if kind is not None else type(row.line.declared) is first.kind
+    return same and row.line.indent == first.line.indent
+
+
+def _aligned(rows: Sequence[_Row]) -> list[str]:
+    """Return the aligned rows; the widest rows are not aligned if lines would become too long."""
+    aligned = list(rows)
+    while True:
+        columns = _columns(aligned)
+        texts = {id(row): _aligned_row(row, columns) for row in aligned}
+        if max(map(len, texts.values()), default=0) <= WIDEST:
+            return [texts.get(id(row)) or _unaligned(row) for row in rows]
+        aligned.sort(key=lambda row: len(_unaligned(row)))
+        del aligned[len(aligned) - len(aligned) // 8 - 1 :]
+
+
+def _aligned_row(row: _Row, columns: dict[tuple[int, int], int]) -> str:
+    text = ""
+    for cell in row.cells:
+        text = text.ljust(columns[cell.rank]) + cell.text
+    return text
+
+
+def _columns(rows: Sequence[_Row]) -> dict[tuple[int, int], int]:
+    """Return the column of each kind of cell. Kinds that never follow each other in a row share a column."""
+    level: dict[tuple[int, int], int] = {}
+    for rank in sorted({cell.rank for row in rows for cell in row.cells}):
+        before = [left.rank for row in rows for left, right in pairwise(row.cells) if right.rank == rank]
+        level[rank] = max((level[each] + 1 for each in before), default=0)
+    starts = [0] * (max(level.values(), default=0) + 1)
+    starts[0] = rows[0].line.indent if rows else 0
+    for column in range(1, len(starts)):
+        for row in rows:
+            for left, right in pairwise(row.cells):
+                if level[left.rank] < column <= level[right.rank]:
+                    end = starts[level[left.rank]] + len(left.text)
+                    starts[column] = max(starts[column], end + _gap(left, right))
+    return {rank: starts[column] for rank, column in level.items()}
+
+
+def _add_comments(rows: Sequence[_Row], texts: list[str]) -> None:
+    """Append the trailing comments, aligned on neighbouring lines."""
+    run: list[int] = []
+    for index in range(len(rows) + 1):
+        goes_on = index < len(rows) and rows[index].comment and not (run and rows[index].line.blank_before)
+        if not goes_on and run:
+            column = max(_width(texts[at]) for at in run) + _GAP
+            fits = all(column + len(rows[at].comment) <= WIDEST for at in run)
+            for at in run:
+                blank = column - _width(texts[at]) if fits else _GAP
+                texts[at] += " " * blank + rows[at].comment
+            run = []
+        if index < len(rows) and rows[index].comment:
+            run.append(index)
+
+
+def _width(text: str) -> int:
+    return len(text.rpartition("\n")[2])
+
 
 BYTE_ORDER_MARK: Final = "\ufeff"
 

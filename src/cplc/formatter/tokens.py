@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Final, Literal, Protocol
@@ -12,8 +11,8 @@ from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.scanner import scan
+from cplc.syntax.tokens import tokens as lexical_tokens
 
-_TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
 _CALLED: Final = frozenset((*MODALITIES, "claim"))
@@ -119,18 +118,14 @@ def comments_of(source: Source) -> list[str]:
 
 def tokens_of(source: Source, marks: Marks) -> list[Token]:
     """Return every token of a text, comments included."""
-    scanned = scan(source)
-    pieces = [(match.start(), match.end(), False) for match in _TOKEN.finditer(scanned.text)]
-    pieces += [(start, end, True) for start, end in scanned.comments]
     tokens: list[Token] = []
     last: Token | None = None  # the last that is no comment
     braces: list[bool] = []
     position = 0
-    for start, end, is_comment in sorted(pieces):
-        text = source.text[start:end]
+    for lexical, text, start, end in lexical_tokens(scan(source)):
         newlines = source.text.count("\n", position, start)
         position = end
-        if is_comment:
+        if lexical == "comment":
             tokens.append(Token(text.rstrip(), start, end, "comment", newlines))
             continue
         kind = _kind(text, start, marks)

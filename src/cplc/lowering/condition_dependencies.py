@@ -9,7 +9,17 @@ from cplc.lowering.lifecycle import ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, conditions_of, depends_on
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Variable
-from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, InState, Sent, Stands, Term, Var
+from cplc.semantics.terms import (
+    Field,
+    Happened,
+    InFlight,
+    InState,
+    Sent,
+    Stands,
+    Term,
+    Var,
+    signed_atoms,
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,7 @@ class ConditionDependencies:
     def _changes_outside_effects(self, commitment: Commitment | Claim) -> bool:
         about_runs = commitment.name in self.lifecycles.contents
         for number, term in enumerate(conditions_of(commitment)):
-            for atom, helps in _atoms(term, self._model, True):
+            for atom, helps in signed_atoms(term, self._model.meanings):
                 # A content about runs may depend on its atoms in both directions.
                 positive = helps and not (about_runs and (number or isinstance(commitment, Claim)))
                 match atom:
@@ -178,46 +188,9 @@ class ConditionDependencies:
 def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:
     """Yield the messages and variables in the terms."""
     for term in terms:
-        for atom, _ in _atoms(term, model, True):
+        for atom, _ in signed_atoms(term, model.meanings):
             match atom:
                 case Happened(name) | Sent(name) | InFlight(name) | Field(name, _) | Var(name):
                     yield name
                 case _:
                     pass
-
-
-def _atoms(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Term, bool]]:
-    """Yield the atoms, each with whether it occurs positively: the term is monotone in it."""
-    match term:
-        case FactRef(fact):
-            yield from _atoms(model.fact[fact].meaning, model, positive)
-        case Apply("!", (operand,)):
-            yield from _atoms(operand, model, not positive)
-        case Apply("&" | "|", operands):
-            for operand in operands:
-                yield from _atoms(operand, model, positive)
-        case Apply("->", (left, right)):
-            yield from _atoms(left, model, not positive)
-            yield from _atoms(right, model, positive)
-        case Apply("<->", operands):
-            for operand in operands:
-                yield from _atoms(operand, model, False)
-                yield from _atoms(operand, model, True)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from _comparands(operand, model, positive)
-        case _:
-            yield term, positive
-
-
-def _comparands(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Term, bool]]:
-    """Yield the atoms of a compared value. A missing payload makes the comparison false; a flag may not."""
-    match term:
-        case Field():
-            yield term, positive
-        case Apply(_, operands):
-            for operand in operands:
-                yield from _comparands(operand, model, positive)
-        case _:
-            for atom, _ in _atoms(term, model, True):
-                yield atom, False

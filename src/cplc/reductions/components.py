@@ -79,8 +79,11 @@ from cplc.logic.formulas import (
     is_state_formula,
     with_children,
 )
+from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.stutter import is_stutter_invariant
-from cplc.system.model import Justice, Message, Step, System
+from cplc.system.interpreter import Interpreter, Key, key
+from cplc.system.model import Justice, Message, State, Step, System
+from cplc.system.trace import Evidence, Move, Run
 
 
 class IndependentComponents:
@@ -315,3 +318,82 @@ def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     if isinstance(denied, Implies):
         return (*conjuncts_of(denied.left), *conjuncts_of(Not(denied.right)))
     return (formula,)
+
+
+# --- the pass
+
+
+class ComponentSlicing(Pass):
+    """Keep the independent components that the formula depends on.
+
+    Evidence shows these components. `lift` executes its runs in the whole system, while other components stutter.
+    """
+
+    name = "components"
+    lifts_states = False
+
+    def __init__(self) -> None:
+        self._components = PerSystem(IndependentComponents)
+
+    def apply(self, problem: Problem) -> Problem | None:
+        components = self._components(problem.system)
+        part = components.slice(components.components_of(problem.formula))
+        return None if part is problem.system else replace(problem, system=part)
+
+    def lift(self, evidence: Evidence, original: Problem, reduced: Problem) -> Evidence | None:
+        check_lifting(original.system, reduced.system, evidence)
+        return evidence
+
+
+# --- lifting of evidence
+
+
+def lift_run(interpreter: Interpreter, part: System, run: Run, start: State | None = None) -> Run:
+    """Lift a run of a part to the whole system, from this state or an initial one; a loop is run once.
+
+    It takes the same steps by name, while the other components stutter.
+    """
+    number = {step.name: index for index, step in enumerate(interpreter.system.steps)}
+    state = _initial_state(interpreter.system, run.start) if start is None else start
+    first, moves = state, []
+    for move in run.moves:
+        step = None if move.step is None else number[part.steps[move.step].name]
+        if step is not None:
+            successors = interpreter.after(state, step)
+            lifted = next((after for after in successors if move.state.items() <= after.items()), None)
+            if lifted is None:
+                name = interpreter.system.steps[step].name
+                raise LiftingError(f"`{name}` is possible in a part of the system and not in the whole")
+            state = lifted
+        moves.append(Move(step, state))
+    return Run(first, tuple(moves))
+
+
+def check_lifting(whole: System, part: System, evidence: Evidence) -> None:
+    """Execute all runs of the evidence in the whole system. Raise `LiftingError` where that is impossible."""
+    _Lifting(whole, part).check(evidence, None)
+
+
+class _Lifting:
+    def __init__(self, whole: System, part: System) -> None:
+        self._interpreter = Interpreter(whole)
+        self._part = part
+        self._checked: set[tuple[int, Key]] = set()
+
+    def check(self, evidence: Evidence, start: State | None) -> None:
+        """Check evidence from this state of the whole; without a state, from an initial one."""
+        begin = _initial_state(self._interpreter.system, evidence.run.start) if start is None else start
+        if (id(evidence), key(begin)) in self._checked:
+            return
+        self._checked.add((id(evidence), key(begin)))
+        states = lift_run(self._interpreter, self._part, evidence.run, begin).states
+        for position, part in evidence.parts:
+            self.check(part, states[position])
+        if evidence.elsewhere is not None:
+            elsewhere = lift_run(self._interpreter, self._part, evidence.elsewhere)
+            if evidence.alternative is not None:
+                self.check(evidence.alternative, elsewhere.states[-1])
+
+
+def _initial_state(system: System, part: State) -> State:
+    return {variable.name: variable.initial[0] for variable in system.variables} | part

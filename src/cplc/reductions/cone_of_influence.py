@@ -49,7 +49,43 @@ from cplc.logic.formulas import (
     core_subformulas,
 )
 from cplc.reductions.components import message_variables, restrict_declarations
-from cplc.system.model import Step, System
+from cplc.reductions.problem import Pass, PerSystem, Problem
+from cplc.system.interpreter import Interpreter
+from cplc.system.model import State, Step, System
+from cplc.system.trace import Evidence, Move, Run
+
+MIN_BITS = 64
+"""Minimum size of a state for the reduction; smaller systems gain nothing."""
+MAX_UNROLLINGS = 8
+"""Maximum number of rounds until a lasso closes in all variables."""
+
+
+class ConeOfInfluenceReduction(Pass):
+    """Project the system to the cone of influence of the formula; engines are shared by formulas with equal cones.
+
+    Evidence is lifted by the same steps with all variables. If the variables outside the cone repeat only after several
+    rounds of a lasso, the lasso is unrolled that often.
+    """
+
+    name = "cone-of-influence"
+
+    def __init__(self) -> None:
+        self._cones = PerSystem(ConeOfInfluence)
+
+    def apply(self, problem: Problem) -> Problem | None:
+        if problem.system.bits < MIN_BITS:
+            return None
+        cones = self._cones(problem.system)
+        cone = cones.cone(problem.formula)
+        return replace(problem, system=cones.projection(cone)) if len(cone) < len(problem.system.variables) else None
+
+    def lift(self, evidence: Evidence, original: Problem, reduced: Problem) -> Evidence | None:
+        """Return the evidence with all variables; None if some lasso does not close in them."""
+        lifting = _Lifting(original.system)
+        try:
+            return lifting.evidence(evidence, lifting.initial(evidence.run.start))
+        except _LassoNotClosed:
+            return None
 
 
 class ConeOfInfluence:
@@ -59,6 +95,7 @@ class ConeOfInfluence:
         self.system = system
         self._everything = frozenset(system.variable)
         self._needed: dict[Formula, frozenset[str]] = {}
+        self._projections: dict[frozenset[str], System] = {}
 
     def cone(self, formula: Formula) -> frozenset[str]:
         """Return the cone of influence of the formula."""
@@ -67,6 +104,13 @@ class ConeOfInfluence:
             named = None if self.system.is_synchronous else self._directly_needed(formula)
             cone = self._needed[formula] = self._everything if named is None else self._closed(named)
         return cone
+
+    def projection(self, cone: frozenset[str]) -> System:
+        """Return the projection to a cone, made once."""
+        projection = self._projections.get(cone)
+        if projection is None:
+            projection = self._projections[cone] = project_to_cone(self.system, cone)
+        return projection
 
     def _directly_needed(self, formula: Formula) -> set[str] | None:
         """Return the variables that the formula itself needs; None for all."""
@@ -146,3 +190,59 @@ def _without(step: Step, cone: frozenset[str]) -> Step:
             if reads(operation.applicable) | reads(operation.state_before) <= cone
         ),
     )
+
+
+# --- lifting of evidence
+
+
+class _LassoNotClosed(Exception):
+    """Some lasso does not close in the variables outside the cone."""
+
+
+class _Lifting:
+    def __init__(self, wide: System) -> None:
+        self._interpreter = Interpreter(wide)
+        self._first = {variable.name: variable.initial[0] for variable in wide.variables}
+
+    def initial(self, state: State) -> State:
+        return self._first | state
+
+    def evidence(self, evidence: Evidence, start: State) -> Evidence:
+        run = self._run(evidence.run, start)
+        states = run.states
+        parts = tuple((position, self.evidence(part, states[position])) for position, part in evidence.parts)
+        if evidence.elsewhere is None:
+            return replace(evidence, run=run, parts=parts)
+        elsewhere = self._run(evidence.elsewhere, self.initial(evidence.elsewhere.start))
+        end = elsewhere.states[-1]
+        return replace(
+            evidence,
+            run=run,
+            parts=parts,
+            elsewhere=elsewhere,
+            alternative=evidence.alternative and self.evidence(evidence.alternative, end),
+            lasting=evidence.lasting and self.evidence(evidence.lasting, end),
+        )
+
+    def _run(self, run: Run, start: State) -> Run:
+        if run.loop is None:
+            return Run(start, tuple(self._moves(run.moves, start)))
+        moves = self._moves(run.moves, start)
+        loop = run.loop
+        for _ in range(MAX_UNROLLINGS):
+            states = Run(start, tuple(moves)).states
+            if states[-1] == states[loop]:
+                return Run(start, tuple(moves), loop)
+            loop = len(states) - 1
+            moves += self._moves(run.moves[run.loop :], states[-1])
+        raise _LassoNotClosed
+
+    def _moves(self, moves: tuple[Move, ...], state: State) -> list[Move]:
+        lifted = []
+        for move in moves:
+            if move.step is not None:
+                state = next(
+                    after for after in self._interpreter.after(state, move.step) if move.state.items() <= after.items()
+                )
+            lifted.append(replace(move, state=state))
+        return lifted

@@ -39,7 +39,16 @@ from cplc.logic.formulas import (
     possibility,
 )
 from cplc.records import dataclass
-from cplc.reductions.stubborn_sets import Goal
+from cplc.reductions.problem import Problem
+
+
+def graph_conditions(problem: Problem) -> tuple[Expr, ...] | None:
+    """Return the conditions that decide the formula of a problem together with the state graph; None if they do not.
+
+    Stubborn sets and orbits preserve neither fairness conditions nor rounds.
+    """
+    system = problem.system
+    return None if system.is_synchronous or system.conditions else ctl_conditions(problem.formula)
 
 
 def ctl_conditions(formula: Formula) -> tuple[Expr, ...] | None:
@@ -77,6 +86,15 @@ def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool
 
 
 # --- reachability
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A condition whose reachability is preserved."""
+
+    condition: Expr
+    is_hint: bool = False
+    """True if the condition is only necessary for the goal; the goal itself depends on more than the state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Stubborn sets (Valmari): a subset of the enabled steps that preserves reachability of goal conditions.
+"""Partial-order reduction by stubborn sets (Valmari): subsets of the enabled steps that preserve reachability.
 
 Definition: a set of steps is *stubborn* at a state, for a set of goals, if
 
@@ -21,9 +21,10 @@ properties", 1999; Kristensen, Schmidt and Valmari, "Question-guided stubborn se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from cplc.logic.expressions import Expr, reads
-from cplc.records import dataclass
+from cplc.logic.expressions import reads
+from cplc.reductions.ctl_fragment import Goal, graph_conditions, reachability_goals
 from cplc.reductions.dependency_relation import (
     All,
     Any,
@@ -34,6 +35,7 @@ from cplc.reductions.dependency_relation import (
     conjuncts,
     to_nnf,
 )
+from cplc.reductions.problem import Pass, Problem
 from cplc.statespace.packing import MemoTable
 
 NecessarySets = tuple[Steps, ...]
@@ -43,15 +45,6 @@ _MAX_ALTERNATIVES = 4
 """Maximum number of necessary sets that are compared."""
 _MAX_GOAL_BITS = 16
 """Goals over more bits are tabulated conjunct by conjunct."""
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """A condition whose reachability is preserved."""
-
-    condition: Expr
-    is_hint: bool = False
-    """True if the condition is only necessary for the goal; the goal itself depends on more than the state."""
 
 
 class StubbornSets:
@@ -155,6 +148,19 @@ class StubbornSets:
                     return [together]
 
                 return any_of_them
+
+
+class PartialOrderReduction(Pass):
+    """Follow stubborn sets of steps for the goals of a reachability question.
+
+    A run of the reduced state space is a run of the system, so evidence remains as it is.
+    """
+
+    name = "partial-order"
+
+    def apply(self, problem: Problem) -> Problem | None:
+        goals = reachability_goals(problem.formula) if graph_conditions(problem) else None
+        return None if goals is None else replace(problem, goals=goals)
 
 
 def _minimal_sets(wants: Iterable[Steps]) -> NecessarySets:

@@ -16,6 +16,7 @@ symmetry in temporal logic model checking", 1996.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -379,8 +380,11 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
 def canonical_numbering(
     symmetry_group: SymmetryGroup, formula: Formula, assuming: frozenset[str] = frozenset()
 ) -> Permutation:
-    """Return the permutation that numbers the instances in the order of their occurrence."""
-    spoken_of = dict.fromkeys(member for name in _names(formula) for member in symmetry_group.members_in(name))
+    """Return the permutation that numbers the instances: those that occur more often first, then by first occurrence.
+
+    The formulas "all members are idle, and member 7 owes nothing" have one key for all choices of the member.
+    """
+    occurrences = Counter(member for name in _names(formula) for member in symmetry_group.members_in(name))
     alike = {
         index: frozenset(family for family in symmetry_group.families if f"{family}[{index}]" in assuming)
         for index in symmetry_group.indices
@@ -388,7 +392,7 @@ def canonical_numbering(
     free = {
         kind: iter([index for index in symmetry_group.indices if alike[index] == kind]) for kind in set(alike.values())
     }
-    return {index: next(free[alike[index]]) for index in spoken_of if index in alike}
+    return {index: next(free[alike[index]]) for index, _ in occurrences.most_common() if index in alike}
 
 
 def _names(formula: Formula) -> Iterator[str]:

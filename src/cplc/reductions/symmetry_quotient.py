@@ -18,7 +18,9 @@ from dataclasses import replace
 
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.reductions.symmetry import SymmetryGroup, expr_key, generators
+from cplc.reductions.ctl_fragment import graph_conditions
+from cplc.reductions.problem import Pass, PerSystem, Problem
+from cplc.reductions.symmetry import Symmetry, SymmetryGroup, expr_key, generators
 from cplc.statespace.packing import Packing
 from cplc.system.model import System
 
@@ -33,6 +35,25 @@ class InterchangeableInstances:
 
 
 Canonical = Callable[[int], int]
+
+
+class SymmetryReduction(Pass):
+    """Store one state of each orbit under the permutations that leave every condition of the formula unchanged.
+
+    A run is made of steps of the system whose representatives are those of the quotient, so evidence remains as it is.
+    """
+
+    name = "symmetry"
+
+    def __init__(self) -> None:
+        self._symmetry = PerSystem(Symmetry)
+
+    def apply(self, problem: Problem) -> Problem | None:
+        conditions = graph_conditions(problem)
+        if not conditions:
+            return None
+        members = interchangeable_instances(problem.system, self._symmetry(problem.system).groups, conditions)
+        return replace(problem, interchangeable=members) if members else None
 
 
 def interchangeable_instances(

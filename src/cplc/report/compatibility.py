@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.compatibility.compare import Comparison
+from cplc.checking.results import Answer
+from cplc.compatibility.compare import Comparison, VerdictChange
 from cplc.compatibility.trace_inclusion import Breach, Findings, Novelty
 from cplc.compatibility.visible_behaviour import Event
 from cplc.report.json_data import Data, run_data
@@ -23,6 +24,7 @@ def comparison_text(comparison: Comparison, old: str, new: str, *, both: bool, s
         "",
         *_newly(comparison, style),
         *_promises(comparison, style),
+        *_verdicts(comparison, style),
         *_no_longer(comparison, style, both=both),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -34,6 +36,9 @@ def comparison_concise(comparison: Comparison, old: str, new: str, *, both: bool
     lines = [f"{new}: breaking: {event_text(one.event)} can newly happen" for one in newly.novelties]
     lines += [f"{new}: breaking: {one.commitment}: {_breach(one)}" for one in newly.breaches]
     lines += [f"{new}: breaking: {one.name}: {_orphan(comparison, one)}" for one in comparison.orphaned]
+    lines += [
+        f"{new}: {'breaking' if one.is_lost else 'note'}: {one.name} {_verdict(one)}" for one in comparison.verdicts
+    ]
     kind = "breaking" if both else "note"
     lines += [f"{old}: {kind}: {event_text(one.event)} can no longer happen" for one in gone.novelties]
     lines += [f"{old}: {kind}: role {role} is gone" for role in comparison.lost_roles]
@@ -51,6 +56,7 @@ def comparison_data(comparison: Comparison) -> Data:
         "promises": [_breach_data(match.new, one) for one in comparison.newly.breaches],
         "orphaned": [one.name for one in comparison.orphaned],
         "no_longer": [_novelty_data(match.old, one) for one in comparison.no_longer.novelties],
+        **({"verdicts": [_verdict_data(one) for one in comparison.verdicts]} if match.old.players else {}),
         "unknown": list(_reasons(comparison)),
     }
 
@@ -63,6 +69,8 @@ def event_text(event: Event) -> str:
             return "that time passes"
         case "receive":
             return f"`{event.receiver} receives {event.message}`"
+        case "round":
+            return f"`{event.message}`"
         case _:
             return f"`{event.sender} -> {event.receiver} : {event.message}{payload}`"
 
@@ -71,11 +79,13 @@ def _scope(comparison: Comparison, old: str, new: str) -> Iterator[str]:
     match = comparison.match
     yield f"old: {old}"
     yield f"new: {new}"
-    yield f"compared: messages between {_joined(match.roles)}"
+    what = "actions of" if match.old.players else "messages between"
+    yield f"compared: {what} {_joined(match.agents_with_choice if match.old.players else match.roles)}"
     for version, roles in (("old", match.only_old), ("new", match.only_new)):
         if roles:
             verb = "is" if len(roles) == 1 else "are"
-            yield f"hidden: messages from and to {_joined(roles)}, which {verb} only in the {version} one"
+            what = "actions of" if match.old.players else "messages from and to"
+            yield f"hidden: {what} {_joined(roles)}, which {verb} only in the {version} one"
 
 
 def _newly(comparison: Comparison, style: Style) -> Iterator[str]:
@@ -117,6 +127,34 @@ def _promises(comparison: Comparison, style: Style) -> Iterator[str]:
     yield from _others([one.commitment for one in findings.breaches[MAX_RUNS:]])
     if findings.breaches:
         yield ""
+
+
+def _verdicts(comparison: Comparison, style: Style) -> Iterator[str]:
+    if not comparison.match.old.players:
+        return
+    lost = [one for one in comparison.verdicts if one.is_lost]
+    unknown = comparison.unknown_verdict
+    findings = Findings(incomplete=None if unknown is None else f"{unknown.name} {_verdict(unknown)}")
+    yield _answer("what holds in the old one holds in the new one", findings, lost, style, "bad")
+    yield from (f"  {one.name}, {one.text}: {_verdict(one)}" for one in comparison.verdicts)
+    if comparison.verdicts:
+        yield ""
+
+
+def _verdict(one: VerdictChange) -> str:
+    """Return the two verdicts as a clause about the formula."""
+    if one.after is None:
+        return f"{_VERDICTS[one.before]} in the old one, and cannot be asked in the new one, which lacks its names"
+    return f"{_VERDICTS[one.before]} in the old one, and {_VERDICTS[one.after]} in the new one"
+
+
+_VERDICTS: dict[Answer, str] = {
+    "holds": "holds", "vacuous": "holds vacuously", "fails": "fails", "unknown": "is unknown",
+}  # fmt: skip
+
+
+def _verdict_data(one: VerdictChange) -> Data:
+    return {"name": one.name, "formula": one.text, "old": one.before, "new": one.after}
 
 
 def _orphan(comparison: Comparison, made: Commitment) -> str:

@@ -215,27 +215,8 @@ class ContentLints:
     def _plain(self, term: Term) -> Term:
         return self._plain(self._model.fact[term.fact].meaning) if isinstance(term, t.FactRef) else term
 
-    def _atoms(self, term: Term, helps: bool = True) -> Iterator[tuple[Term, bool]]:
-        """Yield the atoms with their polarity, both polarities where either is possible."""
-        match term:
-            case t.FactRef(fact):
-                yield from self._atoms(self._model.fact[fact].meaning, helps)
-            case t.Apply("!", (operand,)):
-                yield from self._atoms(operand, not helps)
-            case t.Apply("->", (left, right)):
-                yield from self._atoms(left, not helps)
-                yield from self._atoms(right, helps)
-            case t.Apply("<->", operands):
-                for operand in operands:
-                    yield from self._atoms(operand, True)
-                    yield from self._atoms(operand, False)
-            case t.Apply(_, operands):
-                for operand in operands:
-                    yield from self._atoms(operand, helps)
-            case t.Const():
-                pass
-            case _:
-                yield term, helps
+    def _atoms(self, term: Term) -> Iterator[tuple[Term, bool]]:
+        return t.signed_atoms(term, self._model.meanings)
 
     def _initial_value(self, term: Term) -> bool | None:
         """Return the value of a condition in the initial states; None if unknown."""

@@ -413,19 +413,7 @@ class Resolver:
         numbers = [part.value for part in parts if isinstance(part, t.Const)]
         if len(numbers) < len(parts):
             return t.Apply(op, tuple(parts))
-        match op, [int(number) for number in numbers]:
-            case "+", [left, right]:
-                return t.Const(left + right)
-            case "-", [left, right]:
-                return t.Const(left - right)
-            case "-", [only]:
-                return t.Const(-only)
-            case "*", [left, right]:
-                return t.Const(left * right)
-            case _, [left, right]:
-                return t.Const(left % right)
-            case _:
-                return None
+        return t.Const(t.calculated(op, [int(number) for number in numbers]))
 
     # --- modalities -----------------------------------------------------------------------------
 

@@ -310,32 +310,10 @@ def _applied(op: t.Op, operands: list[Value | None]) -> Value | None:
             "<->": lambda: truths[0] == truths[1],
         }[op]()
     values = [operand for operand in operands if operand is not None]
+    is_comparison = op in ("=", "!=", "<", "<=", ">", ">=")
     if len(values) < len(operands):
-        return False if op in ("=", "!=", "<", "<=", ">", ">=") else None
-    if op in ("=", "!="):
-        return (values[0] == values[1]) == (op == "=")
-    return _calculated(op, [int(value) for value in values])
-
-
-def _calculated(op: t.Op, numbers: list[int]) -> Value:
-    first, second = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
-    match op:
-        case "<":
-            return first < second
-        case "<=":
-            return first <= second
-        case ">":
-            return first > second
-        case ">=":
-            return first >= second
-        case "+":
-            return first + second
-        case "-":
-            return first - second
-        case "*":
-            return first * second
-        case _:
-            return first % second if second else 0
+        return False if is_comparison else None
+    return t.compared(op, *values) if is_comparison else t.calculated(op, [int(value) for value in values])
 
 
 # --- checks

@@ -5,7 +5,7 @@ Each name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from cplc.records import dataclass
@@ -236,6 +236,37 @@ def atoms(term: Term) -> Iterator[Term]:
     return (part for part in subterms(term) if not operands_of(part))
 
 
+def signed_atoms(term: Term, meanings: Mapping[str, Term], positive: bool = True) -> Iterator[tuple[Term, bool]]:
+    """Yield the atoms, each with whether it occurs positively: the term is monotone in it. Facts are expanded.
+
+    An atom below an equivalence occurs both ways. A payload occurs positively in a comparison, which is false where it
+    is missing; any other compared value does not.
+    """
+    match term:
+        case Const():
+            pass
+        case FactRef(fact):
+            yield from signed_atoms(meanings[fact], meanings, positive)
+        case Apply("!", (operand,)):
+            yield from signed_atoms(operand, meanings, not positive)
+        case Apply("->", (left, right)):
+            yield from signed_atoms(left, meanings, not positive)
+            yield from signed_atoms(right, meanings, positive)
+        case Apply("<->", operands):
+            for operand in operands:
+                yield from signed_atoms(operand, meanings, True)
+                yield from signed_atoms(operand, meanings, False)
+        case Apply("=" | "!=" | "<" | "<=" | ">" | ">="):
+            for atom in atoms(term):
+                if not isinstance(atom, Const):
+                    yield atom, positive and isinstance(atom, Field)
+        case Apply(_, operands):
+            for operand in operands:
+                yield from signed_atoms(operand, meanings, positive)
+        case _:
+            yield term, positive
+
+
 def is_about_runs(term: Term) -> bool:
     """Return whether the term is a formula about runs, not a state condition."""
     match term:
@@ -340,6 +371,20 @@ def compared(op: str, left: Value, right: Value) -> bool:
             return left > right
         case _:
             return left >= right
+
+
+def calculated(op: str, numbers: Sequence[int]) -> int:
+    """Return the result of an arithmetic operator; the remainder of a division by zero is 0."""
+    left, right = numbers if len(numbers) == 2 else (0, *numbers)
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case _:
+            return left % right if right else 0
 
 
 # --- action formulas: the α of `E{α}`

@@ -12,7 +12,7 @@ from lsprotocol.types import Diagnostic as Shown
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Edit, Fix
-from cplc.resources import shipped
+from cplc.runtime.resources import shipped
 from cplc.semantics.symbol_index import Declared, declarations, walk
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.cursor_context import context

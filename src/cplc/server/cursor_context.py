@@ -10,7 +10,8 @@ from typing import Final
 from cplc.language.lifecycle import CLAIM_CHANGES, VERBS
 from cplc.language.words import CONTEXTUAL, OPERATOR_WORDS, RESERVED
 from cplc.records import dataclass
-from cplc.server.lexical_tokens import OPENING, Token, Tokens
+from cplc.server.lexical_tokens import OPENING, Tokens
+from cplc.syntax.tokens import Token
 
 ALL_VERBS: Final = frozenset((*VERBS, *CLAIM_CHANGES))
 

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 from cplc.language.words import DECLARATIONS
 from cplc.records import dataclass
 from cplc.source import Source
 from cplc.syntax.scanner import scan
-
-_TOKEN: Final = re.compile(
-    r'(?P<word>[A-Za-z_]\w*)|(?P<number>\d\w*)|(?P<string>"[^"\n]*"?)|(?P<sign><->|->|<=|>=|!=|<<|>>|:=|\.\.|\S)',
-    re.ASCII,
-)
-
-Kind = Literal["word", "number", "string", "sign", "comment"]
-
-
-class Token(NamedTuple):
-    kind: Kind
-    text: str
-    start: int
-    end: int
-
+from cplc.syntax.tokens import Token, tokens
 
 OPENING: Final = {"(": ")", "[": "]", "{": "}"}
 _CLOSING: Final = {closing: opening for opening, closing in OPENING.items()}
@@ -40,14 +25,7 @@ class Tokens:
     @cached_property
     def everything(self) -> tuple[Token, ...]:
         """The tokens and the comments."""
-        scanned = scan(self.source)
-        text = self.source.text
-        comments = [Token("comment", text[start:end], start, end) for start, end in scanned.comments]
-        tokens: list[Token] = []
-        for match in _TOKEN.finditer(scanned.text):
-            kind: Kind = match.lastgroup or "sign"  # type: ignore[assignment]
-            tokens.append(Token(kind, text[match.start() : match.end()], match.start(), match.end()))
-        return tuple(sorted((*comments, *tokens), key=lambda token: token.start))
+        return tokens(scan(self.source))
 
     @cached_property
     def code(self) -> tuple[Token, ...]:

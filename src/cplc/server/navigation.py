@@ -21,7 +21,7 @@ from lsprotocol.types import (
 
 from cplc.diagnostics.rules import SYNTAX
 from cplc.language.words import RESERVED
-from cplc.resources import shipped
+from cplc.runtime.resources import shipped
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled, Document, compiled, uri_of
 from cplc.server.open_imports import Buffers

@@ -16,7 +16,7 @@ from lsprotocol.types import (
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic as Found
-from cplc.resources import shipped
+from cplc.runtime.resources import shipped
 from cplc.server.compiled_document import Compiled, CompiledIspl, text_of, uri_of
 from cplc.server.positions import Text
 from cplc.source import Source

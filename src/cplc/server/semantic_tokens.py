@@ -11,8 +11,8 @@ from cplc.language.words import CHECKS, CONTEXTUAL, LITERALS, OPERATORS, RESERVE
 from cplc.semantics.symbol_index import Kind
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS
-from cplc.server.lexical_tokens import Token
 from cplc.server.positions import width
+from cplc.syntax.tokens import Token
 
 _TYPES: Final = (
     "namespace", "class", "event", "interface", "property", "parameter", "variable", "function", "method", "keyword",

@@ -16,6 +16,7 @@ from cplc.language.words import PREFIXES
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.input_limits import MAX_DEPTH
+from cplc.syntax.lalr import PreparedParser, prepared_parser
 from cplc.syntax.other_notation import applied, translations
 from cplc.syntax.parse_tables import parser_of
 from cplc.syntax.token_text import advice, closing, last_token, text_or, token_at
@@ -60,27 +61,38 @@ def _single_word(word: str, span: Span) -> ast.Expr | None:
 
 
 @cache
-def _parser_and_builder() -> tuple[Lark, Builder]:
+def _builder() -> Builder:
     from cplc.syntax.tree_builder import Builder
 
-    builder = Builder()
-    return parser_of("formula", builder), builder
+    return Builder()
+
+
+@cache
+def _prepared() -> PreparedParser | None:
+    return prepared_parser("formula", _builder())
+
+
+@cache
+def _lark() -> Lark:
+    return parser_of("formula", _builder())
 
 
 def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
     """Parse one text. The callbacks share state, so a lock serialises the calls."""
-    from lark import UnexpectedInput
-
     from cplc.syntax.tree_builder import Part
 
     with _LOCK:
-        parser, builder = _parser_and_builder()
+        builder, prepared = _builder(), _prepared()
         builder.source, builder.offset = source, offset
-        try:
-            # Typed as a tree by lark, which does not follow the callbacks' own result.
-            result: object = parser.parse(text)
-        except UnexpectedInput as error:
-            return None, _translated(source, text, offset) or (_problem(source, text, offset, error),)
+        result: object = None if prepared is None else prepared.parse(text)
+        if result is None:
+            from lark import UnexpectedInput
+
+            try:
+                # Typed as a tree by lark, which does not follow the callbacks' own result.
+                result = _lark().parse(text)
+            except UnexpectedInput as error:
+                return None, _translated(source, text, offset) or (_problem(source, text, offset, error),)
     if not isinstance(result, Part):
         raise TypeError(f"the formula grammar leaves {result!r}")
     return result.node, ()
@@ -93,10 +105,10 @@ def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...
     edits = translations(text)
     if not edits:
         return ()
-    parser, builder = _parser_and_builder()
+    builder = _builder()
     builder.source, builder.offset = Source(source.name, ""), 0
     try:
-        parser.parse(applied(text, edits))
+        _lark().parse(applied(text, edits))
     except UnexpectedInput:
         return ()
     return tuple(edit.diagnostic(Span(source, offset + edit.start, offset + edit.end)) for edit in edits)

@@ -18,11 +18,11 @@ from cplc.language.lifecycle import CLAIM_CHANGES, MOVES, OPERATIONS, VERBS
 from cplc.language.words import BETWEEN_ROLES, PREFIXES
 from cplc.records import dataclass
 from cplc.source import Span
+from cplc.syntax.tokens import code_tokens
 
 Context = Literal["formula", "commitment", "means"]
 """The context of a text: `C(A, B, q)` is a commitment in a declaration and a formula elsewhere."""
 
-_TOKEN: Final = re.compile(r"[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S", re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*", re.ASCII)
@@ -161,7 +161,7 @@ class _Translator:
         self.file = file
         self.context = context
         self.words = words
-        self.tokens = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        self.tokens = [(token.text, token.start, token.end) for token in code_tokens(text)]
         self.closing = _matching([token for token, _, _ in self.tokens])
         self.depth = 0
         self.is_certain = True

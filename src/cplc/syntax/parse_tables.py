@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
-from cplc.resources import shipped
+from cplc.runtime.resources import shipped
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -23,17 +23,28 @@ def parser_of(grammar: str, callbacks: object, start: tuple[str, ...] = ("start"
     from lark import Lark, Transformer, __version__
 
     transformer = cast(Transformer[Any, Any], callbacks)  # lark takes any object whose methods are called as its rules
-    text = (shipped("grammar") / f"{grammar}.lark").read_text(encoding="utf-8")
+    tables = stored_tables(grammar)
     try:
-        tables = json.loads((shipped("grammar") / f"{grammar}.tables.json").read_text(encoding="utf-8"))
-        if (tables["lark"], tables["grammar"]) == (__version__, _checksum(text)):
+        if tables is not None and tables["lark"] == __version__:
             load = cast(Callable[..., Lark], Lark._load_from_dict)
             return load(*_decoded(tables), transformer=transformer)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         pass  # The grammar itself says the same.
+    text = (shipped("grammar") / f"{grammar}.lark").read_text(encoding="utf-8")
     return Lark(
         text, parser="lalr", lexer="contextual", transformer=transformer, maybe_placeholders=False, start=list(start)
     )
+
+
+def stored_tables(grammar: str) -> dict[str, Any] | None:
+    """Return the tables of `grammar/<grammar>.lark`; None if there are none of this grammar."""
+    folder = shipped("grammar")
+    try:
+        tables: dict[str, Any] = json.loads((folder / f"{grammar}.tables.json").read_text(encoding="utf-8"))
+        text = (folder / f"{grammar}.lark").read_text(encoding="utf-8")
+        return tables if tables["grammar"] == _checksum(text) else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def tables_of(grammar: str, start: tuple[str, ...] = ("start",)) -> str:

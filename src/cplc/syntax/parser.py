@@ -18,7 +18,7 @@ from typing import Any, Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, UNKNOWN_VERSION
 from cplc.language.words import VERSION
-from cplc.resources import shipped
+from cplc.runtime.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formula_parser
 from cplc.syntax.input_limits import unreadable
@@ -54,10 +54,10 @@ def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     scanned = scan(source)
     problems = list(scanned.problems)
     if not problems and scanned.balanced:
-        result = _model(scanned.text, scanned.nesting)
-        if not isinstance(result, Rejection):
+        nodes = _accepted(scanned.text, scanned.nesting)
+        if nodes is not None:
             conversion = Conversion(scanned, Excerpt(scanned.text, ((0, 0),)))
-            items = conversion.items(result)
+            items = conversion.items(nodes)
             return _file(source, items, conversion.problems), _ordered(conversion.problems)
     items = _Recovery(scanned, problems).items()
     return _file(source, items, problems), _ordered(problems)
@@ -178,7 +178,7 @@ class _Recovery:
         excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
         corrected = corrections = 0  # no word before the offset `corrected` is corrected again
         remaining = len(text) + 1
-        if isinstance(_model(excerpt.text, self.scanned.nesting), Rejection):
+        if _accepted(excerpt.text, self.scanned.nesting) is None:
             excerpt = self._translated(excerpt, piece.keyword)
         while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
             if not excused:
@@ -208,7 +208,7 @@ class _Recovery:
         """Return the declaration translated from other notation, if that makes it readable, and report the notation."""
         contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
         edits = translations(excerpt.text, contexts.get(keyword, "formula"), file=self.scanned.source.text)
-        if not edits or isinstance(_model(applied(excerpt.text, edits), self.scanned.nesting), Rejection):
+        if not edits or _accepted(applied(excerpt.text, edits), self.scanned.nesting) is None:
             return excerpt
         places = [(excerpt.original(edit.start), excerpt.original(edit.end)) for edit in edits]
         self.problems.extend(
@@ -230,16 +230,26 @@ def _metamodel() -> Any:
     return metamodel_from_file(shipped("grammar") / "cpl.tx")
 
 
+def _accepted(text: str, nesting: int) -> list[Any] | None:
+    """Return the items of a text, as objects of textX or equivalent ones; None if the grammar rejects it."""
+    prepared = recogniser("cpl")
+    if prepared is None:
+        result = _model(text, nesting)
+        return None if isinstance(result, Rejection) else result
+    with _recursion_limit_for(nesting):
+        model = prepared.read(text)
+    return None if model is None else list(model.items)
+
+
 def _model(text: str, nesting: int) -> list[Any] | Rejection:
-    """Return the items of a text, as objects of textX or its equivalent, or else where and why textX rejects it."""
+    """Return the items of a text, or else where and why textX rejects it."""
     if not text or text.isspace():
         return []  # textX makes no object of nothing
-    prepared = recogniser("cpl")
-    with _recursion_limit_for(nesting):
-        if prepared is not None and (model := prepared.read(text)) is not None:
-            return list(model.items)
-        from textx.exceptions import TextXSyntaxError
+    if recogniser("cpl") is not None and (nodes := _accepted(text, nesting)) is not None:
+        return nodes
+    from textx.exceptions import TextXSyntaxError
 
+    with _recursion_limit_for(nesting):
         try:
             return list(_metamodel().model_from_str(text).items)
         except TextXSyntaxError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Final, NamedTuple
+from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import SYNTAX
@@ -18,8 +18,8 @@ from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.token_text import closest_word, text_or
+from cplc.syntax.tokens import Token, code_tokens
 
-_TOKEN: Final = re.compile(r'[A-Za-z_]\w*|\d\w*|"[^"\n]*"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
 _ARROW: Final = re.compile(rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?::(?!=)|unordered\b)", re.ASCII)
 _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
@@ -28,12 +28,6 @@ _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "with", "(", "["}) | CLAUSES
 """Words after which a word in the same line is meant as a name."""
-
-
-class Token(NamedTuple):
-    text: str
-    start: int
-    end: int
 
 
 @dataclass
@@ -115,7 +109,7 @@ class _Layout:
 def pieces(source: Source, text: str, *, cut: bool) -> tuple[list[Piece], list[Diagnostic]]:
     """Divide a text into its declarations. The end of a truncated text closes every block."""
     layout = _Layout(source, text)
-    before = token = Token("", 0, 0)
+    before = token = Token("sign", "", 0, 0)
     for after in _tokens(text):
         if token.text:
             _take(layout, before, token, after)
@@ -134,9 +128,8 @@ def pieces(source: Source, text: str, *, cut: bool) -> tuple[list[Piece], list[D
 
 def _tokens(text: str) -> Iterator[Token]:
     """Yield words and signs, and an empty one at the end."""
-    for match in _TOKEN.finditer(text):
-        yield Token(match.group(), *match.span())
-    yield Token("", len(text), len(text))
+    yield from code_tokens(text)
+    yield Token("sign", "", len(text), len(text))
 
 
 def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:

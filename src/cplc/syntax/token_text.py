@@ -10,6 +10,7 @@ from typing import Final
 
 from cplc.diagnostics.core import Note
 from cplc.language.words import RESERVED
+from cplc.syntax.tokens import SIGN
 
 _WRITTEN_AS: Final[dict[str, str]] = {
     "&&": "conjunction is written `&`",
@@ -34,7 +35,7 @@ _LETTERS: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
-_TOKEN: Final = re.compile(r'\w+|"[^"\n]*"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S')
+_TOKEN: Final = re.compile(rf'\w+|"[^"\n]*"|{SIGN}')
 _CLOSING: Final = {"(": "`)`", "[": "`]`", "{": "`}`"}
 
 

@@ -1,15 +1,14 @@
-"""Builder of expression trees, called by lark: one method for each alternative of `grammar/formula.lark`."""
+"""Builder of expression trees, called by the parser: one method for each alternative of `grammar/formula.lark`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Generic, Literal, TypeVar, cast
 
-from lark import Token
-
 from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
+from cplc.syntax.lalr import Token
 
 Node = TypeVar("Node")
 

@@ -237,6 +237,11 @@ class System:
     """Fairness conditions that are no state conditions; in synchronous systems alone."""
 
     @property
+    def bits(self) -> int:
+        """The size of a packed state."""
+        return sum((len(variable.domain) - 1).bit_length() for variable in self.variables)
+
+    @property
     def conditions(self) -> tuple[Expr | Regardless, ...]:
         """All fairness conditions."""
         return (*self.fairness, *self.recurring)

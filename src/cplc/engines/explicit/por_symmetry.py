@@ -11,22 +11,21 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.reductions.ctl_fragment import ReachabilityGoals, ctl_conditions, reachability_goals
+from cplc.reductions.ctl_fragment import ReachabilityGoals
 from cplc.reductions.dependency_relation import DependencyRelation
+from cplc.reductions.problem import Problem
 from cplc.reductions.stubborn_sets import StubbornSets
-from cplc.reductions.symmetry import Symmetry, SymmetryGroup
 from cplc.reductions.symmetry_quotient import (
     Canonical,
     InterchangeableInstances,
     canonical_representative,
     families,
-    interchangeable_instances,
     with_adjacent_instances,
 )
 from cplc.runtime.context import ExplorationProgress, current
@@ -230,16 +229,15 @@ class _PermutedLayout:
 class ReducedEngines:
     """The reduced searches of one system.
 
-    They depend on numbers of states and never on time, hence are deterministic.
+    They depend on numbers of states and never on time, hence are deterministic, and no search depends on another one.
     """
 
     def __init__(self, system: System, limit: int = LIMIT) -> None:
         self.system = system
         self._limit = limit
-        self._ways: dict[Formula, ReductionMethod | None] = {}
         self._arranged: dict[tuple[InterchangeableInstances, ...], _PermutedLayout] = {}
         self._engines: dict[ReductionMethod, ReducedEngine] = {}
-        self._has_exceeded_limit = False
+        self._without_engine: set[ReductionMethod] = set()
 
     def whole(self, limit: int) -> ExplicitEngine | None:
         """Return the unreduced engine, unless there are more states than the limit."""
@@ -253,34 +251,24 @@ class ReducedEngines:
         engine.use(graph)
         return engine
 
-    def engine(self, formula: Formula) -> ReducedEngine | None:
-        """Return the reduced engine for the formula, or None.
+    def engine(self, problem: Problem) -> ReducedEngine | None:
+        """Return the engine that leaves out what the problem permits, or None.
 
-        There is none where no reduction applies, too few steps can be left out, or the reduced states exceed the limit;
-        after that no other search is tried.
+        There is none where the problem permits nothing, too few steps can be left out, or the reduced states exceed the
+        limit.
         """
-        way = self._way(formula)
-        if way is None:
+        way = ReductionMethod(problem.interchangeable, problem.goals)
+        if not way.members and way.plan is None:
             return None
         engine = self._engines.get(way)
-        if engine is None and not self._has_exceeded_limit:
-            try:
+        if engine is None and way not in self._without_engine:
+            with suppress(ResourceExhausted):
                 engine = self._searched(way)
-            except ResourceExhausted:
-                self._has_exceeded_limit = True
-            if engine is not None:
+            if engine is None:
+                self._without_engine.add(way)
+            else:
                 self._remember(way, engine)
         return engine
-
-    def _way(self, formula: Formula) -> ReductionMethod | None:
-        """Return the reductions that apply to the formula, or None."""
-        if formula not in self._ways:
-            self._ways[formula] = reduction_method(self.system, self._kin, formula)
-        return self._ways[formula]
-
-    @cached_property
-    def _kin(self) -> tuple[SymmetryGroup, ...]:
-        return Symmetry(self.system).groups
 
     def _searched(self, way: ReductionMethod) -> ReducedEngine | None:
         place = self._arranged.get(way.members)
@@ -306,14 +294,3 @@ class ReducedEngines:
         if engine.size + sum(stored.size for stored in self._engines.values()) > self._limit:
             self._engines.clear()
         self._engines[way] = engine
-
-
-def reduction_method(
-    system: System, symmetry_group: Iterable[SymmetryGroup], formula: Formula
-) -> ReductionMethod | None:
-    """Return the reductions that preserve the verdict of the formula, or None."""
-    atoms = None if system.is_synchronous or system.conditions else ctl_conditions(formula)
-    if not atoms:
-        return None
-    members, plan = interchangeable_instances(system, symmetry_group, atoms), reachability_goals(formula)
-    return ReductionMethod(members, plan) if members or plan is not None else None
