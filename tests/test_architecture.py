@@ -237,7 +237,7 @@ def test_only_the_loader_decides_which_language_a_file_is_in() -> None:
     wrong = []
     for path in sorted(_SOURCE.glob("**/*.py")):
         name = path.relative_to(_SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             asks = isinstance(node, ast.Name) and node.id in ("IsplCompilation", "is_ispl")
             asks |= isinstance(node, ast.Attribute) and node.attr == "is_ispl" and path.parts[-2] != "server"
             asks |= isinstance(node, ast.Constant) and node.value == ".ispl"
@@ -251,7 +251,7 @@ def test_commands_refuse_models_in_ispl_in_one_place() -> None:
     wrong = [
         f"{path.name}:{node.lineno}"
         for path in sorted((_SOURCE / "cli").glob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         if any(isinstance(part, ast.Name) and part.id.endswith("Compilation") for part in ast.walk(node))
         if path.name != "load.py"
@@ -295,3 +295,36 @@ def test_modules_are_one_idea(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 700, "split it by construct"
     assert not text.strip() or ast.get_docstring(parsed(path)), "say what it is for"
+
+
+_ASKS_FOR_THE_KIND_OF_A_SYSTEM = {
+    "system/model.py": "declares the property",
+    "system/invariants.py": "agents of a synchronous system may observe variables of others",
+    "reductions": "no reduction permutes players or omits rounds",
+    "checking/engine_selector.py": "the quick search has no rounds",
+    "checking/replay.py": "the judge of runs shares no transition relation with the engines",
+    "checking/strategy_play.py": "advice is about sends or about actions",
+    "checking/strategy_tables.py": "advice is about sends or about actions",
+    "simulation/run_replay.py": "a recorded run names steps or actions",
+    "export": "formats of other tools for rounds and for steps differ",
+    "report": "rounds and steps are worded differently",
+}
+"""Modules and packages that distinguish synchronous systems, each with the reason."""
+
+
+def test_searches_do_not_ask_whether_a_system_is_synchronous() -> None:
+    """Engines and explorers use a transition relation, which is chosen once for each kind of system."""
+    asking = {
+        path.relative_to(_SOURCE).as_posix()
+        for path in _SOURCE.glob("**/*.py")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr == "is_synchronous"
+    } | {"system/model.py"}
+    allowed = {
+        name for name in asking for one in _ASKS_FOR_THE_KIND_OF_A_SYSTEM if name == one or name.startswith(f"{one}/")
+    }
+    assert sorted(asking - allowed) == []
+    unused = {
+        one for one in _ASKS_FOR_THE_KIND_OF_A_SYSTEM if not any(f"{name}/".startswith(f"{one}/") for name in asking)
+    }
+    assert unused == set()

@@ -21,7 +21,7 @@ const KINDS: [Set<string>, RegExp, number][] = [
   [new Set(table.checks), /^/, terms.CheckName],
   [new Set(table.modalities), /^(?=\s*\()/, terms.Modality],
   [new Set(table.prefixes), /^(?!\s*([.@,)]|->))/, terms.Prefix],
-  [new Set(table.infixes), /^(?!\s*([.@,)]|->))/, terms.Infix],
+  [new Set(table.infixes), /^(?!\s*([.@,)]|->|>>))/, terms.Infix],
   [new Set(table.predicates), /^(?=\s*\()/, terms.State],
   [new Set(table.operations), /^(?=\s+[A-Za-z_])/, terms.Operation],
 ];

@@ -2,9 +2,8 @@
 
 The decorator of the standard library writes up to six methods for each class and compiles them, which for the hundreds
 of classes that a verdict needs took a third of the whole run. This one leaves it only the fields. The constructor is
-compiled when the class is first called, which most classes never are in one run; the other methods are closures. That a
-record which is ``frozen`` is not written to is for the type checker to see, to whom this is the decorator of the
-standard library.
+compiled when the class is first called, which most classes never are in one run; the other methods are closures. To the
+type checker this is the decorator of the standard library.
 """
 
 from __future__ import annotations
@@ -27,13 +26,15 @@ else:
             record = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots)
             fields = dataclasses.fields(record)
             methods = {
-                "__init__": _init(record, fields),
+                "__init__": _init(record, fields, frozen),
                 "__repr__": _repr([field.name for field in fields if field.repr]),
             }
             if eq:
                 methods["__eq__"] = _eq([field.name for field in fields if field.compare])
                 compared = [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
                 methods["__hash__"] = _hash(compared) if frozen else None
+            if frozen:
+                methods["__setattr__"], methods["__delattr__"] = _refuse_assignment, _refuse_deletion
             if frozen and slots:
                 methods["__getstate__"], methods["__setstate__"] = _state([field.name for field in fields])
             for name, method in methods.items():
@@ -43,19 +44,19 @@ else:
 
         return made if cls is None else made(cls)
 
-    def _init(record, fields):
+    def _init(record, fields, frozen):
         """Return a constructor that at its first call puts the compiled one in its place."""
 
         def first(self, *arguments, **named):
-            init = _compiled_init(record, fields)
+            init = _compiled_init(record, fields, frozen)
             record.__init__ = init
             init(self, *arguments, **named)
 
         return first
 
-    def _compiled_init(record, fields):
-        """Compile the constructor that the standard library would write for a class that is not frozen."""
-        values = {"MISSING": dataclasses.MISSING}
+    def _compiled_init(record, fields, frozen):
+        """Compile the constructor that the standard library would write."""
+        values = {"MISSING": dataclasses.MISSING, "assign": object.__setattr__}
         ordinary, by_name, body = ["self"], [], []
         for field in fields:
             name, default, factory = field.name, f"default_{field.name}", f"factory_{field.name}"
@@ -73,7 +74,7 @@ else:
                     parameter = f"{name}={default}"
                 (by_name if field.kw_only else ordinary).append(parameter)
             if field.init or made:
-                body.append(f"self.{name} = {value}")
+                body.append(f"assign(self, '{name}', {value})" if frozen else f"self.{name} = {value}")
         if hasattr(record, "__post_init__"):
             body.append("self.__post_init__()")
         parameters = ", ".join([*ordinary, *(["*", *by_name] if by_name else [])])
@@ -81,6 +82,12 @@ else:
         init = values["__init__"]
         init.__qualname__ = f"{record.__qualname__}.__init__"  # for what is said of a missing argument
         return init
+
+    def _refuse_assignment(self, name, value):
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def _refuse_deletion(self, name):
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
 
 __all__ = ["dataclass"]
@@ -124,6 +131,6 @@ def _state(names: Sequence[str]) -> tuple[Callable[[Any], list[Any]], Callable[[
 
     def put(self: Any, state: list[Any]) -> None:
         for name, value in zip(names, state, strict=True):
-            setattr(self, name, value)
+            object.__setattr__(self, name, value)
 
     return get, put

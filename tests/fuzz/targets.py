@@ -18,7 +18,7 @@ from cplc.compilation import CplCompilation, IsplCompilation
 from cplc.compilation.automatic_fixes import fix_text
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
-from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNREADABLE_FILE
+from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNREADABLE_FILE
 from cplc.formatter import format_source
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.protocol_vocabulary import vocabulary_of
@@ -28,7 +28,7 @@ from cplc.syntax.parser import parse
 from cplc.syntax.printer import file as printed
 from cplc.system.printer import system_text
 
-_READING: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, UNREADABLE_FILE, FILE_TOO_LARGE))
+_READING: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, UNREADABLE_FILE, FILE_TOO_LARGE, UNKNOWN_VERSION))
 _LARGE: Final = 400
 """Steps of a system that is not printed."""
 

@@ -21,7 +21,7 @@ from tests.fuzz.targets import number_of
 
 from cplc.server import (
     call_hierarchy,
-    code_actions,
+    diagnostics,
     inlay_hints,
     ispl,
     navigation,
@@ -34,9 +34,9 @@ from cplc.server import (
 from cplc.server.app import built
 from cplc.server.compiled_document import Compiled, CompiledIspl, Document, compiled, compiled_ispl
 from cplc.server.completion import completion
+from cplc.server.diagnostics import by_file
 from cplc.server.hover import hover
 from cplc.server.positions import Text, Units
-from cplc.server.publish_diagnostics import by_file
 
 _UNITS: Final[tuple[Units, ...]] = ("utf-16", "utf-8", "utf-32")
 
@@ -93,7 +93,7 @@ ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
     lambda compiled_document, offset: verdicts.lenses(compiled_document, verdicts.Verdicts()),
     lambda compiled_document, offset: text_edits.layout(compiled_document),
     lambda compiled_document, offset: by_file(compiled_document, str),
-    lambda compiled_document, offset: code_actions.actions(
+    lambda compiled_document, offset: diagnostics.actions(
         compiled_document, max(0, offset - 20), min(len(compiled_document.text.text), offset + 20), []
     ),
     _rename,
@@ -111,7 +111,7 @@ def run_model_document(data: bytes) -> None:
     ispl.definition(document, at)
     ispl.highlights(document, at)
     ispl.references(document, at, with_declaration=True)
-    code_actions.actions(document, at, at, [])
+    diagnostics.actions(document, at, at, [])
 
 
 # --- messages over the wire

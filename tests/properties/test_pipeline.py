@@ -167,17 +167,39 @@ def test_results_do_not_depend_on_other_questions(
             assert _shown(verifier.answer(question)) == expected[question.name], question.name
 
 
-@pytest.mark.parametrize("method", ["symbolic", "reduced"])
-def test_reduced_systems_do_not_depend_on_other_questions(method: Method) -> None:
-    compilation = loaded("examples/travel_agency.cpl")
+class _ReusesFirstCone(ConeOfInfluenceReduction):
+    """A wrong pass: the first cone serves all formulas that it contains."""
+
+    def apply(self, problem: Problem) -> Problem | None:
+        made = super().apply(problem)
+        if made is None:
+            return None
+        first = self.__dict__.setdefault("first", made.system)
+        return replace(made, system=first) if made.system.variable.keys() <= first.variable.keys() else made
+
+
+def _reduced_systems(compilation: Compilation, method: Method) -> tuple[list[System], list[System]]:
+    """Return the reduced systems of all conjuncts of a file, asked forwards and backwards."""
+    selectors = [EngineSelector(compilation.system, method, auto=False) for _ in range(2)]
     formulas_of_file = [
-        part
+        part.formula
         for one in compilation.questions()
         if one.question.system is None
-        for part in EngineSelector(compilation.system, method, auto=False).parts(one.question.formula)
+        for part in selectors[0].parts(one.question.formula)
     ]
-    forward, backward = (EngineSelector(compilation.system, method, auto=False) for _ in range(2))
-    first = [forward.reduced(part.formula).system for part in formulas_of_file]
-    second = [backward.reduced(part.formula).system for part in reversed(formulas_of_file)]
-    assert first == second[::-1]
-    assert len({frozenset(system.variable) for system in first}) > 1
+    forward = [selectors[0].reduced(formula).system for formula in formulas_of_file]
+    backward = [selectors[1].reduced(formula).system for formula in reversed(formulas_of_file)]
+    return forward, backward[::-1]
+
+
+@pytest.mark.parametrize("method", ["symbolic", "reduced"])
+def test_reduced_systems_do_not_depend_on_other_questions(method: Method) -> None:
+    forward, backward = _reduced_systems(loaded("examples/travel_agency.cpl"), method)
+    assert forward == backward
+    assert len({frozenset(system.variable) for system in forward}) > 1
+
+
+def test_reuse_of_first_cone_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_selector, "SYSTEM_PASSES", (ComponentSlicing, _ReusesFirstCone))
+    forward, backward = _reduced_systems(loaded("examples/travel_agency.cpl"), "symbolic")
+    assert forward != backward

@@ -10,9 +10,9 @@ import pytest
 from cplc.server import call_hierarchy, inlay_hints, navigation, outline, semantic_tokens, signature_help, text_edits
 from cplc.server.compiled_document import Compiled, Document, compiled
 from cplc.server.completion import completion
+from cplc.server.diagnostics import by_file
 from cplc.server.hover import hover
 from cplc.server.positions import Text
-from cplc.server.publish_diagnostics import by_file
 
 _ROOT = Path(__file__).parents[2]
 _FILES = [path for folder in ("examples", "stdlib") for path in sorted((_ROOT / folder).rglob("*.cpl"))]

@@ -21,10 +21,10 @@ from tests.support.random_examples import examples
 
 from cplc.server.app import built
 from cplc.server.compiled_document import Document, compiled, compiled_ispl, path_of
+from cplc.server.diagnostics import by_file, united
 from cplc.server.documents import Documents
 from cplc.server.execute_command import REFUSED
 from cplc.server.positions import Text
-from cplc.server.publish_diagnostics import by_file, united
 
 _FEW = st.sampled_from(["main.cpl", "other.cpl"])
 _NAMES = _FEW | st.sampled_from(["away/other.cpl", "model.ispl", "un named é.cpl"])

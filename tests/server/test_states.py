@@ -18,7 +18,7 @@ from cplc.compilation import CplCompilation, load
 from cplc.semantics.symbol_index import Index
 from cplc.server import (
     call_hierarchy,
-    code_actions,
+    diagnostics,
     inlay_hints,
     ispl,
     navigation,
@@ -30,9 +30,9 @@ from cplc.server import (
 )
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.completion import completion
+from cplc.server.diagnostics import by_file
 from cplc.server.documents import Documents
 from cplc.server.hover import hover
-from cplc.server.publish_diagnostics import by_file
 
 _PARTS = [
     "protocol P {", "protocol Q(n: 1..3 = 2) {", "}", "role A", "role B[n]", "A -> B : pay", "after pay",
@@ -123,7 +123,7 @@ class Editors(RuleBasedStateMachine):
             for answer in _ANSWERS:
                 answer(compiled_document, offset)
         by_file(compiled_document, self.documents.uri_of)
-        code_actions.actions(compiled_document, offset, offset, [])
+        diagnostics.actions(compiled_document, offset, offset, [])
         if isinstance(compiled_document, CompiledIspl):
             ispl.document_symbols(compiled_document)
             ispl.definition(compiled_document, offset)

@@ -17,7 +17,7 @@ import pytest
 from tests.support.processes import descendants, end, is_alive, listening, until
 
 from cplc.sweeps.executors import LocalExecutor, executor_for
-from cplc.sweeps.grids import points
+from cplc.sweeps.job_grid import points
 from cplc.sweeps.jobs import Job, JobLimits, JobResult, SourceText, SweepOptions
 from cplc.sweeps.result_tables import ResultTable, lines, written
 

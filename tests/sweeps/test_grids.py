@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.sweeps.grids import RangeError, decimal, points, size, values
+from cplc.sweeps.job_grid import RangeError, decimal, points, size, values
 
 
 @pytest.mark.parametrize(

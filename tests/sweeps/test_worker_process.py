@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cplc.sweeps.executors import MAX_LOST_WORKERS, JobAbandoned, WorkerProcess, memory_of
 from cplc.sweeps.jobs import Job, JobLimits, SourceText, SweepOptions
-from cplc.sweeps.worker_process import MAX_LOST_WORKERS, JobAbandoned, WorkerProcess, memory_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
 

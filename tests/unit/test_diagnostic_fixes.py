@@ -18,8 +18,8 @@ from cplc.diagnostics.core import Diagnostic, Edit, Fix, Note, Rule, suggestion
 from cplc.diagnostics.rules import UNKNOWN_NAME
 from cplc.report.outcome import Outcome
 from cplc.report.sarif import log
-from cplc.server.code_actions import actions
 from cplc.server.compiled_document import Compiled, CompiledIspl, Document, compiled, compiled_ispl
+from cplc.server.diagnostics import actions
 from cplc.server.positions import Text
 from cplc.source import Source, Span
 

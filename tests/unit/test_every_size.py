@@ -14,7 +14,7 @@ from cplc.checking.verify import Verifier
 from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 from cplc.parameterised.instances import Proof
-from cplc.parameterised.view_abstraction_proof import Induction
+from cplc.parameterised.view_abstraction_proof import ViewAbstractionProofs
 from cplc.runtime.context import Budget
 
 _SHOP = """
@@ -291,7 +291,7 @@ def test_engine_limit_at_one_size_is_reported(monkeypatch: pytest.MonkeyPatch) -
 
 def test_wrong_proof_is_refuted_by_a_size_that_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Proof(2, "a wrong argument")
-    monkeypatch.setattr(Induction, "proof", lambda self, question, size: wrong)
+    monkeypatch.setattr(ViewAbstractionProofs, "proof", lambda self, question, size: wrong)
     answer, _ = _only(_shop("  property p: AG Shop.stock > 0", "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1"))
     assert answer == "fails"
 

@@ -13,7 +13,7 @@ from cplc.compilation import CplCompilation
 from cplc.engines.view_abstraction import ViewAbstraction
 from cplc.parameterised import EverySize
 from cplc.parameterised.instances import Sizes
-from cplc.parameterised.view_abstraction_proof import Induction
+from cplc.parameterised.view_abstraction_proof import ViewAbstractionProofs
 from cplc.reductions import projection
 from cplc.semantics.data_independence import UniformityCheck
 
@@ -47,7 +47,7 @@ def _proof(compilation: CplCompilation, sizes: Iterable[int] = (2, 3, 4)) -> str
     """Return the first proof that the only question holds at every size, if it holds at these."""
     instances = Sizes(compilation, "n")
     (question,) = compilation.declared_questions()
-    attempts = (Induction(instances).proof(question.question, size) for size in sizes)
+    attempts = (ViewAbstractionProofs(instances).proof(question.question, size) for size in sizes)
     return next((proof.reason for proof in attempts if proof is not None), None)
 
 

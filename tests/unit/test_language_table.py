@@ -34,7 +34,7 @@ from cplc.language.words import (
     WORDS,
     words_of,
 )
-from cplc.server.hover_texts import meaning
+from cplc.server.hover import meaning
 
 _ROOT: Final = Path(__file__).parents[2]
 _GRAMMAR: Final = (_ROOT / "grammar" / "cpl.tx").read_text(encoding="utf-8")

@@ -94,7 +94,7 @@ def test_row_is_monitored(protocol: Path) -> None:
 
 
 def test_row_has_a_hover_text() -> None:
-    text = _python(_WITH_ONE_MORE_ROW + "from cplc.server.hover_texts import meaning; print(meaning('excuse'))")
+    text = _python(_WITH_ONE_MORE_ROW + "from cplc.server.hover import meaning; print(meaning('excuse'))")
     assert "| `excuse c` of a commitment | creditor | `violated` | `excused` |" in text
 
 

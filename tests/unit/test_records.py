@@ -179,3 +179,45 @@ def test_constructor_is_that_of_the_standard_library(slots: bool) -> None:
 def test_default_factory_is_called_for_each_record() -> None:
     first, second = (classes(records.dataclass)[2]("a") for _ in range(2))
     assert first.log is not second.log
+
+
+def pair_of(decorated: Decorator) -> Any:
+    """Return a record with the fields 1 and 2."""
+
+    @decorated
+    class Pair:
+        left: int
+        right: int
+
+    return Pair(1, 2)  # type: ignore[call-arg]
+
+
+CHANGES: list[Callable[[Any], None]] = [
+    lambda pair: setattr(pair, "left", 3),
+    lambda pair: setattr(pair, "new", 3),
+    lambda pair: delattr(pair, "left"),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=["assign", "add", "delete"])
+@pytest.mark.parametrize("slots", [False, True])
+@pytest.mark.parametrize("decorated", [records.dataclass, dataclasses.dataclass], ids=["records", "dataclasses"])
+def test_frozen_record_refuses_changes(decorated: Any, slots: bool, change: Callable[[Any], None]) -> None:
+    pair = pair_of(decorated(frozen=True, slots=slots))
+    with pytest.raises((dataclasses.FrozenInstanceError, TypeError)):  # the standard library's refusal fails with slots
+        change(pair)
+    assert (pair.left, pair.right) == (1, 2)
+
+
+def test_records_of_the_program_are_frozen() -> None:
+    expression: Any = Equal(Read("x"), Const(3))
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'right'"):
+        expression.right = Const(4)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'left'"):
+        del expression.left
+
+
+def test_record_that_is_not_frozen_is_assigned_to() -> None:
+    pair = pair_of(records.dataclass)
+    pair.left = 3
+    assert pair.left == 3

@@ -11,7 +11,7 @@ from cplc.checking import strategy_play
 from cplc.checking.results import Result
 from cplc.checking.strategy_play import strategy_problems
 from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
-from cplc.engines.games.uniform_search import StrategySearch
+from cplc.engines.games.uniform import StrategySearch
 from cplc.report.html import fragment
 from cplc.report.json_data import result_data
 from cplc.report.text import result_text

@@ -216,6 +216,34 @@ class Expansion:
             return self.number(formula.operand)
         return self.number(formula) if isinstance(formula, Since) else None
 
+    def closure(self, positions: Iterable[GbaState]) -> tuple[list[int], list[int]]:
+        """Return all obligations that may follow from these states, and the eventualities among them."""
+        closure = dict.fromkeys(one for position in positions for one in numbers(position.obligations))
+        eventualities: dict[int, None] = {}
+        waiting = list(closure)
+        for one in waiting:  # grows
+            ways = () if self.is_literal(one) else (*self._disjuncts_of(one, 0), *self._disjuncts_of(one, -1))
+            if any(way.pending_acceptance for way in ways):
+                eventualities[one] = None
+            following = {part for way in ways for part in (*way.now, *way.after)}
+            recurrence = self._recurrence(one)
+            if recurrence is not None:
+                eventualities[recurrence[0]] = None
+                following.update(recurrence)
+            following.update(self._conjuncts(one))
+            following.update(side for past in numbers(self.relevant(1 << one)) for side in (past, past ^ 1))
+            for part in sorted(following - closure.keys()):
+                closure[part] = None
+                waiting.append(part)
+        return list(closure), list(eventualities)
+
+    def lasts(self, obligation: int) -> bool:
+        """Tell whether the obligation may last forever, so that not every path that meets it has a good prefix."""
+        formula, holds = self.formula(obligation)
+        if isinstance(formula, Until | Release) and formula.bound is not None:
+            return False
+        return isinstance(formula, Release | WeakUntil if holds else Until)
+
     # --- ways to go on
 
     def transitions(self, position: GbaState) -> Iterator[GbaTransition]:

@@ -76,7 +76,7 @@ def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
     initial = tuple(map(numbered, obligations.start(path)))
     moves: list[list[GbaTransition]] = []
     for position in waiting:  # grows
-        moves.append(_undominated(obligations.transitions(position), obligations, limit // _STATE_LIMIT_DIVISOR))
+        moves.append(undominated(obligations.transitions(position), obligations, limit // _STATE_LIMIT_DIVISOR))
         for move in moves[-1]:
             numbered(move.after)
     promises = 0
@@ -89,7 +89,7 @@ def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
     return _numbered_automaton(simplify(BuchiAutomaton(initial, arcs, promises)), obligations)
 
 
-def _undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) -> list[GbaTransition]:
+def undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: int) -> list[GbaTransition]:
     """Return the transitions that no other one dominates.
 
     A transition dominates another if it has fewer literals, postpones no more eventualities, and leads to a state with

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import Generic, assert_never
 
-from cplc.checking.adjacent_rounds import led_here, none_leads
 from cplc.checking.epistemic_witness import EpistemicWitnesses
-from cplc.checking.joint_actions import actions_between
 from cplc.checking.minimal_evidence import (
     Shown,
     is_exhaustive,
@@ -21,7 +19,8 @@ from cplc.checking.minimal_evidence import (
 )
 from cplc.checking.path_goals import Claim, Invariant, NextStep, Reach, path_goals
 from cplc.checking.path_search import PathQuery, ProductRunSearch
-from cplc.checking.replay import EvidenceError, excludes_unfair_states, needs_fair_continuation, some_fair_run
+from cplc.checking.replay import EvidenceError, needs_fair_continuation, some_fair_run
+from cplc.checking.rounds import actions_between, led_here, none_leads
 from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.checking.strategy_tables import strategy_evidence
 from cplc.checking.three_valued import ThreeValuedRun
@@ -82,7 +81,7 @@ class _Explainer(Generic[S]):
         self.assuming = assuming
         self.paths: EngineRunSearch[S] = EngineRunSearch(engine, assuming)
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
-        self._some_do_not_count = excludes_unfair_states(engine.system)
+        self._some_do_not_count = engine.system.excludes_unfair_states
         self.considered = self.fair if self._some_do_not_count else engine.reachable
         """The states that knowledge and commitments quantify over."""
         self.elsewhere: EpistemicWitnesses[S] = EpistemicWitnesses(engine, self.paths, self._refuting)

@@ -53,7 +53,8 @@ class _Arc:
 
     target: int
     labels: tuple[Claim, ...]
-    steps: tuple[int, ...]
+    steps: tuple[int, ...] | None
+    """None for all rounds of a synchronous system."""
     idle: bool
 
 
@@ -83,6 +84,8 @@ class _Locations:
         return self._number[state, marks]
 
     def _arc(self, edge: LabelledEdge) -> _Arc:
+        if not self._system.has_idle_step:
+            return _Arc(self._at(edge.target, edge.marks), edge.labels, None, False)
         steps = self._allowed
         for taken, is_taken in edge.taken:
             named = steps_along(self._system, taken)
@@ -189,8 +192,10 @@ class Product(Generic[S]):
             self._labels[arc.labels] = states
         return self._labels[arc.labels]
 
-    def _taking(self, arc: _Arc, chosen: frozenset[int] | None) -> tuple[int, ...]:
-        return arc.steps if chosen is None else tuple(step for step in arc.steps if step in chosen)
+    def _taking(self, arc: _Arc, chosen: frozenset[int] | None) -> tuple[int, ...] | None:
+        if chosen is None or arc.steps is None:
+            return arc.steps
+        return tuple(step for step in arc.steps if step in chosen)
 
     def successors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
@@ -202,11 +207,8 @@ class Product(Generic[S]):
                 leaving = self.engine.intersection(here, self.states_allowing(arc))
                 if self.engine.is_empty(leaving):
                     continue
-                if self.system.is_synchronous:
-                    targets[arc.target] = self.engine.union(targets[arc.target], self.engine.successors(leaving))
-                    continue
                 taking = self._taking(arc, chosen)
-                reached = [self.engine.successors(leaving, taking)] if taking else []
+                reached = [self.engine.successors(leaving, taking)] if taking != () else []
                 reached += [leaving] if arc.idle and (chosen is None or IDLE in chosen) else []
                 for some in reached:
                     targets[arc.target] = self.engine.union(targets[arc.target], some)
@@ -214,17 +216,14 @@ class Product(Generic[S]):
 
     def predecessors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
-        before: dict[tuple[int, tuple[int, ...]], S] = {}
+        before: dict[tuple[int, tuple[int, ...] | None], S] = {}
 
         def leading(arc: _Arc) -> S:
             taking = self._taking(arc, chosen)
             sources = before.get((arc.target, taking))
             if sources is None:
-                some = taking or self.system.is_synchronous
-                sources = self.engine.predecessors(states[arc.target], taking or None) if some else self.empty
+                sources = self.engine.predecessors(states[arc.target], taking) if taking != () else self.empty
                 before[arc.target, taking] = sources
-            if self.system.is_synchronous:
-                return self.engine.intersection(sources, self.states_allowing(arc))
             if arc.idle and (chosen is None or IDLE in chosen):
                 sources = self.engine.union(sources, states[arc.target])
             return self.engine.intersection(sources, self.states_allowing(arc))
@@ -245,7 +244,7 @@ class Product(Generic[S]):
         targets = (
             arc.target
             for arc in self.locations.arcs[int(state[LOCATION])]
-            if (step is None or (arc.idle if step == IDLE else step in arc.steps))
+            if (arc.steps is None or (arc.idle if step == IDLE else step in arc.steps))
             and self.engine.contains(self.states_allowing(arc), here)
         )
         return tuple(dict.fromkeys(targets))
@@ -261,7 +260,8 @@ class Product(Generic[S]):
     def _finishing(self, arcs: tuple[_Arc, ...], fair: S) -> S:
         accepting = self.empty
         for arc in arcs:
-            if arc.target in self.locations.done and arc.idle and len(arc.steps) == len(self.allowed):
+            any_move = arc.steps is None or (arc.idle and len(arc.steps) == len(self.allowed))
+            if any_move and arc.target in self.locations.done:
                 accepting = self.engine.union(accepting, self.states_allowing(arc))
         return self.engine.intersection(accepting, fair)
 
@@ -362,7 +362,7 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
 
     def lasso_run(self, starts: S) -> Run | None:
         """Return a lasso, one whose loop only stutters if there is one."""
-        rests = not self.product.system.is_synchronous
+        rests = self.product.system.has_idle_step
         stem = (
             self.run_from(self._initial_states(starts), self.product.all_states, self._stutter_states)
             if rests
@@ -394,7 +394,7 @@ class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
         quiet = product.engine.where(stutter_condition(product.system, self._justice))
         ticks = [index for index, step in enumerate(product.system.steps) if step.kind == "tick"]
         through = [
-            [arc for arc in arcs if arc.idle and set(ticks) & product.allowed <= set(arc.steps)]
+            [arc for arc in arcs if arc.idle and set(ticks) & product.allowed <= set(arc.steps or ())]
             for arcs in product.locations.arcs
         ]
 

@@ -27,9 +27,9 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, assert_never
 
-from cplc.checking.joint_actions import with_actions
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
+from cplc.checking.rounds import with_actions
 from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.checking.verdict_cache import decided
 from cplc.engines.interface import Engine
@@ -78,7 +78,7 @@ def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
     """
     if not system.conditions:
         return ()
-    always: tuple[Taken | None, ...] = (None,) if system.is_synchronous else ()
+    always: tuple[Taken | None, ...] = (None,) if system.excludes_unfair_states else ()
     return tuple(dict.fromkeys((*always, *_alongs(formula))))
 
 
@@ -140,7 +140,7 @@ class Realizability:
         key = assuming & self._justified, along
         if key not in self._begins:
             is_valid, fair = self._selector.is_valid, fair_run(along)
-            in_all = not self.system.is_synchronous and is_valid(fair, assuming)
+            in_all = not self.system.excludes_unfair_states and is_valid(fair, assuming)
             self._begins[key] = in_all or not is_valid(Not(fair), assuming)
         return self._begins[key]
 
@@ -181,7 +181,7 @@ class Realizability:
     def _lifted(self, part: System, run: Run) -> Run:
         """Lift the run to the whole system and replay it there."""
         interpreter = Interpreter(self.system)
-        if not self.system.is_synchronous:
+        if self.system.has_idle_step:
             try:
                 run = lift_run(interpreter, part, run)
             except LiftingError as error:
@@ -199,9 +199,7 @@ def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) 
     """Return a shortest run to a state in which no fair run begins."""
     if not isinstance(engine, Engine):
         run = engine.run_to_first(Not(fair_run(along)), assuming)
-        if run is None or not engine.system.is_synchronous:
-            return run
-        return with_actions(engine.system, Evidence(fair_run(along), False, run)).run
+        return None if run is None else with_actions(engine.system, Evidence(fair_run(along), False, run)).run
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
     if engine.is_empty(states):
         return None

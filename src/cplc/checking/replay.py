@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import assert_never
 
-from cplc.checking.adjacent_rounds import agree, led_here, none_leads
+from cplc.checking.rounds import agree, led_here, none_leads
 from cplc.checking.strategy_play import strategy_problems
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.expressions import Expr
@@ -63,12 +63,7 @@ def needs_fair_continuation(system: System, formula: OnPaths) -> bool:
 
     In a synchronous system without fairness conditions only the runs of CTL formulas may end.
     """
-    return bool(system.conditions) or (system.is_synchronous and ctl_path(formula) is None)
-
-
-def excludes_unfair_states(system: System) -> bool:
-    """Tell whether knowledge, commitments and `Adjacent` are only about states in which a fair run begins."""
-    return system.is_synchronous and bool(system.conditions)
+    return bool(system.conditions) or (not system.has_idle_step and ctl_path(formula) is None)
 
 
 class EvidenceError(Exception):
@@ -265,7 +260,7 @@ class _Replay:
             yield "the state after the round does not satisfy the operand"
         if not agree(formula, *run.states):
             yield "something changes in the round that is to stay"
-        if excludes_unfair_states(self.system) and facts.shown_value(SOME_FAIR_RUN, 1) is not True:
+        if self.system.excludes_unfair_states and facts.shown_value(SOME_FAIR_RUN, 1) is not True:
             yield "no fair run is shown to begin after the round"
         done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
         if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
@@ -282,7 +277,7 @@ class _Replay:
             yield "the evidence for the other state begins in another one"
         yield from self.evidence(other_evidence)
         here, other = evidence.run.start, elsewhere.states[-1]
-        if excludes_unfair_states(self.system):
+        if self.system.excludes_unfair_states:
             yield from self._lasting(evidence.lasting, other)
         claim = (other_evidence.formula, other_evidence.holds)
         formula = evidence.formula

@@ -79,7 +79,7 @@ def blame(
     quantifies over all runs, or over what a group can enforce. If no co-operation helps, the evidence should be a run
     on which all roles keep going.
     """
-    if system.is_synchronous or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
+    if not system.has_idle_step or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
         return None
     helping = coalitions(system, assuming, valid)
     ending = lasso_evidence(evidence)

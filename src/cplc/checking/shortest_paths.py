@@ -6,6 +6,7 @@ If the two disagree one of them is wrong: `EvidenceError`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -13,8 +14,8 @@ from itertools import islice
 from typing import Generic
 
 from cplc.checking.distance_layers import Arena, coarse_layers, exact_layers, step_groups
-from cplc.checking.joint_actions import actions_between
 from cplc.checking.replay import EvidenceError, Goal, goals, unmet_goals
+from cplc.checking.rounds import actions_between
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Equal, Expr, Read, conj, disj, negate
 from cplc.logic.formulas import Regardless
@@ -46,6 +47,7 @@ class RunSearch(Generic[S]):
         self._groups = tuple(groups)
         self._is_small = is_small
         self._moves: dict[Key, Moves] = {}
+        self._transitions: _Transitions[S] = _Steps(self) if engine.system.has_idle_step else _Rounds(self)
 
     def contains(self, states: S, state: State) -> bool:
         return self.engine.contains(states, state)
@@ -61,7 +63,7 @@ class RunSearch(Generic[S]):
 
     def run_from(self, starts: S, within: S, target: S, *, shortest: bool = False) -> Run | None:
         """Return a run into the target from the nearest start, exactly or by coarse layers."""
-        if shortest or self._is_small or self.engine.system.is_synchronous:
+        if shortest or self._is_small or isinstance(self._transitions, _Rounds):
             layers = exact_layers(self.engine, starts, within, target)
             if layers is None:
                 return None
@@ -76,7 +78,7 @@ class RunSearch(Generic[S]):
     def _descent(self, start: State, layers: tuple[S, ...]) -> Moves:
         moves: Moves = ()
         for layer in reversed(layers[:-1]):
-            moves += (self.move_into(layer, end(start, moves)),)
+            moves += (self._transitions.into(layer, end(start, moves)),)
         return moves
 
     def _fast_descent(self, start: State, sets: tuple[S, ...]) -> Moves:
@@ -159,31 +161,9 @@ class RunSearch(Generic[S]):
                 return move
         raise EvidenceError("the engine knows a step that the interpreter cannot take")
 
-    # --- one move
-    def move_into(self, states: S, state: State) -> Move:
-        """Return a move from the state into the set; the engine claims that there is one."""
-        if not self.engine.system.is_synchronous:
-            return self.first_into(states, self.moves(state))
-        target = self.engine.intersection(self.engine.successors(self.engine.singleton(state)), states)
-        if not self.engine.is_empty(target):
-            for move in self.moves_between(state, self.engine.pick(target)):
-                return move
-        raise EvidenceError("the engine knows a round that the interpreter cannot find")
-
-    def moves_between(self, state: State, target: State) -> Iterator[Move]:
-        """Yield the moves from one state to the other; for synchronous systems at most one."""
-        if not self.engine.system.is_synchronous:
-            yield from (move for move in self.moves(state) if move.state == target)
-        elif self.allows(state, target):
-            actions = actions_between(self.engine.system, self.system_state(state), self.system_state(target))
-            if actions is not None:
-                yield Move(None, target, actions)
-
     def next_move_into(self, states: S, state: State) -> Move:
         """Return a move into the set, possibly the idle step."""
-        if self.engine.system.is_synchronous:
-            return self.move_into(states, state)
-        return self.first_into(states, (*self.moves(state), Move(None, state)))
+        return self._transitions.into_or_idle(states, state)
 
     def allows(self, state: State, target: State) -> bool:
         """Tell whether the product, apart from the system, allows one state to follow the other."""
@@ -192,12 +172,6 @@ class RunSearch(Generic[S]):
     def system_state(self, state: State) -> State:
         """Return the state of the system alone."""
         return state
-
-    def move_within(self, state: State, within: S) -> Move:
-        """Return a move that stays in the set, preferably one that changes nothing."""
-        if not self.engine.system.is_synchronous:
-            return self.first_into(within, (*self.idle_moves(state), *self.moves(state)))
-        return next(self.moves_between(state, state), None) or self.move_into(within, state)
 
     # --- lassos
     def fair_lasso(self, start: State, within: S) -> Run:
@@ -225,7 +199,7 @@ class RunSearch(Generic[S]):
         while missing:
             moves += self._moves_to_meet(missing[0], end(entry, moves), within)
             missing = self._unmet_goals(missing[1:], Run(entry, moves))
-        return moves or (self.move_within(entry, within),)
+        return moves or (self._transitions.within(within, entry),)
 
     def _unmet_goals(self, goals: Sequence[Goal], loop: Run) -> tuple[Goal, ...]:
         return unmet_goals(
@@ -279,8 +253,70 @@ class RunSearch(Generic[S]):
                 if states[first] == states[last] and length < size:
                     yield Run(loop.start, loop.moves[:first] + loop.moves[last:], 0)
                 if length > 1:
-                    for move in self.moves_between(states[first], states[last]):
+                    for move in self._transitions.between(states[first], states[last]):
                         yield Run(loop.start, (*loop.moves[:first], move, *loop.moves[last:]), 0)
+
+
+class _Transitions(ABC, Generic[S]):
+    """The single moves of a search."""
+
+    def __init__(self, search: RunSearch[S]) -> None:
+        self.search = search
+
+    @abstractmethod
+    def into(self, states: S, state: State) -> Move:
+        """Return a move from the state into the set; the engine claims that there is one."""
+
+    def into_or_idle(self, states: S, state: State) -> Move:
+        """Return a move into the set, possibly the idle step."""
+        return self.into(states, state)
+
+    @abstractmethod
+    def within(self, states: S, state: State) -> Move:
+        """Return a move that stays in the set, preferably one that changes nothing."""
+
+    @abstractmethod
+    def between(self, state: State, target: State) -> Iterator[Move]:
+        """Yield the moves from one state to the other."""
+
+
+class _Steps(_Transitions[S]):
+    """Moves by one step."""
+
+    def into(self, states: S, state: State) -> Move:
+        return self.search.first_into(states, self.search.moves(state))
+
+    def into_or_idle(self, states: S, state: State) -> Move:
+        return self.search.first_into(states, (*self.search.moves(state), Move(None, state)))
+
+    def within(self, states: S, state: State) -> Move:
+        return self.search.first_into(states, (*self.search.idle_moves(state), *self.search.moves(state)))
+
+    def between(self, state: State, target: State) -> Iterator[Move]:
+        return (move for move in self.search.moves(state) if move.state == target)
+
+
+class _Rounds(_Transitions[S]):
+    """Moves by one round of all players; the joint action is reconstructed from the two states."""
+
+    def into(self, states: S, state: State) -> Move:
+        engine = self.search.engine
+        target = engine.intersection(engine.successors(engine.singleton(state)), states)
+        move = None if engine.is_empty(target) else next(self.between(state, engine.pick(target)), None)
+        if move is None:
+            raise EvidenceError("the engine knows a round that the interpreter cannot find")
+        return move
+
+    def within(self, states: S, state: State) -> Move:
+        return next(self.between(state, state), None) or self.into(states, state)
+
+    def between(self, state: State, target: State) -> Iterator[Move]:
+        search = self.search
+        if search.allows(state, target):
+            before, after = search.system_state(state), search.system_state(target)
+            actions = actions_between(search.engine.system, before, after)
+            if actions is not None:
+                yield Move(None, target, actions)
 
 
 class EngineRunSearch(RunSearch[S]):
@@ -302,7 +338,7 @@ class EngineRunSearch(RunSearch[S]):
 
     def lasso(self, start: State, within: S) -> Run:
         """Return a fair run from a state of a set in which every state begins a fair run that never leaves it."""
-        if self.engine.system.is_synchronous:
+        if not self.engine.system.has_idle_step:
             return self.fair_lasso(start, within)
         at_rest = self.moves_to(start, within, self.engine.intersection(within, self._stutter_states))
         if at_rest is not None:

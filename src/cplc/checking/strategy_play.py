@@ -1,17 +1,17 @@
 """Validation of strategies: explore the outcomes of a strategy and check that every just one reaches the goal.
 
-The interpreter executes the system state by state, independently of the engines, with all steps of the others and the
-steps that the group insists on.
+The interpreter executes the system state by state, independently of the engines: with all steps of the others and the
+steps that the group insists on, or in rounds with the advised actions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import count
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import count, product
 from math import prod
 from typing import assert_never
 
-from cplc.checking.synchronous_strategy_play import round_strategy_problems
 from cplc.logic.formulas import (
     Adjacent,
     And,
@@ -42,12 +42,17 @@ from cplc.system.trace import Advice, Evidence
 
 MAX_STATES = 20_000
 """Maximum number of states explored under a strategy."""
+MAX_STATES_IN_ROUNDS = 5_000
+MAX_ROUNDS = 200_000
+"""Maximum number of joint actions explored."""
 MAX_INITIAL = 100_000
 """Maximum number of combinations of initial values enumerated to check that all initial states are covered."""
 MAX_GUARD_EVALUATIONS = 600_000
 """Maximum number of guards evaluated per exploration."""
 
 Truth = Callable[[Formula, State], bool]
+Advised = Callable[[State], Mapping[str, Collection[str]]]
+"""The advised actions in a state, by the choice variables of the players."""
 
 
 def propositional_value(formula: Formula, state: State) -> bool:
@@ -74,53 +79,50 @@ def is_send_of(step: Step, group: Collection[str]) -> bool:
     return step.actor in group and step.kind in {"send", "exchange"}
 
 
-class StrategyPlay:
-    """The states reachable under a strategy from some starts until the goal, and the moves between them."""
+class StrategyPlay(ABC):
+    """The states reachable under a strategy from some starts until the goal, and the transitions between them."""
 
-    def __init__(
-        self,
-        system: System,
-        formula: Enforces,
-        starts: Sequence[State],
-        insisted: Callable[[State], Collection[int]],
-        truth: Truth = propositional_value,
-    ) -> None:
+    max_states: int
+    """Maximum number of states explored under a strategy."""
+
+    def __init__(self, system: System, formula: Enforces, starts: Sequence[State], truth: Truth) -> None:
         self.system = system
         self.formula = formula
         self.states = list({key(start): start for start in starts}.values())
-        self.moves: list[list[tuple[int, int]]] = []
-        """For each explored state, its steps and the positions of their successors."""
+        self.transitions: list[list[tuple[int, int]]] = []
+        """For each explored state, the steps and the positions of their successors; rounds have the number 0."""
         self.over: list[bool] = []
         """For each explored state, whether the goal is reached."""
+        self.is_complete = True
+        self._interpreter = Interpreter(system)
         self._truth = truth
         self._starts = len(self.states)
-        self._explore(insisted)
 
-    @property
-    def is_complete(self) -> bool:
-        return len(self.moves) == len(self.states)
-
-    def _explore(self, insisted: Callable[[State], Collection[int]]) -> None:
-        interpreter = Interpreter(self.system)
-        unrestricted = [
-            number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)
-        ]
-        most = min(MAX_STATES, MAX_GUARD_EVALUATIONS // (len(self.system.steps) + 1) + 1)
+    def _explore(self) -> None:
         number: dict[Key, int] = {key(state): position for position, state in enumerate(self.states)}
         for position in count():
-            if position >= min(len(self.states), most):
+            if position == len(self.states):
                 return
             state = self.states[position]
-            moves: list[tuple[int, int]] = []
+            if position >= self.max_states or not self._may_expand(state):
+                self.is_complete = False
+                return
             self.over.append(self._is_over(state, position))
-            if not self.over[position]:
-                for step in (*unrestricted, *insisted(state)):
-                    for after in interpreter.after(state, step):
-                        target = number.setdefault(key(after), len(self.states))
-                        if target == len(self.states):
-                            self.states.append(after)
-                        moves.append((step, target))
-            self.moves.append(moves)
+            transitions: dict[tuple[int, int], None] = {}
+            for step, after in () if self.over[position] else self._moves(state):
+                target = number.setdefault(key(after), len(self.states))
+                if target == len(self.states):
+                    self.states.append(after)
+                transitions[step, target] = None
+            self.transitions.append(list(transitions))
+
+    def _may_expand(self, state: State) -> bool:
+        """Tell whether the limits allow to expand another state."""
+        return True
+
+    @abstractmethod
+    def _moves(self, state: State) -> Iterator[tuple[int, State]]:
+        """Yield the steps under the strategy with their successors."""
 
     def _is_over(self, state: State, position: int) -> bool:
         goal = self.formula.goal
@@ -134,7 +136,40 @@ class StrategyPlay:
             case _:
                 assert_never(goal)
 
-    # --- the goal
+    def _hold_in_all(self, operand: Formula) -> bool:
+        return all(self._truth(operand, state) for state in self.states)
+
+    def _leads_astray(self, left: Formula) -> bool:
+        """Tell whether the condition fails before the goal is reached."""
+        return not all(over or self._truth(left, state) for over, state in zip(self.over, self.states, strict=True))
+
+    def _components(self) -> Iterator[list[int]]:
+        """Yield the strongly connected components of the states in which the goal is not reached."""
+        after = [[target for _, target in transitions] for transitions in self.transitions]
+        return strongly_connected_components(after.__getitem__, bytes(not over for over in self.over))
+
+
+class StepPlay(StrategyPlay):
+    """The play of a strategy that insists on sends, with all steps of the others."""
+
+    def __init__(
+        self,
+        system: System,
+        formula: Enforces,
+        starts: Sequence[State],
+        insisted: Callable[[State], Collection[int]],
+        truth: Truth = propositional_value,
+    ) -> None:
+        super().__init__(system, formula, starts, truth)
+        self.max_states = min(MAX_STATES, MAX_GUARD_EVALUATIONS // (len(system.steps) + 1) + 1)
+        self._insisted = insisted
+        self._unrestricted = [number for number, step in enumerate(system.steps) if not is_send_of(step, formula.group)]
+        self._explore()
+
+    def _moves(self, state: State) -> Iterator[tuple[int, State]]:
+        for step in (*self._unrestricted, *self._insisted(state)):
+            for after in self._interpreter.after(state, step):
+                yield step, after
 
     def problems(self, assuming: frozenset[str]) -> Iterator[str]:
         """Yield why the strategy does not enforce the goal."""
@@ -144,11 +179,9 @@ class StrategyPlay:
         goal = self.formula.goal
         match goal:
             case Next(operand) | Globally(operand):
-                if not all(self._truth(operand, state) for state in self.states):
+                if not self._hold_in_all(operand):
                     yield "the strategy does not keep what it should"
-            case Until(left, _) if not all(
-                over or self._truth(left, state) for over, state in zip(self.over, self.states, strict=True)
-            ):
+            case Until(left, _) if self._leads_astray(left):
                 yield "the strategy leads through states that it should not"
             case Until() | Finally():
                 if self._can_avoid_goal(assuming):
@@ -159,26 +192,82 @@ class StrategyPlay:
     def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
         """Tell whether some just run avoids the goal: no justice constraint forces it out of some component."""
         taken = {
-            step for moves in self.moves for step, _ in moves if is_send_of(self.system.steps[step], self.formula.group)
+            step
+            for transitions in self.transitions
+            for step, _ in transitions
+            if is_send_of(self.system.steps[step], self.formula.group)
         }
         constraints = [frozenset(justice.steps) for justice in self.system.constraints(assuming)]
         constraints += [frozenset({step}) for step in taken]
         return any(
-            not any(self._forces_exit(constraint, part) for constraint in constraints) for part in self._components()
+            not any(self._forces_exit(constraint, set(part)) for constraint in constraints)
+            for part in self._components()
         )
 
     def _forces_exit(self, steps: frozenset[int], part: Collection[int]) -> bool:
         """Tell whether one of the steps is enabled throughout a component, and each leads out of it."""
         return all(
-            any(step in steps for step, _ in self.moves[state])
-            and all(step not in steps or target not in part for step, target in self.moves[state])
+            any(step in steps for step, _ in self.transitions[state])
+            and all(step not in steps or target not in part for step, target in self.transitions[state])
             for state in part
         )
 
-    def _components(self) -> Iterator[set[int]]:
-        """Yield the strongly connected components of the states in which the goal is not reached."""
-        after = [[target for _, target in moves] for moves in self.moves]
-        return map(set, strongly_connected_components(after.__getitem__, bytes(not over for over in self.over)))
+
+class RoundPlay(StrategyPlay):
+    """The play of a strategy in rounds: members follow the advice if it is allowed; all else is open."""
+
+    max_states = MAX_STATES_IN_ROUNDS
+
+    def __init__(
+        self, system: System, formula: Enforces, starts: Sequence[State], advised: Advised, truth: Truth
+    ) -> None:
+        super().__init__(system, formula, starts, truth)
+        self._advised = advised
+        self._rounds = 0
+        self._has_deadlock = False
+        self._allowed: list[list[str]] = []
+        self._explore()
+
+    def _may_expand(self, state: State) -> bool:
+        advised = self._advised(state)
+        self._allowed = []
+        for player in self.system.players:
+            allowed = self._interpreter.allowed(player, state)
+            chosen = [name for name in allowed if name in advised.get(player.choice, ())]
+            self._allowed.append(chosen or allowed)
+        self._rounds += prod(map(len, self._allowed))
+        return self._rounds <= MAX_ROUNDS
+
+    def _moves(self, state: State) -> Iterator[tuple[int, State]]:
+        if not all(self._allowed):
+            self._has_deadlock = True
+        for actions in product(*self._allowed):
+            for after in self._interpreter.after_round(state, actions):
+                yield 0, after
+
+    def problems(self) -> Iterator[str]:
+        """Yield why the strategy does not enforce the goal."""
+        if not self.is_complete:
+            yield "more rounds are possible under the strategy than can be played"
+            return
+        if self._has_deadlock:
+            yield "the strategy leads to where somebody has nothing to do"
+        goal = self.formula.goal
+        match goal:
+            case Next(operand):
+                follow = {target for some in self.transitions[: self._starts] for _, target in some}
+                if not all(self._truth(operand, self.states[number]) for number in follow):
+                    yield "the strategy does not bring about what it should"
+            case Globally(operand):
+                if not self._hold_in_all(operand):
+                    yield "the strategy does not keep what it should"
+            case Until(left, _) if self._leads_astray(left):
+                yield "the strategy leads through states that it should not"
+            case Until() | Finally():
+                if any(len(part) > 1 or (0, part[0]) in self.transitions[part[0]] for part in self._components()):
+                    yield "a run never reaches the goal under the strategy"
+            case _:
+                assert_never(goal)
 
 
 def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[str]) -> Iterator[str]:
@@ -193,7 +282,7 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
         return
     if system.is_synchronous:
         if all(map(is_propositional, children(formula.goal))):
-            yield from round_strategy_problems(system, evidence, propositional_value)
+            yield from _round_strategy_problems(system, evidence)
         else:
             yield "whether the goal is reached cannot be seen from one state"
         return
@@ -208,7 +297,7 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     def insisted(state: State) -> list[int]:
         return [advice.step for advice in strategy if advice.applies(state)]
 
-    yield from StrategyPlay(system, formula, evidence.starts, insisted).problems(assuming)
+    yield from StepPlay(system, formula, evidence.starts, insisted).problems(assuming)
 
 
 def can_list_initial_states(system: System) -> bool:
@@ -243,3 +332,35 @@ def _wrong_advice(system: System, formula: Enforces, strategy: tuple[Advice, ...
         observable = system.agent[actor].local if formula.uniform else system.variable
         if advice.agent != (actor if formula.uniform else None) or not tested <= set(observable):
             yield f"the strategy asks {actor} to decide by what it does not see"
+
+
+def advised_by(strategy: Sequence[Advice], system: System) -> Advised:
+    """Return the advice of a table as a function of the state."""
+
+    def advised(state: State) -> Mapping[str, Collection[str]]:
+        actions: dict[str, set[str]] = {}
+        for advice in strategy:
+            if advice.applies(state):
+                player = system.player[advice.choice]
+                actions.setdefault(advice.choice, set()).add(player.actions[advice.step].name)
+        return actions
+
+    return advised
+
+
+def _round_strategy_problems(system: System, evidence: Evidence) -> Iterator[str]:
+    """Yield the problems of a strategy in a synchronous system."""
+    formula = evidence.formula
+    assert isinstance(formula, Enforces)
+    for advice in evidence.strategy:
+        player = system.player.get(advice.choice)
+        if player is None or player.agent not in formula.group or not 0 <= advice.step < len(player.actions):
+            yield "the strategy advises what is no action of the group"
+            return
+        tested = {name for case in advice.cases for name, _, _ in case}
+        observable = system.agent[player.agent].local if formula.uniform else system.variable
+        if advice.agent != (player.agent if formula.uniform else None) or not tested <= set(observable):
+            yield f"the strategy asks {player.agent} to decide by what it does not see"
+            return
+    advised = advised_by(evidence.strategy, system)
+    yield from RoundPlay(system, formula, evidence.starts, advised, propositional_value).problems()

@@ -13,12 +13,12 @@ from dataclasses import replace
 from math import log2
 
 from cplc.checking.strategy_play import (
-    StrategyPlay,
+    RoundPlay,
+    StepPlay,
     can_list_initial_states,
     is_send_of,
     propositional_value,
 )
-from cplc.checking.synchronous_strategy_play import RoundPlay
 from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
@@ -55,11 +55,11 @@ def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assumi
             return propositional_value(operand, here)
         return engine.contains(engine.satisfying(operand, assuming), here)
 
-    play = StrategyPlay(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
+    play = StepPlay(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
     is_played = play.is_complete and are_all
     if are_all and not play.is_complete and len(starts) > 1:
-        play = StrategyPlay(system, formula, shown.starts[:1], choose, truth)
-    bounded_engine = len(play.moves) if play.is_complete else min(MAX_SHOWN_SITUATIONS, len(play.moves))
+        play = StepPlay(system, formula, shown.starts[:1], choose, truth)
+    bounded_engine = len(play.transitions) if play.is_complete else min(MAX_SHOWN_SITUATIONS, len(play.transitions))
     visited = [here for here, over in zip(play.states[:bounded_engine], play.over, strict=False) if not over]
     is_shown = is_played and all(map(is_propositional, children(formula.goal)))
     advice = tuple(_tables(system, formula, visited, choose))

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
 from cplc.checking.engine_selector import Decider, EngineName, EngineSelector, Part, method_of
 from cplc.checking.evidence import explain_initial
-from cplc.checking.joint_actions import with_actions
 from cplc.checking.liveness_responsibility import bounded_engine
 from cplc.checking.mutual_vacuity import independent_atoms
 from cplc.checking.point_of_no_return import point_of_no_return
@@ -31,6 +30,7 @@ from cplc.checking.realizability import (
 from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, lasso_evidence
 from cplc.checking.results import Answer, ExcludedStates, Question, Remark, Responsibility, Result
+from cplc.checking.rounds import with_actions
 from cplc.checking.triviality import trivial_value
 from cplc.checking.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.engines.interface import Engine
@@ -380,7 +380,7 @@ class _ResultBuilder:
         """The reachable states that count for implications."""
         if None not in self.restrictions or self._excluded(None) is None:
             return "all"
-        return "fair" if self.selector.system.is_synchronous else "fair on runs"
+        return "fair" if self.selector.system.excludes_unfair_states else "fair on runs"
 
     def _along_nothing(self) -> tuple[Remark, ...]:
         """Return the restrictions to steps under which no fair run begins anywhere."""
@@ -474,8 +474,7 @@ class _ResultBuilder:
             evidence = explain_initial(engine, formula, assuming)
         else:
             _, evidence = engine.decide(formula, assuming)
-            if engine.system.is_synchronous:
-                evidence = with_actions(engine.system, evidence)
+            evidence = with_actions(engine.system, evidence)
         problems = replay(engine.system, evidence, assuming)
         if problems:
             raise EvidenceError("; ".join(problems))

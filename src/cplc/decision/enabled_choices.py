@@ -6,12 +6,12 @@ Every step and every belief depends on few bits of a state, so its choices are c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import product
 
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
+from cplc.statespace.interleaved import CompiledStep
 from cplc.statespace.packing import MemoTable, Packing
-from cplc.system.model import Step, System
+from cplc.system.model import System
 from cplc.system.participant import Belief, Participant
 
 SEND_KINDS = ("send", "exchange")
@@ -51,30 +51,6 @@ class EnabledChoices:
 NO_CHOICES = EnabledChoices()
 
 
-class PackedStep:
-    """One step on packed states."""
-
-    def __init__(self, packing: Packing, system: System, index: int) -> None:
-        step = system.steps[index]
-        self.index = index
-        self.enabled = _tabulated(packing, [step.guard])
-        self._kept = ~packing.mask(step.writes)
-        self._updates = [_update(packing, step, name, value) for name, value in step.updates]
-        initial = ([packing.bits(name, value) for value in system.variable[name].initial] for name in step.free)
-        self._free = sorted({sum(bits) for bits in product(*initial)})
-
-    def transitions(self, state: int) -> tuple[StepChange, ...]:
-        target = state & self._kept
-        for update in self._updates:
-            target |= update(state)
-        return tuple((self.index, state ^ (target | bits)) for bits in self._free)
-
-
-def _update(packing: Packing, step: Step, name: str, value: Expr) -> Callable[[int], int]:
-    evaluate = packing.evaluator(value)
-    return lambda state: packing.bits(name, evaluate(state))
-
-
 def _tabulated(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
     """Return the conjunction as a memoised function of the packed state."""
     conjuncts = tuple(conditions)
@@ -99,7 +75,7 @@ class ChoiceTables:
         self._system = system
         self._participant = participant
         self._packing = packing
-        self._taking = [PackedStep(packing, system, index) for index in range(len(system.steps))]
+        self._taking = [CompiledStep(packing, system, index) for index in range(len(system.steps))]
         self._belief_condition = [_tabulated(packing, [belief.condition]) for belief in participant.beliefs]
         self._beliefs_of_step: dict[int, list[int]] = {}
         for index, belief in enumerate(participant.beliefs):
@@ -135,13 +111,13 @@ class ChoiceTables:
     def _step(self, index: int, state: int) -> EnabledChoices:
         taking = self._taking[index]
         step = self._system.steps[index]
-        if not taking.enabled(state):
+        if not taking.is_enabled(state):
             return NO_CHOICES
         if step.kind == "restart":
             return EnabledChoices(ends=True)
         if any(self._applies(belief, state) for belief in self._beliefs_of_step.get(index, ())):
             return NO_CHOICES
-        transitions = taking.transitions(state)
+        transitions = self._transitions(index, state)
         if step.kind in SEND_KINDS and step.actor in self._participant.agents:
             allowed = self._allowed.get(index)
             return (
@@ -153,9 +129,12 @@ class ChoiceTables:
             return NO_CHOICES
         return EnabledChoices(uncontrolled=((transitions, step.kind not in SEND_KINDS),))
 
+    def _transitions(self, index: int, state: int) -> tuple[StepChange, ...]:
+        return tuple((index, state ^ target) for target in sorted(set(self._taking[index].targets(state))))
+
     def _possible(self, event: int, belief: int, state: int) -> list[int]:
         steps = self._participant.beliefs[belief].events[event].steps
-        return [step for step in steps if self._taking[step].enabled(state)]
+        return [step for step in steps if self._taking[step].is_enabled(state)]
 
     def _applies(self, belief: int, state: int) -> bool:
         events = range(len(self._participant.beliefs[belief].events))
@@ -169,7 +148,7 @@ class ChoiceTables:
         if not all(possible):
             return EnabledChoices(partial=(index,)) if any(possible) else NO_CHOICES
         outcomes = tuple(
-            (position, tuple(transition for step in steps for transition in self._taking[step].transitions(state)))
+            (position, tuple(transition for step in steps for transition in self._transitions(step, state)))
             for position, steps in enumerate(possible)
             if events[position].high > 0
         )

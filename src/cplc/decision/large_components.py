@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from cplc.decision.backward_induction import BackwardInduction, LayeredObjective, ValueArray, initial_values
 from cplc.decision.components import Component
 from cplc.decision.counted_state_space import CountedStateSpace, StateTooLarge
-from cplc.decision.enabled_choices import PackedStep
 from cplc.decision.layered_mdp import EnabledGroups, LayerDiagnostics, LayeredMdp, NotLayered, explore_layers, path_to
 from cplc.decision.layered_strategy import StrategyCollector
 from cplc.decision.model_diagnostics import ModelDiagnostics
@@ -23,6 +22,7 @@ from cplc.decision.value_bounds import with_rounding_errors
 from cplc.decision.vectorised_states import Words
 from cplc.logic.expressions import Expr
 from cplc.records import dataclass
+from cplc.statespace.interleaved import CompiledStep
 from cplc.statespace.packing import Packing
 from cplc.system.model import State
 
@@ -153,13 +153,12 @@ class LayeredComponent:
             assert transition is not None
             packed = packing.pack(state)
             candidates = space.copies(transition.step, owner, state)
-            after = (
-                packing.unpack(packed ^ change)
-                for taking in (PackedStep(packing, system, step) for step in candidates)
-                if taking.enabled(packed)
-                for _, change in taking.transitions(packed)
+            successors = (
+                packing.unpack(after)
+                for step in candidates
+                for after in sorted(CompiledStep(packing, system, step).targets(packed))
             )
-            state = next(one for one in after if space.word(one) == target)
+            state = next(one for one in successors if space.word(one) == target)
         return state
 
 

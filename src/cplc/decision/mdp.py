@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from enum import IntEnum
 from fractions import Fraction
-from itertools import product
-from math import prod
 
 from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import MemoTable, Packing
+from cplc.statespace.transition_relation import initial_states
 from cplc.system.model import System
 from cplc.system.participant import Participant
 
@@ -144,8 +143,6 @@ def explore(
     preserve the distribution of a total reward over several components that have choices.
     """
     packing = Packing(system)
-    if prod(len(set(variable.initial)) for variable in system.variables) > limit:
-        raise ResourceExhausted(f"more than {limit:,} initial states")
     search = _MdpBuilder(packing, system, participant, limit, component_masks)
     search.run()
     return search.result()
@@ -160,9 +157,7 @@ class _MdpBuilder:
         self.parts = parts
         self.beliefs = participant.beliefs
         chances, self.chance = event_probabilities(participant)
-        initial = ([packing.bits(v.name, value) for value in dict.fromkeys(v.initial)] for v in system.variables)
-        begins = packing.condition(system.start)
-        self.states = [state for state in map(sum, product(*initial)) if begins(state)]
+        self.states = initial_states(packing, system, limit)
         self.number = {state: number for number, state in enumerate(self.states)}
         self.model = Mdp(chances, len(self.states))
         self.groups = list(ChoiceTables(system, participant, packing).groups())

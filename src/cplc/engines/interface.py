@@ -144,8 +144,8 @@ class Engine(ABC, Generic[S]):
 
     @property
     def beginning(self) -> S:
-        """The initial states that decide validity: in a synchronous system those that begin a fair run."""
-        if not (self.system.is_synchronous and self.system.conditions):
+        """The initial states that decide validity: those that begin a fair run, if other states are excluded."""
+        if not self.system.excludes_unfair_states:
             return self.initial
         return self.intersection(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
 

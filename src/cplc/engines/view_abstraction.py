@@ -28,7 +28,7 @@ from typing import assert_never
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
-from cplc.engines.symbolic.observation import agreement_closure
+from cplc.engines.symbolic.indistinguishability import agreement_closure
 from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.engines.symbolic.variable_order import variable_order
 from cplc.logic.formulas import (

@@ -184,8 +184,9 @@ class Derived:
         try:
             return self._definition
         except AttributeError:
-            self._definition = self._define()
-            return self._definition
+            definition = self._define()
+            object.__setattr__(self, "_definition", definition)
+            return definition
 
     def _define(self) -> Formula:
         raise NotImplementedError

@@ -20,7 +20,7 @@ from cplc.checking.verify import AnswerListener, Verifier
 from cplc.compilation import BoundQuestion, CplCompilation, EngineName
 from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
-from cplc.parameterised.view_abstraction_proof import Induction
+from cplc.parameterised.view_abstraction_proof import ViewAbstractionProofs
 from cplc.records import dataclass
 from cplc.runtime.context import Budget, use_budget
 from cplc.runtime.limits import ResourceExhausted
@@ -74,8 +74,8 @@ class EverySize:
         return Sizes(self.compilation, self.given)
 
     @cached_property
-    def _induction(self) -> Induction:
-        return Induction(self.sizes)
+    def _view_abstraction(self) -> ViewAbstractionProofs:
+        return ViewAbstractionProofs(self.sizes)
 
     @property
     def parameter(self) -> str:
@@ -111,7 +111,7 @@ class EverySize:
                 return self.allowance(remaining)
 
             began = time.perf_counter()
-            result = _Verification(self, self._induction, one, engine, allowance).result()
+            result = _Verification(self, self._view_abstraction, one, engine, allowance).result()
             yield replace(result, seconds=time.perf_counter() - began)
 
 
@@ -121,14 +121,14 @@ class _Verification:
     def __init__(
         self,
         every: EverySize,
-        induction: Induction,
+        view_abstraction: ViewAbstractionProofs,
         bound: BoundQuestion,
         engine: EngineName,
         allowance: Callable[[], Budget],
     ) -> None:
         self._every = every
         self._sizes = every.sizes
-        self._induction = induction
+        self._view_abstraction = view_abstraction
         self._asked = bound
         self._question = bound.question
         self._engine: EngineName = engine
@@ -156,7 +156,7 @@ class _Verification:
             if answer == "unknown":
                 break
             if isinstance(proof, NotUniform) and self._may_be_proved and size < greatest:
-                proof = self._by_views(size) or proof
+                proof = self._by_view_abstraction(size) or proof
                 if isinstance(proof, Proof):
                     end = min(greatest, max(size, CROSS_CHECKED))
             size += 1
@@ -229,10 +229,10 @@ class _Verification:
         except ResourceExhausted as limit:
             return NotUniform(str(limit), self._sizes.place)
 
-    def _by_views(self, size: int) -> Proof | None:
+    def _by_view_abstraction(self, size: int) -> Proof | None:
         try:
             with use_budget(self._budget.part(_ASIDE)):
-                return self._induction.proof(self._question, size)
+                return self._view_abstraction.proof(self._question, size)
         except (ResourceExhausted, MemoryError):
             return None
 

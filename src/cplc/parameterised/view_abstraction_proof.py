@@ -51,7 +51,7 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
-_FEWEST, _MOST = 2, 4
+_MIN_MEMBERS, _MAX_MEMBERS = 2, 4
 """Minimum and maximum number of members in a projection."""
 
 _Key = tuple[bool, Hashable]
@@ -59,7 +59,7 @@ _Key = tuple[bool, Hashable]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Instance:
     """The system of one size, and the subquestions there."""
 
     system: System
@@ -88,12 +88,12 @@ class _Asked:
         )
 
 
-class Induction:
+class ViewAbstractionProofs:
     """Attempts proofs for every size of one protocol's family."""
 
     def __init__(self, sizes: Sizes) -> None:
         self._sizes = sizes
-        self._known: dict[tuple[int, int], tuple[System, _Few | None]] = {}
+        self._projections: dict[tuple[int, int], tuple[System, _CommonProjection | None]] = {}
 
     @cached_property
     def _is_uniform(self) -> bool:
@@ -107,15 +107,15 @@ class Induction:
         members = self._sizes.members_in(question)
         if not self._is_uniform or isinstance(members, NotUniform):
             return None
-        least = max(_FEWEST, members, self._sizes.uniformity.simultaneous_members, self._sizes.bounds[0])
-        if not least <= size <= _MOST:
+        least = max(_MIN_MEMBERS, members, self._sizes.uniformity.simultaneous_members, self._sizes.bounds[0])
+        if not least <= size <= _MAX_MEMBERS:
             return None
-        reason = self._why(question, size)
+        reason = self._reason(question, size)
         return None if reason is None else Proof(size, reason)
 
-    def _why(self, question: Question, looked_at: int) -> str | None:
+    def _reason(self, question: Question, size: int) -> str | None:
         """Return the reason of a proof with this number of members, or None."""
-        candidates = [self._asked(question, size) for size in range(looked_at, looked_at + 3)]
+        candidates = [self._instance(question, larger) for larger in range(size, size + 3)]
         instances = [one for one in candidates if one is not None]
         if len(instances) < len(candidates):
             return None
@@ -126,14 +126,14 @@ class Induction:
                 return None
             reasons.append("monotonicity: further members can stay idle")
         if not all(map(is_possibility, least.formulas)):
-            proven = self._few(one, two, looked_at)
-            if proven is None or not proven.show(one, two):
+            proven = self._projected(one, two, size)
+            if proven is None or not proven.proves(one, two):
                 return None
-            views = f"any {looked_at - 1} members" if looked_at > _FEWEST else "each member"
+            views = f"any {size - 1} members" if size > _MIN_MEMBERS else "each member"
             reasons.append(f"view abstraction: an invariant of {views} implies it")
         return " and by ".join(reversed(reasons)) or None
 
-    def _asked(self, question: Question, size: int) -> _Asked | None:
+    def _instance(self, question: Question, size: int) -> _Instance | None:
         """Return the subquestions at one size if its members are symmetric, or None."""
         bound = self._sizes.asked(question, size)
         if isinstance(bound, NotUniform):
@@ -152,13 +152,13 @@ class Induction:
         ):
             return None
         formulas = (part for formula in conjuncts_of(bound.question.formula) for part in _apart(formula))
-        return _Asked(system, symmetry_group, tuple(formulas), assuming)
+        return _Instance(system, symmetry_group, tuple(formulas), assuming)
 
-    def _few(self, one: _Asked, two: _Asked, looked_at: int) -> _Few | None:
-        key = id(one.system), looked_at
-        if key not in self._known:
-            self._known[key] = one.system, _few(one, two)
-        return self._known[key][1]
+    def _projected(self, one: _Instance, two: _Instance, size: int) -> _CommonProjection | None:
+        key = id(one.system), size
+        if key not in self._projections:
+            self._projections[key] = one.system, _common_projection(one, two)
+        return self._projections[key][1]
 
 
 def _apart(formula: Formula) -> tuple[Formula, ...]:
@@ -174,7 +174,7 @@ def _apart(formula: Formula) -> tuple[Formula, ...]:
     return tuple(OnPaths("A", Globally(Not(part))) for part in parts) or (formula,)
 
 
-def _others(instance: _Asked) -> Iterator[Formula]:
+def _invariants(instance: _Instance) -> Iterator[Formula]:
     return (formula for formula in instance.formulas if not is_possibility(formula))
 
 
@@ -182,21 +182,21 @@ def _others(instance: _Asked) -> Iterator[Formula]:
 
 
 @dataclass(frozen=True)
-class _Few:
+class _CommonProjection:
     """The projection of a system to some members, with its view abstraction."""
 
     projection: Projection
-    companions: ViewAbstraction
+    views: ViewAbstraction
 
-    def show(self, one: _Asked, two: _Asked) -> bool:
+    def proves(self, one: _Instance, two: _Instance) -> bool:
         """Tell whether the invariant implies all subquestions at both larger sizes."""
         shown: set[_Key] = set()
         try:
-            for formula in _others(one):
-                implied_by = dict(self._seen(one, formula, 1))
+            for formula in _invariants(one):
+                implied_by = dict(self._implying_conditions(one, formula, 1))
                 if shown.isdisjoint(implied_by):
                     key = next(
-                        (key for key, condition in implied_by.items() if self._is_so(key, condition, one.assuming)),
+                        (key for key, condition in implied_by.items() if self._holds(key, condition, one.assuming)),
                         None,
                     )
                     if key is None:
@@ -204,13 +204,17 @@ class _Few:
                     shown.add(key)
         except ResourceExhausted:
             return False
-        return all(any(key in shown for key, _ in self._seen(two, formula, 2)) for formula in _others(two))
+        return all(
+            any(key in shown for key, _ in self._implying_conditions(two, formula, 2)) for formula in _invariants(two)
+        )
 
-    def _is_so(self, key: _Key, condition: Formula, assuming: frozenset[str]) -> bool:
+    def _holds(self, key: _Key, condition: Formula, assuming: frozenset[str]) -> bool:
         is_always, _ = key
-        return (self.companions.always if is_always else self.companions.initially)(condition, assuming)
+        return (self.views.always if is_always else self.views.initially)(condition, assuming)
 
-    def _seen(self, instance: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
+    def _implying_conditions(
+        self, instance: _Instance, formula: Formula, left_out: int
+    ) -> Iterator[tuple[_Key, Formula]]:
         """Yield under-approximations of the formula, or of its operand, for all choices of hidden members."""
         hidden = variables_of(instance.system, instance.symmetry_group, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
@@ -220,23 +224,23 @@ class _Few:
                 yield (always is not None, instance.key(condition, left_out)), condition
 
 
-def _few(one: _Asked, two: _Asked) -> _Few | None:
+def _common_projection(one: _Instance, two: _Instance) -> _CommonProjection | None:
     """Return the common projection of both sizes, or None if they differ."""
     if one.symmetry_group.places != two.symmetry_group.places:
         return None
     try:
         projected = project(one.system, one.symmetry_group, one.last(1))
-        if _told(projected) != _told(project(two.system, two.symmetry_group, two.last(2))):
+        if _description(projected) != _description(project(two.system, two.symmetry_group, two.last(2))):
             return None
     except NotSeparable:
         return None
     members = [
         variables_of(projected.system, one.symmetry_group, (member,)) for member in one.symmetry_group.indices[:-1]
     ]
-    return _Few(projected, ViewAbstraction(projected, members))
+    return _CommonProjection(projected, ViewAbstraction(projected, members))
 
 
-def _told(projected: Projection) -> Hashable:
+def _description(projected: Projection) -> Hashable:
     steps = zip(projected.system.steps, projected.certain, strict=True)
     return canonical_description(projected.system), frozenset((step.name, expr_key(certain)) for step, certain in steps)
 
@@ -244,7 +248,7 @@ def _told(projected: Projection) -> Hashable:
 # --- what can come about
 
 
-def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
+def _can_be_idle(fewer: _Instance, more: _Instance) -> bool:
     """Tell whether the larger system with an idle member equals the smaller one, with the same subquestions."""
     idle = more.last(1)
     beside = specialise_to_idle(more.system, more.symmetry_group, idle)

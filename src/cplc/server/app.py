@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 
 from cplc.semantics.symbol_index import Declared
 from cplc.server import call_hierarchy, ispl, navigation, outline, semantic_tokens, signature_help, text_edits
-from cplc.server import code_actions as fixes
+from cplc.server import diagnostics as fixes
 from cplc.server import inlay_hints as hints
 from cplc.server.compiled_document import Compiled, CompiledIspl, path_of
 from cplc.server.completion import completion as completions

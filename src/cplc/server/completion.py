@@ -36,8 +36,7 @@ from cplc.semantics.symbol_index import Declared, Kind
 from cplc.semantics.templates import ASPECTS
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
-from cplc.server.hover import code, head
-from cplc.server.hover_texts import meaning
+from cplc.server.hover import code, head, meaning
 from cplc.source import Span
 from cplc.syntax import ast
 

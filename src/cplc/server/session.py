@@ -19,8 +19,8 @@ from pygls.protocol.language_server import lsp_method
 
 from cplc import __version__
 from cplc.server.compiled_document import Compiled, CompiledIspl
+from cplc.server.diagnostics import by_file, united
 from cplc.server.documents import Documents
-from cplc.server.publish_diagnostics import by_file, united
 from cplc.server.verdicts import Verdicts, texts_of
 from cplc.server.verification_process import answers, job
 

@@ -10,7 +10,7 @@ from cplc.language.lifecycle import PREDICATES
 from cplc.language.words import EVENTS, PARAMETERS
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled
-from cplc.server.hover_texts import meaning
+from cplc.server.hover import meaning
 from cplc.syntax import ast
 
 _DECLARING = {

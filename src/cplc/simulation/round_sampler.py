@@ -14,7 +14,7 @@ from typing import Final
 from cplc.logic.expressions import Value
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.rng import RandomSource
-from cplc.system.interpreter import Interpreter, holds
+from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System
 from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
 from cplc.system.trace import Move
@@ -49,10 +49,7 @@ class RoundSampler:
         if actions is None:
             if len(self._allowed) >= _MAX_MEMO_ENTRIES:
                 self._allowed.clear()
-            actions = self._allowed[key] = [
-                [action.name for action in player.actions if holds(action.allowed, state)]
-                for player in self.system.players
-            ]
+            actions = self._allowed[key] = [self._interpreter.allowed(player, state) for player in self.system.players]
         return actions
 
     def outcomes(self, state: State, actions: JointAction) -> list[State]:

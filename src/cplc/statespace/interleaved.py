@@ -38,8 +38,8 @@ class InterleavedRelation(TransitionRelation):
         self._regroup_at: tuple[int, ...] = _REGROUPING_STATES
 
     @cached_property
-    def _steps(self) -> list[_CompiledStep]:
-        return [_CompiledStep(self.packing, self.system, number) for number in range(len(self.system.steps))]
+    def _steps(self) -> list[CompiledStep]:
+        return [CompiledStep(self.packing, self.system, number) for number in range(len(self.system.steps))]
 
     @cached_property
     def _groups(self) -> list[_Group]:
@@ -78,7 +78,7 @@ class InterleavedRelation(TransitionRelation):
         return [(group.mask, group.table) for group in (_Group(steps, None) for steps in grouped)]
 
 
-class _CompiledStep:
+class CompiledStep:
     """One step of the system on packed states."""
 
     def __init__(self, packing: Packing, system: System, number: int) -> None:
@@ -99,6 +99,9 @@ class _CompiledStep:
                 )
             )
         ]
+
+    def is_enabled(self, state: int) -> bool:
+        return self._guard[state & self._guard_mask]
 
     def targets(self, state: int) -> list[int]:
         """Return the successors by this step: none where the guard does not hold."""
@@ -125,7 +128,7 @@ def _write(packing: Packing, step: Step, variable: str, value: Expr) -> tuple[in
 class _Group:
     """Steps that share a table: their effects depend on the bits of ``mask`` alone."""
 
-    def __init__(self, steps: Sequence[_CompiledStep], spend: Callable[[int], None] | None) -> None:
+    def __init__(self, steps: Sequence[CompiledStep], spend: Callable[[int], None] | None) -> None:
         self._steps = sorted(steps, key=lambda step: step.number)
         self._spend = spend
         self._work = sum(step.guard_reads for step in steps) // _READS_PER_UNIT
@@ -142,10 +145,10 @@ class _Group:
 
 
 def _grouped(
-    steps: Sequence[_CompiledStep], may_join: Callable[[int, int, int], bool], candidates: int | None = None
-) -> list[list[_CompiledStep]]:
+    steps: Sequence[CompiledStep], may_join: Callable[[int, int, int], bool], candidates: int | None = None
+) -> list[list[CompiledStep]]:
     """Group the steps greedily; ``may_join`` receives the masks of a group, of a step, and of both."""
-    together: list[tuple[int, list[_CompiledStep]]] = []
+    together: list[tuple[int, list[CompiledStep]]] = []
     for step in sorted(steps, key=lambda step: -step.mask.bit_count()):
         nearest = sorted(range(len(together)), key=lambda at: -(together[at][0] & step.mask).bit_count())
         for at in nearest[:candidates]:
@@ -159,12 +162,12 @@ def _grouped(
     return [grouped for _, grouped in together]
 
 
-def _overlapping(steps: Sequence[_CompiledStep]) -> list[list[_CompiledStep]]:
+def _overlapping(steps: Sequence[CompiledStep]) -> list[list[CompiledStep]]:
     """Group steps with common variables as long as a group depends on few bits."""
     return _grouped(steps, lambda mask, other, union: bool(mask & other) and union.bit_count() <= _MAX_GROUP_BITS)
 
 
-def _alike(steps: Sequence[_CompiledStep], states: Sequence[int]) -> list[list[_CompiledStep]]:
+def _alike(steps: Sequence[CompiledStep], states: Sequence[int]) -> list[list[CompiledStep]]:
     """Group steps as long as a group distinguishes few patterns among these states."""
     sample = states[:: max(1, len(states) // SAMPLE_STATES)]
     max_patterns = len(sample) // 8

@@ -25,6 +25,8 @@ _MAX_TOGETHER = 1_000_000
 """Maximum number of joint actions that are enumerated for a group of dependent players."""
 _ROUNDS_PER_STATE = 8
 """Maximum number of rounds per state of the limit, from one state and in a stored graph."""
+_FEW_ROUNDS = 256
+"""Arrays of labels for fewer rounds than this are made once."""
 
 T = TypeVar("T")
 Bits = tuple[int, ...]
@@ -78,11 +80,15 @@ class _CountedRounds:
     def __init__(self, rounds: RoundSuccessors, room: int) -> None:
         self._rounds = rounds
         self._room = room
+        self._labels = [array("I", bytes(4 * number)) for number in range(_FEW_ROUNDS)]
 
     def __getitem__(self, state: int) -> tuple[list[int], array[int]]:
-        changes = [state ^ target for target in self._rounds.after(state, self._room)]
-        self._room -= len(changes)
-        return changes, array("I", bytes(4 * len(changes)))
+        changes: list[int] = []
+        for _, some in self._rounds.ways(state, self._room):
+            changes += some
+        number = len(changes)
+        self._room -= number
+        return changes, self._labels[number] if number < _FEW_ROUNDS else array("I", bytes(4 * number))
 
 
 class RoundSuccessors:
@@ -104,13 +110,18 @@ class RoundSuccessors:
 
     def after(self, state: int, room: int) -> list[int]:
         """Return the successors, each once. Raise `ResourceExhausted` if there are more than ``room``."""
-        return [after for _, some in self.options(state, room) for after in some]
+        return [state ^ change for _, some in self.ways(state, room) for change in some]
 
     def options(self, state: int, room: int) -> Iterator[tuple[Steering, list[int]]]:
         """Yield the joint actions of the steered players, each with its successors.
 
         All other players may take any allowed action.
         """
+        for steering, changes in self.ways(state, room):
+            yield steering, [state ^ change for change in changes]
+
+    def ways(self, state: int, room: int) -> Iterator[tuple[Steering, list[int]]]:
+        """Yield the joint actions of the steered players, each with the bits that change."""
         for player in self._others:
             if not player.allowed[state & player.mask]:
                 return
@@ -118,10 +129,10 @@ class RoundSuccessors:
             room -= prod(len(changes) for _, changes in ways)
             if room < 0:
                 raise ResourceExhausted("more rounds between reachable states than can be kept")
-            targets = [state]
+            combined = [0]
             for _, changes in ways:
-                targets = [one ^ change for change in changes for one in targets]
-            yield tuple(choice for steering, _ in ways for choice in steering), targets
+                combined = [one ^ change for change in changes for one in combined]
+            yield tuple(choice for steering, _ in ways for choice in steering), combined
 
 
 class _Player:

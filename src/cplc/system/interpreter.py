@@ -12,7 +12,7 @@ from itertools import product
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
-from cplc.system.synchronous import Change
+from cplc.system.synchronous import Change, Player
 
 
 def value(expr: Expr, state: State) -> Value:
@@ -118,12 +118,13 @@ class Interpreter:
         initial = (self.system.variable[name].initial for name in taken.free)
         return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))
 
+    def allowed(self, player: Player, state: State) -> list[str]:
+        """Return the actions that a player may perform in the state."""
+        return [action.name for action in player.actions if holds(action.allowed, state)]
+
     def rounds(self, state: State) -> Iterator[tuple[str, ...]]:
         """Yield the allowed joint actions in the state, in the order of the players."""
-        allowed = (
-            [action.name for action in player.actions if holds(action.allowed, state)] for player in self.system.players
-        )
-        return product(*allowed)
+        return product(*(self.allowed(player, state) for player in self.system.players))
 
     def after_round(self, state: State, actions: Sequence[str]) -> Iterator[State]:
         """Yield the successors by a joint action, if all of its actions are allowed."""

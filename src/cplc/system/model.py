@@ -256,6 +256,16 @@ class System:
         """Return whether all players act together in rounds, without idle steps."""
         return bool(self.players)
 
+    @property
+    def has_idle_step(self) -> bool:
+        """Return whether every state has an idle step; otherwise a state without successors is a deadlock."""
+        return not self.players
+
+    @property
+    def excludes_unfair_states(self) -> bool:
+        """Return whether states from which no fair run begins are neither initial nor considered by any agent."""
+        return bool(self.conditions) and not self.has_idle_step
+
     @cached_property
     def player(self) -> dict[str, Player]:
         """Each player by the name of its choice."""

@@ -10,14 +10,13 @@ A set is a string of bytes, one for each reachable state in breadth-first order:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import assert_never
 
 from cplc.automata.path_automaton import automaton
 from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
-from cplc.engines.explicit.common_knowledge import common_knowledge_classes
 from cplc.engines.explicit.fairness import FairnessConstraints
 from cplc.engines.explicit.path_formulas import Product, links
 from cplc.engines.games.fixpoints import Solution
@@ -455,3 +454,28 @@ class ExplicitEngine(Engine[States]):
         for bit, holds in enumerate(conditions, start=packing.width):
             views = [view | value << bit for view, value in zip(views, holds, strict=True)]
         return views
+
+
+def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) -> list[int]:
+    """Return for each state the representative of its class under the closure of the union of the relations.
+
+    The closure is computed by union-find.
+
+    ``views`` has, for each agent, its local state in each state. Only considered states connect others.
+    """
+    leader = list(range(len(considered)))
+
+    def leading(state: int) -> int:
+        while leader[state] != state:
+            leader[state] = leader[leader[state]]
+            state = leader[state]
+        return state
+
+    for local_states in views:
+        first: dict[int, int] = {}
+        for state, view in enumerate(local_states):
+            if considered[state]:
+                alike = first.setdefault(view, state)
+                if alike != state:
+                    leader[leading(state)] = leading(alike)
+    return [leading(state) for state in range(len(considered))]

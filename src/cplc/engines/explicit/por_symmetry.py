@@ -241,7 +241,7 @@ class ReducedEngines:
 
     def whole(self, limit: int) -> ExplicitEngine | None:
         """Return the unreduced engine, unless there are more states than the limit."""
-        if self.system.is_synchronous:
+        if not self.system.has_idle_step:
             return None
         try:
             graph = explore(self.system, limit)

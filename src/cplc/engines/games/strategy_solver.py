@@ -8,9 +8,13 @@ from typing import TypeVar, assert_never
 
 from cplc.engines.games.fixpoints import Arena, Game, Solution, Strategy
 from cplc.engines.games.synchronous import Goal, RoundArena, RoundGame
-from cplc.engines.games.synchronous_uniform import SynchronousUniformSearch
-from cplc.engines.games.uniform import UniformStrategySearch
-from cplc.engines.games.uniform_search import StrategySearch, distributed_knowledge, joint_observation
+from cplc.engines.games.uniform import (
+    StrategySearch,
+    SynchronousUniformSearch,
+    UniformStrategySearch,
+    distributed_knowledge,
+    joint_observation,
+)
 from cplc.engines.interface import S
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Next, Until, subformulas

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
+from cplc.automata.lazy_automaton import LazyAutomaton
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic, ProductHeuristic
 from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.engines.on_the_fly.product import Product, ProductEdge, product
 from cplc.engines.on_the_fly.reachable_states import ReachableStates
 from cplc.engines.on_the_fly.search import SearchResults, accepting_start, nearest_accepting_start
-from cplc.engines.on_the_fly.tableau import Tableau
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
@@ -169,12 +169,12 @@ class Checker:
 
     def _new_path_search(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
         system = self.context.world.system
-        tableau = Tableau(path, value, is_propositional)
+        automaton = LazyAutomaton(path, value, is_propositional)
         justice = system.constraints(self.assuming) if fair else ()
         conditions = system.fairness if fair else ()
         endless = self.begins if fair and self._needs_endless_run(OnPaths("E", path, along)) else None
         built = product(
-            self.context.world, self.moves, tableau, self.test, along, justice, conditions, self._steps_of, endless
+            self.context.world, self.moves, automaton, self.test, along, justice, conditions, self._steps_of, endless
         )
         return PathSearch(
             built,
@@ -183,9 +183,9 @@ class Checker:
         )
 
     def _needs_endless_run(self, formula: OnPaths) -> bool:
-        """Tell whether finite prefixes prove nothing: in rounds for formulas beyond CTL, or for all under fairness."""
+        """Tell whether finite prefixes prove nothing: where runs may end, for formulas beyond CTL or under fairness."""
         system = self.context.world.system
-        return system.is_synchronous and (bool(system.fairness) or ctl_path(formula) is None)
+        return not system.has_idle_step and (bool(system.fairness) or ctl_path(formula) is None)
 
     def begins(self, state: int) -> bool:
         """Tell whether a fair run begins in the state."""
@@ -197,8 +197,7 @@ class Checker:
 
     @property
     def excludes_unfair_states(self) -> bool:
-        system = self.context.world.system
-        return system.is_synchronous and bool(system.fairness)
+        return self.context.world.system.excludes_unfair_states
 
     def _among_considered(self, claim: Formula) -> Formula:
         return And((claim, SOME_FAIR_RUN)) if self.excludes_unfair_states else claim

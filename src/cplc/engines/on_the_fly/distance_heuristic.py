@@ -289,7 +289,7 @@ class ProductHeuristic:
     def _goal(self, place: int, stage: int) -> _FactTree:
         """Return the condition of the edges to a later stage, or of staying in the last one."""
         ways = []
-        for edge in self._product.tableau.edges(place):
+        for edge in self._product.automaton.edges(place):
             if self._stages.get(edge.target, stage) < stage or (edge.target == place and stage == 0):
                 goals = [relaxed_goal(self._heuristic, formula, value) for formula, value in edge.claims]
                 goals += [self._possible(taken) for taken, value in edge.demands if value]
@@ -303,20 +303,20 @@ class ProductHeuristic:
 
 def _stages(runs: Product) -> dict[int, int]:
     """Return the number of edges from each automaton state to one in which a run may stay forever."""
-    tableau = runs.tableau
-    states, waiting = {tableau.first}, [tableau.first]
+    automaton = runs.automaton
+    states, waiting = {automaton.first}, [automaton.first]
     before: dict[int, set[int]] = {}
     while waiting and len(states) < 200:
         state = waiting.pop()
-        for edge in tableau.edges(state):
+        for edge in automaton.edges(state):
             before.setdefault(edge.target, set()).add(state)
             if edge.target not in states:
                 states.add(edge.target)
                 waiting.append(edge.target)
-    last = {tableau.done} | {
+    last = {automaton.done} | {
         state
         for state in states - set(waiting)
-        if any(edge.target == state and edge.marks == tableau.all_marks for edge in tableau.edges(state))
+        if any(edge.target == state and edge.marks == automaton.all_marks for edge in automaton.edges(state))
     }
     stages = dict.fromkeys(last, 0)
     ring, number = last, 0

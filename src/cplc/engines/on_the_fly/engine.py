@@ -49,7 +49,7 @@ class OnTheFlyEngine:
             world, ReachableStates(world), Indistinguishability(world), DistanceHeuristic(world)
         )
         self._checkers: dict[tuple[frozenset[str], ReachabilityGoals | None], Checker] = {}
-        self._may_reduce = not (system.is_synchronous or system.conditions)
+        self._may_reduce = system.has_idle_step and not system.conditions
 
     @property
     def stored(self) -> int:

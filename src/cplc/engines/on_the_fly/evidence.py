@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from cplc.automata.lazy_automaton import Claim, Edge
 from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial
 from cplc.engines.on_the_fly.indistinguishability import ObservationClass
 from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, ProductEdge
-from cplc.engines.on_the_fly.tableau import Claim, Edge
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,

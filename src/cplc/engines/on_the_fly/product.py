@@ -1,4 +1,4 @@
-"""The product of a system with the tableau automaton of a path formula, computed on the fly."""
+"""The product of a system with the automaton of a path formula, computed on the fly."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 
+from cplc.automata.lazy_automaton import Edge, LazyAutomaton
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
-from cplc.engines.on_the_fly.tableau import Edge, Tableau
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula, Taken
 from cplc.records import dataclass
@@ -57,7 +57,7 @@ class Product:
     world: LazyStateSpace
     moves: Callable[[int], Successors]
     """The successor function, possibly reduced."""
-    tableau: Tableau
+    automaton: LazyAutomaton
     test: Callable[[Formula], Test]
     """Returns the predicate of a state formula."""
     allowed: frozenset[int] | None
@@ -76,7 +76,7 @@ class Product:
 
     @cached_property
     def all_marks(self) -> int:
-        marks = self.tableau.all_marks | self.waiting
+        marks = self.automaton.all_marks | self.waiting
         for bit, _ in self.conditions:
             marks |= bit
         return marks
@@ -84,11 +84,11 @@ class Product:
     @property
     def finite(self) -> bool:
         """True if every accepted run has a good prefix."""
-        return self.tableau.ends and (self.endless is not None or not self.conditions)
+        return self.automaton.ends and (self.endless is not None or not self.conditions)
 
     def node(self, state: int) -> Node:
         """Return the initial node of runs from the state."""
-        return state << _BITS | self.tableau.first
+        return state << _BITS | self.automaton.first
 
     def split(self, node: Node) -> tuple[int, int]:
         """Return the system state and the automaton state."""
@@ -96,7 +96,7 @@ class Product:
 
     def is_done(self, node: Node) -> bool:
         """Tell whether every fair run from the node is accepted, and there is one."""
-        return node & _STATE == self.tableau.done and self._goes_on(node)
+        return node & _STATE == self.automaton.done and self._goes_on(node)
 
     def _goes_on(self, node: Node) -> bool:
         return not self.conditions if self.endless is None else self.endless(node >> _BITS)
@@ -108,7 +108,7 @@ class Product:
         if edges is None:
             edges = self.tests[place] = [
                 (edge, [(self.test(formula), value) for formula, value in edge.claims])
-                for edge in self.tableau.edges(place)
+                for edge in self.automaton.edges(place)
             ]
         for edge, claims in edges:
             for test, value in claims:
@@ -141,7 +141,7 @@ class Product:
             return GoodPrefix(None)
         state, here = node & _STATE, None
         for edge in self.open_edges(node):
-            if edge.target == self.tableau.done and not edge.demands and self._goes_on(node):
+            if edge.target == self.automaton.done and not edge.demands and self._goes_on(node):
                 return GoodPrefix(edge)
             if edge.target == state and edge.may_idle and self.world.has_idle_step:
                 if here is None:
@@ -168,7 +168,7 @@ class Product:
 def product(
     world: LazyStateSpace,
     moves: Callable[[int], Successors],
-    tableau: Tableau,
+    automaton: LazyAutomaton,
     test: Callable[[Formula], Test],
     along: Taken | None,
     justice: Sequence[Justice],
@@ -178,7 +178,7 @@ def product(
 ) -> Product:
     """Return the product. Steps outside of ``along`` do not count as enabled."""
     allowed = None if along is None else steps_of(along)
-    bit = 1 << tableau.marks
+    bit = 1 << automaton.marks
     met_by = [0] * len(world.relation.labels)
     waiting = 0
     for constraint in justice:
@@ -189,4 +189,4 @@ def product(
                 met_by[step] |= bit
             bit <<= 1
     conditions = tuple((bit << number, world.condition(expr)) for number, expr in enumerate(fairness))
-    return Product(world, moves, tableau, test, allowed, tuple(met_by), waiting, conditions, endless, steps_of)
+    return Product(world, moves, automaton, test, allowed, tuple(met_by), waiting, conditions, endless, steps_of)

@@ -24,8 +24,7 @@ from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.exists_path import ExistsPath
 from cplc.engines.symbolic.fairness import FairRuns
-from cplc.engines.symbolic.indistinguishability import ObservationProjections
-from cplc.engines.symbolic.observation import agreement_closure
+from cplc.engines.symbolic.indistinguishability import ObservationProjections, agreement_closure
 from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
 from cplc.engines.symbolic.representation import Options, Representation, representation
 from cplc.engines.symbolic.synchronous_relation import Round
@@ -420,7 +419,7 @@ class SymbolicEngine(Engine[Node]):
     @cached_property
     def _considered(self) -> Node:
         """The states that knowledge and commitments range over: in rounds, those from which a fair run starts."""
-        if not (self.system.is_synchronous and self.system.conditions):
+        if not self.system.excludes_unfair_states:
             return self._encoding.true
         return self._holds(OnPaths("E", Globally(And(()))), frozenset())
 

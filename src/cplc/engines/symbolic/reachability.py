@@ -100,7 +100,7 @@ class ChainedFixpoints:
     @property
     def idles(self) -> bool:
         """Return whether every state has an idle step."""
-        return not self._encoding.system.is_synchronous
+        return self._encoding.system.has_idle_step
 
     def restricted_to(self, allowed: Collection[int]) -> ChainedFixpoints:
         """Return searches by these steps alone; reachable states and blocks remain those of all steps."""

@@ -63,7 +63,7 @@ class Representation:
 
 def representation(system: System, options: Options) -> Representation:
     """Return the system under the order that wins the trial."""
-    orders = variable_orders(system)[: 1 if system.is_synchronous else MAX_RACERS]
+    orders = variable_orders(system)[: MAX_RACERS if system.steps else 1]
     bits = sum((len(variable.domain) - 1).bit_length() for variable in system.variables)
     budgets = [bits * factor for factor in NODES_PER_BIT]
     return race(orders, budgets, lambda order, budget: represented(system, order, options, budget))
@@ -98,7 +98,7 @@ def represented(system: System, order: Order, options: Options, budget: int | No
     encoding = Encoding(
         system,
         order.names,
-        written(system) if system.is_synchronous else doubled(system, options.variants),
+        written(system) | doubled(system, options.variants),
         {choice.name: tuple(choice.allowed) for choice in choices(system)},
         backend=options.backend,
         node_limit=options.node_limit,
@@ -114,11 +114,11 @@ def represented(system: System, order: Order, options: Options, budget: int | No
 def _steps(
     encoding: Encoding, variants: int, budget: int | None
 ) -> tuple[tuple[Transition, ...], tuple[frozenset[str], ...]]:
-    """Return the steps, and the components of the system."""
+    """Return the transitions, the steps or the round of all players, and the components of the system."""
     system = encoding.system
-    if system.is_synchronous:
-        return (Round(encoding, system),), (frozenset(system.variable),)
-    return tuple(_built(encoding, step, variants, budget) for step in system.steps), components(system)
+    steps = tuple(_built(encoding, step, variants, budget) for step in system.steps)
+    rounds = (Round(encoding, system),) if system.players else ()
+    return (*steps, *rounds), components(system)
 
 
 def _built(encoding: Encoding, step: Step, variants: int, budget: int | None) -> Transition:

@@ -101,12 +101,11 @@ def variable_orders(system: System) -> tuple[Order, ...]:
 
 
 def _readings(system: System) -> list[list[frozenset[str]]]:
-    """Return the variables of each step; and, if different, those without its channel conjuncts."""
-    if system.is_synchronous:
-        return [list(used_together(system))]
-    whole = [step.footprint for step in system.steps]
+    """Return the variables of each step or change; and, if different, those without channel conjuncts of steps."""
+    rounds = list(used_together(system))
+    whole = [*rounds, *(step.footprint for step in system.steps)]
     free_channel = {negate(message.in_flight): message.name for message in system.messages}
-    without = [_without_channel(step, free_channel) for step in system.steps]
+    without = [*rounds, *(_without_channel(step, free_channel) for step in system.steps)]
     return [whole] if without == whole else [whole, without]
 
 

@@ -1,21 +1,32 @@
-"""Code actions: quick fixes of diagnostics, missing declarations, and guards."""
+"""Diagnostics in the format of the protocol, and code actions: quick fixes, missing declarations, and guards."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from lsprotocol.types import CodeAction, CodeActionKind, TextEdit, WorkspaceEdit
-from lsprotocol.types import Diagnostic as Shown
+from lsprotocol.types import (
+    CodeAction,
+    CodeActionKind,
+    CodeDescription,
+    DiagnosticRelatedInformation,
+    DiagnosticSeverity,
+    DiagnosticTag,
+    Location,
+    TextEdit,
+    WorkspaceEdit,
+)
+from lsprotocol.types import Diagnostic as LspDiagnostic
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Edit, Fix
 from cplc.runtime.resources import shipped
 from cplc.semantics.symbol_index import Declared, declarations, walk
-from cplc.server.compiled_document import Compiled, CompiledIspl
+from cplc.server.compiled_document import Compiled, CompiledIspl, text_of, uri_of
 from cplc.server.cursor_context import context
+from cplc.server.positions import Text
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
@@ -23,7 +34,9 @@ from cplc.syntax.parser import parse
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-def actions(compiled: Compiled | CompiledIspl, start: int, end: int, shown: Iterable[Shown]) -> list[CodeAction]:
+def actions(
+    compiled: Compiled | CompiledIspl, start: int, end: int, shown: Iterable[LspDiagnostic]
+) -> list[CodeAction]:
     """Return the code actions for the text between two offsets."""
     given = list(shown)
     result: list[CodeAction] = []
@@ -213,3 +226,63 @@ def _guards(compiled: Compiled, start: int, end: int) -> Iterator[Fix]:
         for one in list(reversed(received))[:3]:
             text = f"after {one.name.text} " if message.clauses else f"  after {one.name.text}"
             yield Fix(f"Add `after {one.name.text}`", (_insertion(compiled, place, text),))
+
+
+MOST: Final = 1_000
+"""Maximum number of diagnostics per file."""
+
+_SEVERITIES: Final = {
+    "error": DiagnosticSeverity.Error,
+    "warning": DiagnosticSeverity.Warning,
+    "remark": DiagnosticSeverity.Information,
+}
+
+
+def by_file(compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str]) -> dict[str, list[LspDiagnostic]]:
+    """Return the diagnostics by URI; those of the file itself even if there are none."""
+    reports: dict[str, list[LspDiagnostic]] = {compiled.document.uri: []}
+    for diagnostic in dict.fromkeys(compiled.diagnostics):
+        is_here = diagnostic.span.source.name == compiled.source.name
+        uri = compiled.document.uri if is_here else uri_of_name(diagnostic.span.source.name)
+        listed = reports.setdefault(uri, [])
+        if len(listed) < MOST:
+            listed.append(_diagnostic(compiled, diagnostic, uri_of_name))
+    return reports
+
+
+def _diagnostic(
+    compiled: Compiled | CompiledIspl, problem: Diagnostic, uri_of_name: Callable[[str], str]
+) -> LspDiagnostic:
+    related = []
+    lines = [problem.message]
+    for note in problem.notes:
+        if note.span is None or not note.span.source.text:
+            lines.append(note.message)
+        else:
+            is_here = note.span.source.name == compiled.source.name
+            uri = compiled.document.uri if is_here else uri_of_name(note.span.source.name)
+            text = _text(compiled, note.span.source)
+            related.append(DiagnosticRelatedInformation(Location(uri, text.of(note.span)), note.message))
+    page = shipped("rules") / f"{problem.code}.md"
+    return LspDiagnostic(
+        _text(compiled, problem.span.source).of(problem.span),
+        "\n".join(lines),
+        severity=_SEVERITIES[problem.severity],
+        code=problem.code,
+        code_description=CodeDescription(uri_of(str(page))),
+        source="cplc",
+        tags=[DiagnosticTag.Unnecessary] if problem.code == rules.UNUSED.code else None,
+        related_information=related or None,
+    )
+
+
+def _text(compiled: Compiled | CompiledIspl, source: Source) -> Text:
+    return compiled.text if source.name == compiled.source.name else text_of(source, compiled.text.units)
+
+
+def united(reports: Iterable[list[LspDiagnostic]]) -> list[LspDiagnostic]:
+    """Return the diagnostics of several importers about one file, without duplicates."""
+    distinct: list[LspDiagnostic] = []
+    for report in reports:
+        distinct.extend(one for one in report if one not in distinct)
+    return distinct

@@ -1,4 +1,4 @@
-"""Reconstruction of joint actions: the actions that lead from one state of a synchronous system to another.
+"""Rounds between states of a synchronous system: reconstruction of joint actions, and evidence for `Adjacent`.
 
 Each rule made a change whose values are those after the round. Given the state before, this is a condition on the
 choices alone. A satisfying assignment of the conjunction is a joint action.
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
+from math import prod
 
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.expressions import TRUE, And, Expr, conj, disj, is_false, is_true, negate, partially_evaluate
 from cplc.logic.formulas import Adjacent
-from cplc.system.interpreter import holds, value
+from cplc.system.interpreter import Interpreter, holds, value
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import State, System
 from cplc.system.satisfying_assignments import satisfying_assignments
@@ -73,7 +76,9 @@ def _joint_actions(system: System) -> _JointActions:
 
 
 def with_actions(system: System, evidence: Evidence) -> Evidence:
-    """Add the joint action to each round of the evidence; searches return states alone."""
+    """Add the joint action to each round of the evidence, if there are rounds; searches return states alone."""
+    if not system.players:
+        return evidence
     only = evidence.formula.choice if isinstance(evidence.formula, Adjacent) else None
     return replace(
         evidence,
@@ -109,3 +114,46 @@ def _writes(change: Change, written: set[str], before: State, after: State) -> b
     """Tell whether this change gives the variables of the rule their values after the round."""
     updates = {name: value(update, before) for name, update in change.updates}
     return all(updates.get(name, before[name]) == after[name] for name in written)
+
+
+MAX_SUCCESSORS = 1_000
+"""Maximum number of joint actions, and of successors, that are enumerated."""
+
+
+def agree(formula: Adjacent, before: State, after: State) -> bool:
+    """Tell whether the variables that the formula relates across the round agree."""
+    return all(before[now] == after[then] for now, then in formula.same)
+
+
+def led_here(interpreter: Interpreter, formula: Adjacent, before: State, here: State) -> bool:
+    """Tell whether a round that matches the formula leads from the one state to the other."""
+    actions = actions_between(interpreter.system, before, here, formula.choice)
+    return actions is not None and agree(formula, before, here) and interpreter.leads_to(before, actions, here)
+
+
+def none_leads(interpreter: Interpreter, formula: Adjacent, state: State) -> bool:
+    """Tell whether enumeration shows that no round that matches the formula leads from here to its operand.
+
+    It does not if there are too many rounds, or if the variables alone do not decide the operand.
+    """
+    if formula.back or prod(_allowed(interpreter, state)) > MAX_SUCCESSORS:
+        return False
+    doers = [player.choice for player in interpreter.system.players]
+    tried = 0
+    for actions in interpreter.rounds(state):
+        if formula.choice is not None and actions[doers.index(formula.choice[0])] != formula.choice[1]:
+            continue
+        for after in islice(interpreter.after_round(state, actions), MAX_SUCCESSORS):
+            tried += 1
+            if tried >= MAX_SUCCESSORS or (agree(formula, state, after) and _may_hold(interpreter, formula, after)):
+                return False
+    return True
+
+
+def _allowed(interpreter: Interpreter, state: State) -> list[int]:
+    players = interpreter.system.players
+    return [sum(holds(action.allowed, state) for action in player.actions) for player in players]
+
+
+def _may_hold(interpreter: Interpreter, formula: Adjacent, state: State) -> bool:
+    return ThreeValuedRun(interpreter.system, Run(state, ()), ()).truth(formula.operand) is not False
