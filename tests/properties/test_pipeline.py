@@ -203,3 +203,16 @@ def test_reuse_of_first_cone_is_detected(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(engine_selector, "SYSTEM_PASSES", (ComponentSlicing, _ReusesFirstCone))
     forward, backward = _reduced_systems(loaded("examples/travel_agency.cpl"), "symbolic")
     assert forward != backward
+
+
+def test_cone_of_one_member_leaves_the_others_interchangeable() -> None:
+    compilation = loaded("benchmarks/protocols/stock.cpl", customers="5")
+    selector = EngineSelector(compilation.system, "reduced", auto=False)
+    remaining = set()
+    for one in compilation.questions():
+        for part in selector.parts(one.question.formula) if one.question.system is None else ():
+            problem = selector.fully_reduced(part.formula, frozenset()).problem
+            if len(problem.system.variables) < len(compilation.system.variables) and problem.goals is not None:
+                remaining |= {len(group.indices) for group in problem.interchangeable}
+    assert 4 in remaining
+    assert min(remaining) >= 3

@@ -121,6 +121,28 @@ class Symmetry:
             symmetry_group for symmetry_group in _candidates(self.system) if self._is_symmetric(symmetry_group)
         )
 
+    @cached_property
+    def partial_groups(self) -> tuple[SymmetryGroup, ...]:
+        """The groups, and for other families the permutations of the members with equally many variables.
+
+        A cone of influence may have variables of one member that it has of no other.
+        """
+        if self.system.is_synchronous or not is_true(self.system.start):
+            return ()
+        whole = {group.families: group for group in self.groups}
+        return tuple(
+            part
+            for group in _candidates(self.system)
+            if (part := whole.get(group.families) or self._largest_part(group)) is not None
+        )
+
+    def _largest_part(self, group: SymmetryGroup) -> SymmetryGroup | None:
+        variables = Counter(member for name in self.system.variable for member in group.members_in(name))
+        sizes = Counter(variables[member] for member in group.indices)
+        ((usual, members),) = sizes.most_common(1)
+        part = replace(group, indices=tuple(member for member in group.indices if variables[member] == usual))
+        return part if 1 < members < len(group.indices) and self._is_symmetric(part) else None
+
     def key(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Hashable:
         """Return an equal key for formulas that permutations map to each other.
 

@@ -52,7 +52,7 @@ class SymmetryReduction(Pass):
         conditions = graph_conditions(problem)
         if not conditions:
             return None
-        members = interchangeable_instances(problem.system, self._symmetry(problem.system).groups, conditions)
+        members = interchangeable_instances(problem.system, self._symmetry(problem.system).partial_groups, conditions)
         return replace(problem, interchangeable=members) if members else None
 
 
