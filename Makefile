@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 FUZZ_SECONDS ?= 600
 FUZZ_SEED ?= 1
-SEED ?= 1
+SEED ?= $(shell date +%Y%m%d)
 PAIRS ?= 5000
 MINUTES ?= 30
 
@@ -52,6 +52,8 @@ nightly: $(VENV)/.installed-dev  ## for hours: 20 times as many random examples,
 	$(BIN)/python -m tests.agreement --pairs $(PAIRS) --seed $(SEED) --only games
 	$(BIN)/python -m tests.reference_tools.agreement --minutes $(MINUTES) --seed $(SEED)
 	$(BIN)/python -m tests.same_answers $(BIN)/cplc $(BIN)/cplc --hash-seeds 1 2 --only check verify system
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks --limit 2
 
 fuzz: $(VENV)/.installed-dev  ## mutate what users write, for FUZZ_SECONDS of processor time from FUZZ_SEED on
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.sources import parsed
 
 _SOURCE = Path(__file__).parents[1] / "src" / "cplc"
 
@@ -182,7 +183,7 @@ def _imports() -> Iterator[tuple[Path, str, str]]:
     """Yield each file, its part, and every module that it imports, wherever in the file that is written."""
     for path in sorted(_SOURCE.glob("**/*.py")):
         part = path.relative_to(_SOURCE).parts[0].removesuffix(".py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             match node:
                 case ast.Import(names):
                     yield from ((path, part, alias.name) for alias in names)
@@ -236,7 +237,7 @@ def test_only_the_loader_decides_which_language_a_file_is_in() -> None:
     wrong = []
     for path in sorted(_SOURCE.glob("**/*.py")):
         name = path.relative_to(_SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             asks = isinstance(node, ast.Name) and node.id in ("IsplCompilation", "is_ispl")
             asks |= isinstance(node, ast.Attribute) and node.attr == "is_ispl" and path.parts[-2] != "server"
             asks |= isinstance(node, ast.Constant) and node.value == ".ispl"
@@ -250,7 +251,7 @@ def test_commands_refuse_models_in_ispl_in_one_place() -> None:
     wrong = [
         f"{path.name}:{node.lineno}"
         for path in sorted((_SOURCE / "cli").glob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         if any(isinstance(part, ast.Name) and part.id.endswith("Compilation") for part in ast.walk(node))
         if path.name != "load.py"
@@ -263,7 +264,7 @@ def test_records_are_made_the_quick_way() -> None:
     wrong = [
         str(path.relative_to(_SOURCE))
         for path in _SOURCE.glob("**/*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
         if any(alias.name == "dataclass" for alias in node.names) and path.stem != "records"
     ]
@@ -293,7 +294,7 @@ def test_the_order_has_no_cycle() -> None:
 def test_modules_are_one_idea(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 700, "split it by construct"
-    assert not text.strip() or ast.get_docstring(ast.parse(text)), "say what it is for"
+    assert not text.strip() or ast.get_docstring(parsed(path)), "say what it is for"
 
 
 _ASKS_FOR_THE_KIND_OF_A_SYSTEM = {
@@ -316,7 +317,7 @@ def test_searches_do_not_ask_whether_a_system_is_synchronous() -> None:
     asking = {
         path.relative_to(_SOURCE).as_posix()
         for path in _SOURCE.glob("**/*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr == "is_synchronous"
     } | {"system/model.py"}
     allowed = {

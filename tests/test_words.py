@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+from tests.support.sources import parsed
+
 _ROOT = Path(__file__).parents[1]
 _CODE = ("src", "tests", "benchmarks", "playground")
 _PROSE = (
@@ -42,7 +45,7 @@ def _parsed() -> Iterator[tuple[Path, ast.Module]]:
     for folder in _CODE:
         for path in sorted((_ROOT / folder).rglob("*.py")):
             if "node_modules" not in path.parts:
-                yield path, ast.parse(path.read_text(encoding="utf-8"))
+                yield path, parsed(path)
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
@@ -93,6 +96,7 @@ def _habits() -> Iterator[str]:
         yield from (f"{place}: phrase `{match[0]}`" for match in _PHRASES.finditer(line))
 
 
+@pytest.mark.quick
 def test_old_habits_do_not_return() -> None:
     assert list(_habits()) == [], "name what it is; begin with the concept"
 

@@ -157,7 +157,7 @@ def test_no_more_pairs_with_the_automaton_than_the_limit() -> None:
 
 def test_a_path_formula_is_of_no_state() -> None:
     engine = ExplicitEngine(counters(1, 2))
-    with pytest.raises(ValueError, match="below a path quantifier"):
+    with pytest.raises(ValueError, match="needs a path quantifier"):
         engine.satisfying(f.Finally(f.And(())))
 
 

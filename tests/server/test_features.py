@@ -30,6 +30,7 @@ async def test_diagnostics_follow_the_text(editor: Editor) -> None:
     assert editor.codes(uri) == []
 
 
+@pytest.mark.quick
 @pytest.mark.asyncio
 async def test_hover_tells_lifecycle_value_and_words(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)

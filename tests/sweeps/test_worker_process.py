@@ -45,10 +45,10 @@ def _is_there(process: int) -> bool:
 
 def test_an_item_is_answered_and_the_process_stays(apart: WorkerProcess) -> None:
     (row,) = apart.rows(_SMALL, JobLimits())
-    process = apart._process
+    process = apart.process
     assert dict(row.figures)["states"] == "473"
     assert apart.rows(_SMALL, JobLimits()) == (row,)
-    assert apart._process is process
+    assert apart.process is process
 
 
 def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: WorkerProcess) -> None:
@@ -80,7 +80,7 @@ def _killing(apart: WorkerProcess, times: int) -> tuple[Callable[[], bool], list
     killed: list[int] = []
 
     def wanted() -> bool:
-        process = apart._process
+        process = apart.process
         if process is not None and process.pid not in killed and len(killed) < times:
             killed.append(process.pid)
             os.kill(process.pid, signal.SIGKILL)
@@ -111,8 +111,8 @@ def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> Non
 
     def later() -> bool:
         """Kill the first worker when its item has had most of its time."""
-        if apart._deadline is not None and time.monotonic() > apart._deadline - 0.5:
-            deadlines.append(apart._deadline)
+        if apart.deadline is not None and time.monotonic() > apart.deadline - 0.5:
+            deadlines.append(apart.deadline)
             ready.set()
         return is_wanted() if ready.is_set() else True
 
@@ -128,15 +128,15 @@ def test_nobody_works_on_what_nobody_waits_for() -> None:
     processes: list[int] = []
 
     def wanted() -> bool:
-        if apart._process is not None:
-            children = Path(f"/proc/{apart._process.pid}/task/{apart._process.pid}/children")
+        if apart.process is not None:
+            children = Path(f"/proc/{apart.process.pid}/task/{apart.process.pid}/children")
             if children.exists():
                 processes.extend(map(int, children.read_text(encoding="ascii").split()))
         return not processes
 
     with pytest.raises(JobAbandoned):
         apart.rows(_ENDLESS, JobLimits(seconds=20), _for(5, wanted))
-    assert apart._process is None
+    assert apart.process is None
     _until(lambda: not any(map(_is_there, processes)))
 
 

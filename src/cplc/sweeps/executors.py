@@ -319,8 +319,8 @@ class _Attempt:
 class WorkerProcess:
     """A process that runs jobs in sequence, restarted after it was killed."""
 
-    _deadline: float | None = None
-    _process: subprocess.Popen[bytes] | None = None
+    deadline: float | None = None
+    process: subprocess.Popen[bytes] | None = None
     _messages: SimpleQueue[tuple[str, object] | None] = field(default_factory=SimpleQueue)
     _listener: threading.Thread | None = None
 
@@ -329,7 +329,7 @@ class WorkerProcess:
 
         Raise `JobAbandoned` when ``is_wanted`` returns False.
         """
-        self._deadline = None
+        self.deadline = None
         for losses in range(MAX_LOST_WORKERS):
             try:
                 attempt = self._attempt(job, limits, is_wanted)
@@ -357,9 +357,9 @@ class WorkerProcess:
                         rows = partial.rows("the worker process has ended")
                         return _Attempt(rows, is_ready=False, is_lost=True)
                     case "begun", int(process):
-                        if self._deadline is None and limits.seconds is not None:
-                            self._deadline = time.monotonic() + limits.seconds
-                        reached = _limit_check(process, limits, self._deadline)
+                        if self.deadline is None and limits.seconds is not None:
+                            self.deadline = time.monotonic() + limits.seconds
+                        reached = _limit_check(process, limits, self.deadline)
                     case "ended", int(code):
                         how = f"by signal {-code}" if code < 0 else f"with {code}"
                         rows = partial.rows(f"the worker process was ended {how}")
@@ -372,14 +372,14 @@ class WorkerProcess:
                 return _Attempt(partial.rows(reason), is_ready=False, is_lost=False)
 
     def _submit(self, job: Job) -> None:
-        if self._process is not None and self._process.poll() is not None:
+        if self.process is not None and self.process.poll() is not None:
             self.end()
-        if self._process is None:
+        if self.process is None:
             self._start()
-        assert self._process is not None
-        assert self._process.stdin is not None
+        assert self.process is not None
+        assert self.process.stdin is not None
         with suppress(OSError):  # it has just ended, as its messages show
-            send(self._process.stdin, job)
+            send(self.process.stdin, job)
 
     def _start(self) -> None:
         # A new session: Ctrl-C reaches only the parent, which ends its workers.
@@ -402,11 +402,11 @@ class WorkerProcess:
 
         self._listener = threading.Thread(target=listen, name="cplc-sweep", daemon=True)
         self._listener.start()
-        self._process, self._messages = process, messages
+        self.process, self._messages = process, messages
 
     def end(self) -> None:
         """End the process and its job."""
-        process, self._process = self._process, None
+        process, self.process = self.process, None
         if process is None:
             return
         assert process.stdin is not None
