@@ -18,7 +18,7 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import Arith, Const, Equal, Expr, Less, Read, conj, negate
 from cplc.source import Source
-from cplc.system.commitment_channels import shared_variables
+from cplc.system.commitments import shared_variables
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
 

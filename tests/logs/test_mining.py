@@ -21,8 +21,7 @@ from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
 from cplc.logs.protocol_vocabulary import vocabulary_of
 from cplc.logs.reading import read
-from cplc.logs.recording import Recorder
-from cplc.logs.writing import log_text
+from cplc.logs.writing import Recorder, log_text
 from cplc.mining.belief_estimation import BeliefEstimates, estimate_beliefs
 from cplc.mining.log_coverage import log_coverage
 from cplc.mining.mining_report import beliefs_text, coverage_text

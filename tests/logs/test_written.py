@@ -19,9 +19,8 @@ from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
 from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.reading import FORMATS, read
-from cplc.logs.recording import Recorder
 from cplc.logs.records import Format
-from cplc.logs.writing import log_text
+from cplc.logs.writing import Recorder, log_text
 from cplc.simulation.random_walk import draw
 from cplc.source import Source
 

@@ -20,7 +20,7 @@ from tests.support.generators.property_formulas import Sample, protocols
 from cplc.compilation import CplCompilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logs.events import Event
-from cplc.logs.recording import Recorder
+from cplc.logs.writing import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
 from cplc.monitoring.monitor import Deliveries, Monitor, counting_ticks
 from cplc.runtime.limits import ResourceExhausted

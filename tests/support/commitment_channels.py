@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cplc.logic.commitments import Channel, Commits, Fulfils, Offer, Offering
 from cplc.logic.expressions import Expr, conj, disj, negate
 from cplc.logic.formulas import Formula
-from cplc.system.commitment_channels import shared_variables
+from cplc.system.commitments import shared_variables
 from cplc.system.model import System
 
 

@@ -11,10 +11,9 @@ from cplc.report.github import commands
 from cplc.report.html import page
 from cplc.report.json_data import result_data
 from cplc.report.junit import suites
-from cplc.report.one_line_text import concise
 from cplc.report.outcome import Outcome, standing
 from cplc.report.sarif import log
-from cplc.report.text import result_text
+from cplc.report.text import concise, result_text
 from cplc.source import Source
 from cplc.sweeps.job_runner import _verdict_row
 

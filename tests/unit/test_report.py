@@ -11,8 +11,7 @@ from cplc.compilation import CplCompilation
 from cplc.report.html import fragment
 from cplc.report.itf import trace
 from cplc.report.json_data import result_data
-from cplc.report.one_line_text import concise
-from cplc.report.text import plain, result_text
+from cplc.report.text import concise, plain, result_text
 from cplc.source import Source
 
 TEXT = """protocol Due {

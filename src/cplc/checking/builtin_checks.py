@@ -56,11 +56,10 @@ from cplc.logic.formulas import (
 )
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.system.debts import Debts
+from cplc.system.commitments import Debts, standing_of
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Claim, Commitment, Step, System
 from cplc.system.printer import condition_text, expr_text
-from cplc.system.standings import standing_of
 from cplc.system.synchronous import out_of_range
 
 MAX_JOINT_CHOICES = 64

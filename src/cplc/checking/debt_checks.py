@@ -27,7 +27,7 @@ from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
 from cplc.reductions.components import IndependentComponents
 from cplc.source import Span
-from cplc.system.debts import Debts
+from cplc.system.commitments import Debts
 from cplc.system.interpreter import Interpreter
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Commitment, Message, Step, System, terminal

@@ -6,19 +6,11 @@ value that depends on all of them is marked `exhaustive`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import Generic, assert_never
 
-from cplc.checking.epistemic_witness import EpistemicWitnesses
-from cplc.checking.minimal_evidence import (
-    Shown,
-    is_exhaustive,
-    minimise_claims,
-    non_propositional_parts,
-)
-from cplc.checking.path_goals import Claim, Invariant, NextStep, Reach, path_goals
-from cplc.checking.path_search import PathQuery, ProductRunSearch
+from cplc.checking.path_search import Claim, Invariant, NextStep, PathQuery, ProductRunSearch, Reach, path_goals
 from cplc.checking.replay import EvidenceError, needs_fair_continuation, some_fair_run
 from cplc.checking.rounds import actions_between, led_here, none_leads
 from cplc.checking.shortest_paths import EngineRunSearch
@@ -37,6 +29,7 @@ from cplc.logic.formulas import (
     Formula,
     Globally,
     Iff,
+    Implies,
     KnownFrom,
     Knows,
     Next,
@@ -49,12 +42,133 @@ from cplc.logic.formulas import (
     Since,
     Taken,
     Until,
+    children,
     ctl_path,
     is_propositional,
+    is_state_formula,
 )
 from cplc.system.interpreter import Key, key
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
+
+# --- Indistinguishable states that refute knowledge, and runs that reach them
+#
+# Several claims of ignorance share as few indistinguishable states as possible. A state is chosen to refute expected
+# claims too, and earlier runs are reused.
+
+
+_Pair = tuple[tuple[str, ...], Key]
+"""The agents that confuse states, and the key of the actual state."""
+
+
+class EpistemicWitnesses(Generic[S]):
+    def __init__(self, engine: Engine[S], paths: EngineRunSearch[S], lacking: Callable[[Formula], S]) -> None:
+        self._engine = engine
+        self._paths = paths
+        self._refuting = lacking
+        self._expected: dict[_Pair, dict[Formula, None]] = {}
+        self._runs: dict[_Pair, list[Run]] = {}
+        self._alike: dict[_Pair, S] = {}
+
+    def expect(self, state: State, claims: Iterable[tuple[Formula, bool]]) -> None:
+        """Register claims that will be shown in the state."""
+        here = key(state)
+        for formula, holds in claims:
+            if isinstance(formula, Knows) and not holds:
+                for group in (formula.agents,) if formula.mode == "together" else ((one,) for one in formula.agents):
+                    self._expected.setdefault((group, here), {})[formula.operand] = None
+
+    def indistinguishable_from(self, agents: tuple[str, ...], state: State) -> S:
+        """Return the states that these agents together cannot distinguish from this one."""
+        pair = agents, key(state)
+        if pair not in self._alike:
+            self._alike[pair] = self._engine.indistinguishable(agents, self._engine.singleton(state))
+        return self._alike[pair]
+
+    def run(self, agents: tuple[str, ...], state: State, targets: S) -> Run:
+        """Return a run to a target that the agents cannot distinguish from the state: the state itself if possible."""
+        pair = agents, key(state)
+        runs = self._runs.setdefault(pair, [])
+        if self._paths.contains(targets, state):
+            return next((run for run in runs if run.states[-1] == state), None) or self._found(
+                runs, self._engine.singleton(state)
+            )
+        for run in runs:
+            if self._paths.contains(targets, run.states[-1]):
+                return run
+        for operand in self._expected.get(pair, ()):
+            fewer = self._engine.intersection(targets, self._refuting(operand))
+            if not self._engine.is_empty(fewer):
+                targets = fewer
+        return self._found(runs, targets)
+
+    def _found(self, runs: list[Run], targets: S) -> Run:
+        runs.append(self._paths.from_initial(targets))
+        return runs[-1]
+
+
+# --- Minimal evidence: a subset-minimal set of claims about the states of a run that decides its path formula
+
+
+Shown = tuple[int, Formula, bool]
+"""A formula and its value at a position of a run."""
+
+
+def non_propositional_parts(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
+    """Yield the maximal state subformulas that variables do not decide, at each position of the run."""
+    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not is_propositional(part)))
+    states = run.states if run.loop is None else run.states[:-1]
+    return ((position, part, state) for position, state in enumerate(states) for part in parts)
+
+
+def _said_of_states(formula: Formula) -> Iterator[Formula]:
+    """Yield the maximal state subformulas."""
+    if is_state_formula(formula):
+        yield formula
+    else:
+        for child in children(formula):
+            yield from _said_of_states(child)
+
+
+def is_exhaustive(formula: Formula, holds: bool) -> bool:
+    """Tell whether the value depends on all runs or all states."""
+    match formula:
+        case OnPaths(quantifier):
+            return holds == (quantifier == "A")
+        case Knows() | KnownFrom():
+            return holds
+        case Enforces() | Adjacent():
+            return not holds
+        case Not(operand):
+            return is_exhaustive(operand, not holds)
+        case Regardless(operand):
+            return is_exhaustive(operand, holds)
+        case And(operands):
+            return holds and any(is_exhaustive(operand, True) for operand in operands)
+        case Implies() | Iff():
+            return False
+        case Derived():
+            return is_exhaustive(formula.definition, holds)
+        case Atom() | Next() | Until() | Release() | Previous() | Since() | Taken():
+            return False
+        case _:
+            assert_never(formula)
+
+
+def minimise_claims(claims: list[Shown], enough: Callable[[list[Shown]], bool]) -> list[Shown]:
+    """Return a minimal subset that is still enough, by removing blocks of decreasing size (delta debugging)."""
+    size = len(claims)
+    while size:
+        position = 0
+        while position < len(claims):
+            fewer = claims[:position] + claims[position + size :]
+            if enough(fewer):
+                claims = fewer
+            else:
+                position += size
+        size //= 2
+    return sorted(claims, key=lambda claim: claim[0])
+
 
 Part = tuple[int, Evidence]
 

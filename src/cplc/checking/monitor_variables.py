@@ -25,7 +25,7 @@ from dataclasses import replace
 from cplc.language.lifecycle import FORMER, HANDED_OVER, RULES
 from cplc.logic.expressions import FALSE, Const, Expr, Read, conj, disj, equal, ite, negate
 from cplc.records import dataclass
-from cplc.system.debts import Debts
+from cplc.system.commitments import Debts
 from cplc.system.model import Operation, Step, System, Variable
 
 _COMES_BACK = frozenset(state for rule in RULES if rule.target == FORMER for state in rule.successor)

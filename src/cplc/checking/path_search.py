@@ -10,21 +10,102 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Generic
+from typing import Generic, assert_never
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
-from cplc.checking.distance_layers import step_groups
-from cplc.checking.path_goals import Claim
 from cplc.checking.replay import Goal, goals, steps_along
-from cplc.checking.shortest_paths import MAX_STATES_FOR_SHORTEST, RunSearch, stutter_condition, stutter_loop
+from cplc.checking.shortest_paths import (
+    MAX_STATES_FOR_SHORTEST,
+    RunSearch,
+    step_groups,
+    stutter_condition,
+    stutter_loop,
+)
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
-from cplc.logic.formulas import Formula, Not, Regardless, Taken
+from cplc.logic.formulas import (
+    UNSATISFIABLE,
+    VALID,
+    CtlPath,
+    Derived,
+    Formula,
+    Next,
+    Not,
+    Regardless,
+    Release,
+    Taken,
+    Until,
+    WeakUntil,
+    ctl_core,
+)
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
+
+# --- Path goals: the kinds of runs that give a CTL operator its value
+
+
+Claim = tuple[Formula, bool]
+"""A formula and its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Reach a state in which ``target`` holds, through states in which ``along`` holds."""
+
+    along: tuple[Claim, ...]
+    target: tuple[Claim, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """Stay in states in which ``along`` holds, forever or for ``bound`` steps."""
+
+    along: tuple[Claim, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Take one step to a state in which ``target`` holds."""
+
+    target: tuple[Claim, ...]
+
+
+def path_goals(path: CtlPath, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
+    """Return the runs that give the path formula this value, the simplest kind first."""
+    match path:
+        case Next(operand):
+            return (NextStep(((operand, holds),)),)
+        case Until(left, right, bound) if holds:
+            return (Reach(_unless_trivial(left, True), ((right, True),), bound),)
+        case Until(left, right, bound):
+            forever = Invariant(((right, False),), bound)
+            neither = ((left, False), (right, False))
+            return (forever,) if left == VALID else (Reach(((right, False),), neither, bound), forever)
+        case Release(left, right, bound) if holds:
+            forever = Invariant(((right, True),), bound)
+            both = ((left, True), (right, True))
+            return (forever,) if left == UNSATISFIABLE else (Reach(((right, True),), both, bound), forever)
+        case Release(left, right, bound):
+            return (Reach(_unless_trivial(left, False), ((right, False),), bound),)
+        case WeakUntil(left, right) if holds:
+            return (Reach(((left, True),), ((right, True),)), Invariant(((left, True),)))
+        case WeakUntil(left, right):
+            return (Reach(((right, False),), ((left, False), (right, False))),)
+        case Derived():
+            return path_goals(ctl_core(path), holds)
+        case _:
+            assert_never(path)
+
+
+def _unless_trivial(formula: Formula, value: bool) -> tuple[Claim, ...]:
+    """Return the claim; none where every state meets it."""
+    return () if formula == (VALID if value else UNSATISFIABLE) else ((formula, value),)
+
 
 LOCATION = ""
 """Name of the variable for the location of the automaton; no other variable has this name."""

@@ -20,8 +20,8 @@ from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.logs.events import Event
-    from cplc.logs.recording import Recorder
     from cplc.logs.records import Format
+    from cplc.logs.writing import Recorder
     from cplc.system.model import System
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".xes": "xes", ".json": "ocel", ".jsonocel": "ocel"}
@@ -52,7 +52,7 @@ class Log:
     _recorder: Recorder | None = None
 
     def begin(self, system: System) -> None:
-        from cplc.logs.recording import Recorder
+        from cplc.logs.writing import Recorder
 
         self._recorder = Recorder(system, self.tick, self.most)
         self._file = tempfile.TemporaryFile(prefix="cplc-log-")  # noqa: SIM115 - `end` closes it

@@ -462,7 +462,7 @@ class VerifyRun:
                 output.write(result_text(result, paint, detail=self.detail, shown=self._excluded))
                 self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
             case "concise":
-                from cplc.report.one_line_text import concise
+                from cplc.report.text import concise
 
                 output.write(concise(result) + "\n")
             case _:

@@ -192,7 +192,7 @@ class CplCompilation(Compilation):
         if not missing:
             return self.system
         from cplc.lowering.lower import all_views
-        from cplc.system.standings import last_move_of
+        from cplc.system.commitments import last_move_of
 
         views = all_views(self.model)
         retained = ((role, name) for role, name in views if f"{name}@{role}" in missing)
@@ -231,7 +231,7 @@ class CplCompilation(Compilation):
         changes = frozenset(restricting_changes(formula))
         if not changes:
             return whole, False
-        from cplc.lowering.lifecycle_changes import Changes, divided
+        from cplc.lowering.lifecycle import Changes, divided
 
         if (key, changes) not in self._divisions:
             self._divisions[key, changes] = divided(whole, Changes(self.model), changes)

@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
-from cplc.decision.arrays import has_arrays
-from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentGroup, ComponentMdp
+from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentGroup, ComponentMdp, has_arrays
 from cplc.decision.components import Component, rewards_by_step
 from cplc.decision.distribution import convolution, discrete_distribution
 from cplc.decision.optimal_strategy import advice

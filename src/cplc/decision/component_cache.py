@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from cplc.decision.arrays import has_arrays
 from cplc.decision.components import Component, ComponentPartition, conjuncts, is_separable, whole_component
 from cplc.decision.mdp import ActionKind, EventProbability, ExploredMdp, explore, with_chances
 from cplc.decision.model_diagnostics import ModelDiagnostics
@@ -23,6 +23,15 @@ from cplc.system.participant import Participant
 if TYPE_CHECKING:
     from cplc.decision.large_components import LayeredComponent
     from cplc.decision.positive_reward_probability import CountedReward
+
+
+# --- Availability of numpy. It is compiled, and a browser may lack it; then all models are explicit lists of states
+
+
+def has_arrays() -> bool:
+    """Return whether numpy is installed, without importing it: the import takes longer than a small analysis."""
+    return find_spec("numpy") is not None
+
 
 MAX_EXPLICIT_STATES = 10_000
 """Number of states up to which a model is an explicit list, without an attempt at layers."""

@@ -12,9 +12,9 @@ from cplc.drawing.projected_states import ProjectedGraph, projected_graph, proje
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
 from cplc.report.run_report import family
 from cplc.report.step_text import HIDDEN, status_text, value_text, variable_text
+from cplc.system.commitments import argument_of, standing_of, standing_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
 from cplc.system.printer import condition_text, content_text, expr_text
-from cplc.system.standings import argument_of, standing_of, standing_text
 
 _MAX_TEXT_LENGTH: Final = 60
 _MAX_DRAWN_STATES: Final = 40

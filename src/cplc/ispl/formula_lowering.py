@@ -17,7 +17,7 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Channel, Commits, Fulfils
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
-from cplc.system import commitment_channels
+from cplc.system import commitments
 from cplc.system.model import System
 
 _TRUE = f.Atom(e.TRUE, "true")
@@ -132,7 +132,7 @@ class _Lowering:
         first, second = self._agent[debtor], self._agent[creditor]
         pairs = [(str(one), str(other)) for one, other in shared_variables(first, second)]
         ours, theirs = map(str, first.local_state), map(str, second.local_state)
-        return commitment_channels.shared_variables(f"{debtor} -> {creditor}", ours, theirs, pairs)
+        return commitments.shared_variables(f"{debtor} -> {creditor}", ours, theirs, pairs)
 
     def _operation(self, op: m.Commitment, agents: tuple[str, ...], p: Formula, q: Formula) -> Formula:
         """Return the states with a weak or strong commitment, or with one that the last round terminated."""

@@ -29,7 +29,7 @@ class Channel:
     """The promises of one agent to another, by two ends: the debtor's and the creditor's.
 
     The commitment of CTLC+ relates a state to those with the same debtor's end in which the creditor's end has caught
-    up. See `cplc.system.commitment_channels`.
+    up. See `cplc.system.commitments`.
     """
 
     name: str

@@ -13,19 +13,64 @@ from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, get_args
+from typing import BinaryIO, Final, NoReturn, get_args
 
 from cplc.logs.csv_tables import csv_records
 from cplc.logs.events import Event, Garbage
-from cplc.logs.json_documents import array_records
-from cplc.logs.jsonlines import json_records
-from cplc.logs.lines import Begun, lines, text_stream
+from cplc.logs.json_documents import array_records, plain
+from cplc.logs.lines import Begun, Line, lines, text_of, text_stream
 from cplc.logs.log_statistics import LogContent, Trial
 from cplc.logs.mapping import LogMapping, Translator
 from cplc.logs.ocel import ocel_records
-from cplc.logs.records import CHUNK, Format, More, Record, Stream, is_usable, stop
+from cplc.logs.records import CHUNK, DEEPEST, TOO_DEEP, Format, More, Record, Stream, is_usable, stop
 from cplc.logs.records import field as found_in
 from cplc.logs.xes import xes_records
+
+# --- JSON lines: an object on each
+
+
+def json_records(lines: Iterator[Line | Garbage], name: str) -> Iterator[Record | Garbage]:
+    """Yield what stands on each line that is not empty."""
+    for line in lines:
+        if isinstance(line, Garbage):
+            yield line
+            continue
+        text = text_of(line, name)
+        if isinstance(text, Garbage):
+            yield text
+        elif text and not text.isspace():
+            yield _record(text, f"{name}:{line.number}", line.offset)
+
+
+def _record(text: str, place: str, offset: int) -> Record | Garbage:
+    try:
+        document = _DECODER.decode(text)
+        if text.count("[") + text.count("{") > DEEPEST:
+            plain(document)
+    except json.JSONDecodeError as problem:
+        return Garbage(place, f"this is not JSON: {problem.msg} (column {problem.colno})", offset)
+    except ValueError as problem:
+        return Garbage(place, f"this is not JSON: {problem}", offset)
+    except RecursionError:
+        return Garbage(place, TOO_DEEP, offset, exceeds_limit=True)
+    if not isinstance(document, dict):
+        return Garbage(place, "this is JSON, but not an object", offset)
+    return Record(place, offset, document)
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"it has no number {word}")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+_DIGITS: Final = 400
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole)
+
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 

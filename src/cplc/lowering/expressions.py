@@ -30,7 +30,7 @@ from cplc.semantics.terms import (
     Value,
     Var,
 )
-from cplc.system.standings import standing_of
+from cplc.system.commitments import standing_of
 
 
 class StateLookup(Protocol):

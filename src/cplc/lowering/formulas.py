@@ -11,9 +11,8 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Channel, Commits, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
-from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Interpretation, condition
-from cplc.lowering.promises import conditional, promises
+from cplc.lowering.promises import bindings, conditional, promises
 from cplc.lowering.term_text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -21,7 +20,7 @@ from cplc.semantics.terms import Term
 from cplc.system.model import System
 
 if TYPE_CHECKING:
-    from cplc.lowering.lifecycle_changes import Changes
+    from cplc.lowering.lifecycle import Changes
 
 OTHER_ACTIONS: Final = ("take", "send", "act", "tick", "idle")
 """The verbs of `does(...)` that the name of a step decides."""
@@ -194,7 +193,7 @@ class _Lowering:
 
     @cached_property
     def _changes(self) -> Changes:
-        from cplc.lowering.lifecycle_changes import Changes
+        from cplc.lowering.lifecycle import Changes
 
         return Changes(self.model)
 

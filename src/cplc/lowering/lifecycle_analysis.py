@@ -20,7 +20,7 @@ from cplc.lowering.variable_names import (
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation, waits_for
 from cplc.semantics.terms import Age, InState, Social, Stands, Term, Value, is_about_runs, state_parts, subterms
-from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
+from cplc.system.commitments import NOTHING, argument_of, last_move_of, standing_of
 
 if TYPE_CHECKING:
     from cplc.semantics.run_contents import Content

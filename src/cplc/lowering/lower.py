@@ -14,6 +14,7 @@ from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
 from cplc.semantics.terms import InState, Stands, Term, is_about_runs, subterms
+from cplc.system.commitments import standing_of
 from cplc.system.model import (
     Agent,
     Claim,
@@ -27,7 +28,6 @@ from cplc.system.model import (
     VariableKind,
     terminal,
 )
-from cplc.system.standings import standing_of
 
 View = tuple[str, str]
 """A role and a commitment that it has a view of."""

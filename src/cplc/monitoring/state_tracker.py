@@ -20,8 +20,8 @@ from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of
 from cplc.statespace.interleaved import InterleavedRelation
+from cplc.system.commitments import argument_of, standing_of, standing_text
 from cplc.system.model import Claim, Commitment, System
-from cplc.system.standings import argument_of, standing_of, standing_text
 
 States = tuple[int, ...]
 """The possible packed states of a case, up to unobservable steps, in order."""

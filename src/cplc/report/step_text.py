@@ -11,9 +11,9 @@ from cplc.control_characters import printable
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic.expressions import Value
 from cplc.source import Span
+from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
-from cplc.system.standings import last_move_of, standing_of, standing_text
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 

@@ -8,9 +8,10 @@ from typing import Literal
 from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
 from cplc.logic.commitments import OFFERED
-from cplc.logic.formulas import Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
+from cplc.logic.formulas import Adjacent, And, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences, wrapped
+from cplc.report.path_explanation import claim_text
 from cplc.report.step_text import (
     HIDDEN,
     changes,
@@ -21,6 +22,7 @@ from cplc.report.step_text import (
     life_lines,
     life_of,
     place,
+    remark_text,
     shortened,
     step_text,
     stopped,
@@ -28,7 +30,7 @@ from cplc.report.step_text import (
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
-from cplc.report.trace_narration import Narration, claim_text, decisive, has_trace, narrate
+from cplc.report.trace_narration import Narration, decisive, has_trace, narrate
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -438,3 +440,27 @@ def _described(system: System, state: State) -> Iterator[str]:
             continue
         name = variable_text(system, variable)
         yield name if value is True else f"{name} = {value_text(value)}"
+
+
+# --- Results in one line each, the place first, as editors and other tools expect it
+
+
+def concise(result: Result) -> str:
+    """Return the place, the verdict, the name and the formula; then what else there is to say."""
+    question = result.question
+    where = place(result.span)
+    verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
+    remarks = map(remark_text, result.remarks)
+    sizes = "" if result.sizes is None else result.sizes.text
+    fragments = (*_parts(result), sizes, *result.findings, *folded(result.notes), *remarks)
+    notes = (*fragments, result.reason or "", "cached" if result.cached else "")
+    return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
+
+
+def _parts(result: Result) -> Iterator[str]:
+    """Yield which part of a conjunction fails."""
+    question, evidence = result.question, result.evidence
+    if result.answer == "fails" and not result.findings and evidence and isinstance(question.formula, And):
+        decided = decisive(result.system, evidence)
+        if all(part not in (question.formula, Not(question.formula)) for part, _ in decided):
+            yield printable(", ".join(claim_text(part, holds) for part, holds in decided))

@@ -7,7 +7,15 @@ from typing import Literal
 
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.syntax.names import Name
+
+# --- Names, which the trees of both languages have
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    text: str
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
 
 __all__ = [
     "Binary",

@@ -178,7 +178,7 @@ class Step:
     """Variables that take any of their initial values (restarts of uninitialised ones)."""
     operations: tuple[Operation, ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
-    """The changes that divide a step (`cplc.lowering.lifecycle_changes`), and whether this part of it makes them."""
+    """The changes that divide a step (`cplc.lowering.lifecycle`), and whether this part of it makes them."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -15,8 +15,8 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import Formula
+from cplc.system.commitments import standing_of
 from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
-from cplc.system.standings import standing_of
 from cplc.system.synchronous import Player
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 from cplc.ispl.syntax.reserved_words import ENVIRONMENT
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.syntax.names import Name
+from cplc.syntax.ast_expressions import Name
 
 __all__ = [
     "Name", "Number", "Truth", "Ref", "Operation", "Complement", "Value", "Comparison", "Acts", "Not", "Junction",
