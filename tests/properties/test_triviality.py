@@ -13,7 +13,7 @@ from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 from tests.support.random_examples import examples
 
-from cplc.checking.triviality import trivial_value
+from cplc.checking.vacuity import trivial_value
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula, OnPaths

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
 from cplc.checking.engine_selector import Decider, EngineName, EngineSelector, Part, method_of
 from cplc.checking.evidence import explain_initial
-from cplc.checking.mutual_vacuity import independent_atoms
 from cplc.checking.point_of_no_return import point_of_no_return
 from cplc.checking.realizability import (
     Realizability,
@@ -30,8 +29,14 @@ from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
 from cplc.checking.results import Answer, ExcludedStates, Question, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
-from cplc.checking.triviality import trivial_value
-from cplc.checking.vacuity import Considered, Reachable, not_serial, vacuous_implications
+from cplc.checking.vacuity import (
+    Considered,
+    Reachable,
+    independent_atoms,
+    not_serial,
+    trivial_value,
+    vacuous_implications,
+)
 from cplc.engines.interface import Engine
 from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import Const, Read, conj, equal
