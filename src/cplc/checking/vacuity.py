@@ -1,4 +1,7 @@
-"""Antecedent failure: implications whose left side never holds, and commitments without successor states.
+"""Vacuity: formulas that hold for a reason that their author hardly means.
+
+Antecedent failure is an implication whose left side never holds, or a commitment without successor states. A trivial
+formula is a tautology or a contradiction. Mutually vacuous atoms do not matter, even together.
 
 See Beer, Ben-David, Eisner and Rodeh, "Efficient detection of vacuity in temporal model checking", 2001.
 """
