@@ -19,7 +19,6 @@ from cplc.logic.formulas import (
     Enforces,
     Formula,
     Historically,
-    Iff,
     KnownFrom,
     Knows,
     Next,
@@ -194,12 +193,3 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     if not operands:
         return UNSATISFIABLE
     return Or(tuple(operands)) if len(operands) > 1 else next(iter(operands))
-
-
-def _equivalence(left: Formula, right: Formula) -> Formula:
-    for one, other in ((left, right), (right, left)):
-        if one == VALID:
-            return other
-        if one == UNSATISFIABLE:
-            return negation(other)
-    return Iff(left, right)

@@ -367,6 +367,8 @@ def core(formula: Formula) -> Core:
 def children(formula: Formula) -> tuple[Formula, ...]:
     """Return the immediate subformulas, as they are written."""
     match formula:
+        case Derived():
+            return formula.parts
         case Atom() | Taken():
             return ()
         case And(operands):
@@ -382,8 +384,6 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             | KnownFrom(_, operand) | Knows(_, _, operand) | Adjacent(operand) | Regardless(operand)
         ):  # fmt: skip
             return (operand,)
-        case Derived():
-            return formula.parts
         case _:
             assert_never(formula)
 

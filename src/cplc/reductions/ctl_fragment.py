@@ -16,7 +16,9 @@ from cplc.logic.formulas import (
     Atom,
     Derived,
     Enforces,
+    Finally,
     Formula,
+    Globally,
     Iff,
     Implies,
     KnownFrom,
@@ -35,8 +37,6 @@ from cplc.logic.formulas import (
     ctl_core,
     ctl_path,
     has_finite_evidence,
-    invariant,
-    possibility,
 )
 from cplc.records import dataclass
 from cplc.reductions.problem import Problem
@@ -142,9 +142,8 @@ def reachability_goals(formula: Formula) -> ReachabilityGoals | None:
 def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
     match formula:
         case OnPaths():
-            reached, lasting = possibility(formula), invariant(formula)
-            operand = lasting if reached is None else reached
-            return operand is not None and _add(operand, reached is not None, goals)
+            operand = _operand(formula)
+            return operand is not None and _add(operand, formula.quantifier == "E", goals)
         case Atom():
             return True
         case Not() | And():
@@ -158,6 +157,13 @@ def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
             return False
         case _:
             assert_never(formula)
+
+
+def _operand(formula: OnPaths) -> Formula | None:
+    """Return the operand of ``EF`` or ``AG``, with or without a bound; None for other formulas."""
+    path = formula.path
+    is_in_fragment = isinstance(path, Finally if formula.quantifier == "E" else Globally) and formula.along is None
+    return path.operand if is_in_fragment and isinstance(path, Finally | Globally) else None
 
 
 def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
@@ -181,7 +187,7 @@ def _hint(formula: Formula, value: bool) -> Expr:
         case And(operands):
             return (conj if value else disj)(_hint(operand, value) for operand in operands)
         case OnPaths():
-            below = invariant(formula) if value else possibility(formula)
+            below = _operand(formula) if (formula.quantifier == "A") == value else None
             return TRUE if below is None else _hint(below, value)
         case Iff():
             return TRUE
