@@ -28,7 +28,7 @@ _FILES = [
 ]
 
 
-@pytest.mark.quick(cases=80)
+@pytest.mark.quick(cases=50)
 @pytest.mark.parametrize(
     "test",
     [pytest.param(test, id=f"{path.stem}::{test.name}") for path in _FILES for test in console_tests(path)],

@@ -10,7 +10,7 @@ from tests.support.literate.language import LanguageTest, check_language, langua
 _FILES = sorted((Path(__file__).parent / "language").glob("**/*.md"))
 
 
-@pytest.mark.quick(cases=80)
+@pytest.mark.quick(cases=50)
 @pytest.mark.parametrize(
     "test",
     [pytest.param(test, id=f"{path.stem}::{test.name}") for path in _FILES for test in language_tests(path)],

@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 import pytest
 
 BUDGET_SECONDS: Final = 60.0
-LONG_SECONDS: Final = 0.1
+LONG_SECONDS: Final = 0.06
 """Mean time of a case above which a test function is left out."""
 REPORTED_SECONDS: Final = 0.8
 """A case that takes more is reported; machines differ, and the first test of a module may prepare much."""
