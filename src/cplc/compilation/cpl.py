@@ -231,7 +231,7 @@ class CplCompilation(Compilation):
         changes = frozenset(restricting_changes(formula))
         if not changes:
             return whole, False
-        from cplc.lowering.lifecycle import Changes, divided
+        from cplc.lowering.lifecycle_changes import Changes, divided
 
         if (key, changes) not in self._divisions:
             self._divisions[key, changes] = divided(whole, Changes(self.model), changes)

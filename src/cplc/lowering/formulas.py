@@ -20,7 +20,7 @@ from cplc.semantics.terms import Term
 from cplc.system.model import System
 
 if TYPE_CHECKING:
-    from cplc.lowering.lifecycle import Changes
+    from cplc.lowering.lifecycle_changes import Changes
 
 OTHER_ACTIONS: Final = ("take", "send", "act", "tick", "idle")
 """The verbs of `does(...)` that the name of a step decides."""
@@ -193,7 +193,7 @@ class _Lowering:
 
     @cached_property
     def _changes(self) -> Changes:
-        from cplc.lowering.lifecycle import Changes
+        from cplc.lowering.lifecycle_changes import Changes
 
         return Changes(self.model)
 
