@@ -20,11 +20,11 @@ _ROOT: Final = Path(__file__).parents[1]
 _LONG: Final = 240
 """After so many seconds something is wrong, however busy the machine is."""
 _STAYING: Final = """
-import os, time
+import os, sys, time
 from cplc.cli import checkpointing as cli
-from cplc.engines.explicit import graph, synchronous_graph
+from cplc.statespace import state_graph
 from cplc.runtime.context import Context
-graph._SAMPLE_STATES, synchronous_graph._OFTEN = 64, 8
+state_graph._BATCH = 8 if any(word.endswith(".ispl") for word in sys.orig_argv) else 64
 cli._SAFEPOINT_GRACE_SECONDS = 200.0
 moment, number, stay_at = Context.safepoint, 0, int(os.environ["STAY_AT"])
 def counted(context):
