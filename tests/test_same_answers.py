@@ -202,7 +202,7 @@ def test_plan_has_every_command_line_that_the_help_lists() -> None:
     assert {"verify", "draw", "man"} <= {*available.commands}
     assert available.engines == ("auto", "symbolic", "explicit", "onthefly", "reduced")
     assert {"smv", "ccs", "prism", "ispl"} <= {*available.targets}
-    assert available.drawings == ("chart", "role", "commitment", "owes", "messages")
+    assert available.drawings == ("chart", "role", "states", "commitment", "owes", "messages")
     assert "unknown-name" in available.rules
     assert {one.kind for one in comparisons(files, available)} == {*same_answers.KINDS}
     assert not [*command_lines("draw", "examples/train_gate.ispl", available)]

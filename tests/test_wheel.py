@@ -95,7 +95,7 @@ def test_user_of_the_wheel_sees_its_types(installed: Path, tmp_path: Path) -> No
     for line, expected in zip(
         revealed_types,
         (
-            r'note: Revealed type is "cplc.compilation.Compilation"',
+            r'note: Revealed type is "cplc.compilation.cpl.CplCompilation"',
             r"note: Revealed type is .*Literal\['holds'\]",
             r"note: Revealed type is .*cplc.monitoring.monitor.Monitor",
             r'error: Argument 1 to "compile" has incompatible type "int"; expected "str"',
