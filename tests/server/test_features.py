@@ -304,14 +304,19 @@ async def test_lenses_verify_in_a_process_and_show_the_run(editor: Editor) -> No
 
 
 SLOW = """\
-protocol Slow(n: 1..64 = 8) {
-  role Mer
+protocol Slow(n: 1..64 = 64) {
+  role Mer { var free: 0..n = n }
   role Cus[n]
-  for c in Cus { c -> Mer : a  Mer -> c : b after a  c -> Mer : d after b restart }
-  property heavy: AG (forall c in Cus: exists k in Cus: !a[c] | (<<Mer>> F b[k]) & E G F a[c])
+  for c in Cus {
+    c -> Mer : a
+    Mer -> c : b after a if Mer.free > 0 set Mer.free := Mer.free - 1
+    c -> Mer : d after b restart
+  }
+  property heavy assuming Mer: AG (forall c in Cus: exists k in Cus: a[c] -> AF (b[k] & E G F a[c]))
   property light: EF b[1]
 }
 """
+"""A shared counter couples all customers: the verification takes many seconds."""
 
 
 @pytest.mark.asyncio
