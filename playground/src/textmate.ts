@@ -78,7 +78,7 @@ export function parserOf(grammar: Grammar): StreamParser<State> {
   };
 }
 
-/** Return the first match in the rest of a line, with the text before it, in pieces; none of them is empty. */
+/** Return the text before the first match in the rest of a line and the match itself, as non-empty pieces. */
 function pieces(line: string, from: number, all: Rule[]): State {
   const result: State = [];
   const add = (to: number, scope: string | null) => {
