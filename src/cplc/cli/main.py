@@ -130,6 +130,10 @@ def main() -> None:
     # Abandoned work cannot be joined, and freeing millions of nodes would only cost time.
     if threading.active_count() > 1:
         os._exit(code)
+    if "cplc.cli.signals" in sys.modules:  # imported on use, for the start-up time
+        from cplc.cli.signals import outlast_the_interpreter
+
+        outlast_the_interpreter()
     sys.exit(code)
 
 

@@ -48,5 +48,12 @@ def ignore_terminations() -> None:
             signal.signal(number, _do_nothing)
 
 
+def outlast_the_interpreter() -> None:
+    """Keep ignoring what `ignore_terminations` ignores while the interpreter shuts down and resets handlers."""
+    for number in TERMINATIONS:
+        if signal.getsignal(number) is _do_nothing:
+            signal.signal(number, signal.SIG_IGN)
+
+
 def _do_nothing(number: int, frame: FrameType | None) -> None:
     pass
