@@ -24,7 +24,7 @@ class Source:
 
     @cached_property
     def is_ispl(self) -> bool:
-        """Whether this is a model in ISPL: the ending of its name tells, or the first word of standard input."""
+        """True for a model in ISPL: by the ending of its name, or by the first word of standard input."""
         if self.name != STDIN_NAME:
             return self.name.lower().endswith(".ispl")
         return re.match(rf"{_BLANK_OR_ISPL_COMMENT}(?:Agent|Semantics)\b", self.text) is not None
