@@ -154,7 +154,7 @@ class _ResultBuilder:
         self.assuming = question.assuming
         # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
         # which are the ones to be realized.
-        judged = realizability.system if selector.system.conditions else selector.system
+        judged = realizability.system if selector.system.may_lack_fair_runs else selector.system
         self.restrictions = restrictions(judged, question.formula)
         self.initial_restrictions = restricted_initially(judged, question.formula)
 

@@ -57,7 +57,7 @@ def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
     toggled_by: dict[int, list[str]] = {}
     conditions: list[JusticeCondition] = []
     for justice in system.constraints(assuming):
-        idle = e.negate(system.enabled(justice))
+        idle = e.negate(system.waiting(justice))
         if disables_itself(system, justice):
             conditions.append(JusticeCondition(justice.name, justice.role, idle))
             continue
@@ -74,7 +74,7 @@ def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
 
 def disables_itself(system: System, justice: Justice) -> bool:
     """Tell whether none of its steps is enabled immediately after one of them was taken."""
-    enabled = system.enabled(justice)
+    enabled = system.waiting(justice)
     return all(is_unsatisfiable(*_enabled_next(system, system.steps[index], enabled)) for index in justice.steps)
 
 

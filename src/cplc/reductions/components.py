@@ -82,7 +82,7 @@ from cplc.logic.formulas import (
 from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.system.interpreter import Interpreter, Key, key
-from cplc.system.model import Justice, Message, State, Step, System
+from cplc.system.model import Message, State, Step, System
 from cplc.system.trace import Evidence, Move, Run
 
 
@@ -119,8 +119,9 @@ class IndependentComponents:
         for step in self.system.steps:
             yield step.footprint
         for justice in self.system.justice:
-            if len(justice.steps) > 1:
-                yield frozenset().union(*(self.system.steps[index].footprint for index in justice.steps))
+            due = frozenset() if justice.due is None else reads(justice.due)
+            if len(justice.steps) > 1 or due:
+                yield due.union(*(self.system.steps[index].footprint for index in justice.steps))
 
     @cached_property
     def _component_of(self) -> dict[str, frozenset[str]]:
@@ -231,7 +232,7 @@ def _restricted_system(
         restrict_declarations(system, variables, messages),
         steps=tuple(_cut_step(system.steps[index], variables) for index in new_index),
         justice=tuple(
-            Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
+            replace(justice, steps=tuple(new_index[index] for index in justice.steps))
             for justice in system.justice
             if all(index in new_index for index in justice.steps)
         ),
