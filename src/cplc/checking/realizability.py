@@ -129,7 +129,7 @@ class Realizability:
     def __init__(self, selector: EngineSelector) -> None:
         self._selector = selector
         self.system = selector.system
-        self._justified = frozenset(justice.role for justice in self.system.justice)
+        self._justified = self.system.assumable
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
         self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | str | None] = {}
 

@@ -33,6 +33,8 @@ class Question:
     """The formula as users read it."""
     expected: Literal["holds", "fails"] = "holds"
     assuming: frozenset[str] = frozenset()
+    bounds: tuple[tuple[str, int], ...] = ()
+    """What acts within how many ticks by assumption, as users read it; the system of the question keeps the bounds."""
     title: str | None = None
     advisory: bool = False
     """A failure is a warning, not an error."""

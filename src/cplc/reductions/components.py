@@ -9,7 +9,7 @@ contains
 
 * every variable of its atoms,
 * every variable that the steps of its ``does(…)`` read or write,
-* every variable of the system's fairness conditions,
+* every variable of the system's fairness conditions, and of steps that must recur,
 * for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
 * for every uniform strategy, every variable that a member of the group observes, reads or writes.
 
@@ -134,6 +134,9 @@ class IndependentComponents:
         named: set[str] = set()
         for condition in self.system.fairness:
             named |= reads(condition)
+        for justice in self.system.justice:
+            if justice.recurs:
+                named.update(*(self.system.steps[index].footprint for index in justice.steps))
         for part in core_subformulas(formula):
             match part:
                 case Atom(condition):

@@ -110,6 +110,10 @@ def variable_text(system: System, variable: Variable) -> str:
         case "clock":
             observer = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
             return f"ticks of {variable.about}{observer}"
+        case "flight":
+            return f"ticks that {variable.about} is in flight"
+        case "due":
+            return f"ticks since {variable.about} became due"
         case "standing":
             observer = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
             return f"standing of {variable.about}{observer}"

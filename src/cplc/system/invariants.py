@@ -30,7 +30,7 @@ def problems(system: System) -> Iterator[str]:
     for step in system.steps:
         yield from _step_is_sound(system, step)
     for justice in system.justice:
-        if not justice.steps:
+        if not justice.steps and not justice.is_condition:
             yield f"justice `{justice.name}` names no step"
         yield from (f"justice `{justice.name}` names no step {i}" for i in justice.steps if i >= len(system.steps))
         if justice.role is not None and justice.role not in system.agent:

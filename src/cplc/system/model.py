@@ -38,6 +38,8 @@ VariableKind = Literal[
     "last",        # the last move of one side, or "none" where that does not bind it; only if a question asks
     "age",         # ticks since something open was created, as a role counts them up to what its guards tell apart
     "clock",       # ticks since a deadline began to run
+    "flight",      # ticks that a message has been in flight, up to the delay of its channel
+    "due",         # ticks since a message became due, 0 where it is not; for bounds that a question assumes
     "former",      # what a pending commitment was before
     "follows",     # the commitment that a retaining one waits for, or "none"
     "monitor",     # what was seen so far of a content about runs: the state of its monitor
@@ -209,9 +211,14 @@ class Justice:
     role: str | None
     """The sender that must be assumed to keep going; None if the constraint is unconditional."""
     due: Expr | None = None
-    """Where one of the steps is due; true if one must be taken infinitely often, None for where one is enabled."""
+    """The condition that one of them is due: true if one must recur, None if they are due where they are enabled."""
     is_condition: bool = False
     """True if it holds on runs restricted to other steps too, of which it leaves none; other constraints do not."""
+
+    @property
+    def message(self) -> str:
+        """The message that it is about, if it is about one."""
+        return self.name.partition(" ")[2]
 
     @property
     def recurs(self) -> bool:
@@ -307,6 +314,12 @@ class System:
         return {claim.name: claim for claim in self.claims}
 
     @property
+    def assumable(self) -> frozenset[str]:
+        """The roles and messages that some justice constraint is assumed for."""
+        assumed = (one for one in self.justice if one.role is not None)
+        return frozenset(name for one in assumed for name in (one.role, one.message) if name)
+
+    @property
     def due_conditions(self) -> tuple[Expr, ...]:
         """The conditions of justice constraints that do not wait for enabled steps alone."""
         return tuple(justice.due for justice in self.justice if justice.due is not None)
@@ -336,12 +349,14 @@ class System:
         )
 
     def constraints(self, assuming: frozenset[str], allowed: Container[int] | None = None) -> tuple[Justice, ...]:
-        """Return the justice constraints in force if these roles keep going.
+        """Return the justice constraints in force if these roles keep going, or the senders of these messages.
 
         On runs restricted to the ``allowed`` steps only these count, and only where they are enabled: what would make a
         due step possible may not be allowed.
         """
-        in_force = tuple(one for one in self.justice if one.role is None or one.role in assuming)
+        in_force = tuple(
+            one for one in self.justice if one.role is None or not assuming.isdisjoint((one.role, one.message))
+        )
         if allowed is None:
             return in_force
         restricted = (

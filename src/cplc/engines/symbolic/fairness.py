@@ -83,8 +83,7 @@ class FairRuns:
 
         The result is exact on reachable states.
         """
-        roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
-        key = keep, roles, demands
+        key = keep, assuming & self._system.assumable, demands
         cached = self._cached.get(key)
         if cached is None:
             cached = self._cached[key] = self._greatest(keep, self._constraints(assuming, demands))
