@@ -20,7 +20,6 @@ from cplc.compilation import (
     CplCompilation,
     EngineName,
     compile_text,
-    is_ispl,
 )
 from cplc.diagnostics.core import Diagnostic, Fix, Note
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -68,7 +67,7 @@ class Wanted:
     @property
     def reading(self) -> Reading:
         source = Source(self.name, self.text)
-        if is_ispl(self.name):
+        if source.is_ispl:
             return compile_text(source)
         return compile_text(source, None, self.parameters, self.channels, self.protocol)
 

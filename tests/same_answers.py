@@ -64,7 +64,7 @@ KINDS: Final = (
     "help",
 )
 """Kinds of comparison, the slow ones first."""
-NOT_FOR_ISPL: Final = frozenset({"coverage", "analyze", "draw", "format"})
+NOT_FOR_ISPL: Final = frozenset({"analyze"})
 LONG_COVERAGE: Final = frozenset(
     f"examples/{name}.cpl"
     for name in ("netbill_dialogue", "persuasion", "pnaws", "purchase", "quote_to_cash", "travel_agency")
@@ -373,7 +373,7 @@ def command_lines(kind: str, file: str, available: Features) -> Iterator[tuple[s
             yield ("check", file)
             yield ("check", file, "--format", "json")
         case "format":
-            yield ("fmt", "-")
+            yield ("fmt", "-") if file.endswith(".cpl") else ("fmt", "--diff", file)
         case "stats":
             yield ("stats", file)
             for engine in available.counting_engines:

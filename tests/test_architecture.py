@@ -226,10 +226,11 @@ _KNOWS_LANGUAGES = {
     "compilation/ispl.py",
     "server/compiled_document.py",
     "settings/comments.py",
+    "source.py",
 }
 """The modules that may ask which language a text is in.
 
-The editor has features for CPL only, and comments begin with another sign.
+A source names its language; the editor has features for CPL only, and comments begin with another sign.
 """
 
 

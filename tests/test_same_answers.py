@@ -205,7 +205,10 @@ def test_plan_has_every_command_line_that_the_help_lists() -> None:
     assert available.drawings == ("chart", "role", "states", "commitment", "owes", "messages")
     assert "unknown-name" in available.rules
     assert {one.kind for one in comparisons(files, available)} == {*same_answers.KINDS}
-    assert not [*command_lines("draw", "examples/train_gate.ispl", available)]
+    assert not [*command_lines("analyze", "examples/train_gate.ispl", available)]
+    assert {*command_lines("format", "examples/train_gate.ispl", available)} == {
+        ("fmt", "--diff", "examples/train_gate.ispl")
+    }
 
 
 def test_loaded_program_answers_as_a_fresh_one() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import field
 from functools import cached_property
+from typing import Final
 
 from cplc.records import dataclass
+
+STDIN_NAME: Final = "<stdin>"
+"""The name of a text that is read from standard input."""
+_BLANK_OR_ISPL_COMMENT: Final = r"\ufeff?(?:\s++|--[^\n]*+)*+"
 
 
 @dataclass(frozen=True)
@@ -15,6 +21,13 @@ class Source:
 
     name: str
     text: str = field(repr=False)
+
+    @cached_property
+    def is_ispl(self) -> bool:
+        """True for a model in ISPL: by the ending of its name, or by the first word of standard input."""
+        if self.name != STDIN_NAME:
+            return self.name.lower().endswith(".ispl")
+        return re.match(rf"{_BLANK_OR_ISPL_COMMENT}(?:Agent|Semantics)\b", self.text) is not None
 
     @cached_property
     def _line_starts(self) -> tuple[int, ...]:

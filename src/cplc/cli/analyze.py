@@ -19,7 +19,7 @@ from cplc.cli.options import colour_option, definition, files, model_options, re
 from cplc.cli.output import WHOLE, AnyFormat, Colour, document
 from cplc.cli.verify import file_name
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data, in_order
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ class AnalyzeRun:
             "command": "analyze",
             "file": self.file,
             "parameters": self.definitions,
-            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
+            "diagnostics": diagnostics_data(self.diagnostics),
             "agents": [
                 analysis_data(one.query.participant, one.analysis, one.judged())
                 for one in self.findings

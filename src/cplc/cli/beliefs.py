@@ -15,7 +15,7 @@ from cplc.cli.log_replay import Observed, log_options, mapping_of, replay_logs, 
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
@@ -167,7 +167,7 @@ def _write_document(
             "file": file,
             "agent": agent,
             "confidence": confidence,
-            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+            "diagnostics": diagnostics_data(diagnostics),
             "cases": observed.monitor.totals.cases if observed else 0,
             "records": observed.events if observed else 0,
             "left_out_records": observed.counts if observed else {},

@@ -14,7 +14,7 @@ from cplc.cli.load import STANDARD_INPUT, Channels, compile_file, run_to_complet
 from cplc.cli.options import colour_option, files, format_option, reading_options, resource_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compatibility.compare import Comparison
@@ -121,7 +121,7 @@ def command(
                 "new": new,
                 "parameters": dict(definitions),
                 "renames": dict(renames),
-                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                "diagnostics": diagnostics_data(diagnostics),
                 "comparison": None if comparison is None else comparison_data(comparison),
                 "interrupted": reason,
                 "exit": code,

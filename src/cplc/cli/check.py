@@ -29,7 +29,7 @@ from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order, summary
+from cplc.diagnostics.render import diagnostics_data, in_order, summary
 from cplc.records import dataclass
 from cplc.runtime.file_access import MAX_BYTES, read_bytes
 
@@ -148,7 +148,6 @@ def _checked(
 def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:
     """Write the document of formats that have one for all files."""
     names = ", ".join(one.file for one in checked)
-    every = [diagnostic for one in checked for diagnostic in in_order(one.diagnostics)]
     match form:
         case "json":
             several = {"files": [{"file": one.file, "exit": one.code} for one in checked]} if len(checked) > 1 else {}
@@ -156,7 +155,7 @@ def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: 
                 {
                     "file": names,
                     "parameters": parameters,
-                    "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in every],
+                    "diagnostics": [data for one in checked for data in diagnostics_data(one.diagnostics)],
                     **several,
                     "exit": code,
                 }
@@ -164,6 +163,7 @@ def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: 
         case "github" | "junit" | "sarif" | "html":
             from cplc.report.outcome import Outcome
 
+            every = [diagnostic for one in checked for diagnostic in in_order(one.diagnostics)]
             output.write(document(form, Outcome("check", names, __version__, every)))
         case "text" | "concise":
             pass

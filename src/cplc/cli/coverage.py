@@ -16,7 +16,7 @@ from cplc.cli.options import colour_option, format_option, limit_options, model_
 from cplc.cli.output import Colour, Format
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _finish(
                     "command": "coverage",
                     "file": file,
                     "parameters": definitions,
-                    "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                    "diagnostics": diagnostics_data(diagnostics),
                     "changes": [outcome_data(outcome) for outcome in outcomes],
                     "noticed_percent": round(share(outcomes), 2),
                     "interrupted": interrupted,
@@ -265,7 +265,7 @@ def _write(
                 "file": wish.file,
                 "parameters": dict(wish.definitions),
                 "logs": list(wish.logs),
-                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                "diagnostics": diagnostics_data(diagnostics),
                 "cases": observed.monitor.totals.cases if observed else 0,
                 "records": observed.events if observed else 0,
                 "left_out_records": observed.counts if observed else {},

@@ -21,7 +21,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.formatter import Formatted
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
-from cplc.source import Source, Span
+from cplc.source import STDIN_NAME, Source, Span
 
 
 @click.command(
@@ -92,7 +92,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
     text = _text(name)
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
-    source = Source("<stdin>" if name == STANDARD_INPUT else name, text)
+    source = Source(STDIN_NAME if name == STANDARD_INPUT else name, text)
     formatted = run_to_completion(lambda: compile_text(source).formatted(), Limits(), f"formatting {source.name}")
     return formatted if isinstance(formatted, str) else (text, formatted)
 

@@ -17,7 +17,7 @@ from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervi
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
-from cplc.source import Source, Span
+from cplc.source import STDIN_NAME, Source, Span
 
 if TYPE_CHECKING:
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies
@@ -139,12 +139,12 @@ def diagnostics_of(
 
 def _standard_input() -> Source | Diagnostic:
     data = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin else b""
-    span = Span(Source("<stdin>", ""), 0, 0)
+    span = Span(Source(STDIN_NAME, ""), 0, 0)
     if len(data) > MAX_BYTES:
         message = f"Standard input has more than the {MAX_SIZE:,} characters that can be read"
         return rules.FILE_TOO_LARGE.at(span, message)
     try:
-        return Source("<stdin>", data.decode("utf-8-sig"))
+        return Source(STDIN_NAME, data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
 

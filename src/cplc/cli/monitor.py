@@ -22,7 +22,7 @@ from cplc.cli.options import colour_option, files, moment, period, reading_optio
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 from cplc.runtime.file_access import read_bytes
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _write(
                     "file": wish.file,
                     "parameters": parameters,
                     "logs": list(wish.logs),
-                    "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                    "diagnostics": diagnostics_data(diagnostics),
                     "findings": teller.json_findings,
                     "summary": None if totals is None else totals.data,
                     "interrupted": interrupted,

@@ -125,18 +125,6 @@ def write_json(document: Mapping[str, object]) -> None:
     write(json_text({"format_version": FORMAT_VERSION, **document}, 2) + "\n")
 
 
-def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
-    from cplc.report.json_data import place_data
-
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity,
-        "message": diagnostic.message,
-        "place": place_data(diagnostic.span),
-        "notes": [{"message": note.message, "place": place_data(note.span)} for note in diagnostic.notes],
-    }
-
-
 def write_file(path: Path, text: str) -> None:
     """Write a file atomically."""
     write_files({path: text})

@@ -18,7 +18,7 @@ from cplc.cli.options import colour_option, files, reading_options, resource_opt
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 from cplc.records import dataclass
 from cplc.runtime.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
 
@@ -237,7 +237,7 @@ def _write_document(
             "parameters": dict(taken.definitions),
             "channels": taken.channels,
             "protocol": taken.protocol,
-            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+            "diagnostics": diagnostics_data(diagnostics),
             "runs": [
                 {
                     "name": one.recorded.name,

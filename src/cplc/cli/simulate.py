@@ -20,7 +20,7 @@ from cplc.cli.output import Colour
 from cplc.cli.run_recording import Log, log_format
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def _write_document(result: _SimulationResult, code: Exit) -> None:
             "parameters": wish.definitions,
             "channels": wish.channels,
             "protocol": wish.protocol,
-            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(result.diagnostics)],
+            "diagnostics": diagnostics_data(result.diagnostics),
             "seed": wish.seed,
             "bias": wish.bias,
             "agent": wish.agent,

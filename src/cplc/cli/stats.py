@@ -16,7 +16,7 @@ from cplc.cli.load import Channels, compile_file, consume_events, exit_for
 from cplc.cli.options import colour_option, counting_options, format_option, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data
 from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def command(
             {
                 "file": file,
                 "parameters": dict(definitions),
-                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                "diagnostics": diagnostics_data(diagnostics),
                 **figures,
                 "interrupted": interrupted,
                 "exit": code,

@@ -25,7 +25,7 @@ from cplc.cli.start_time import began
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import in_order
+from cplc.diagnostics.render import diagnostics_data, in_order
 from cplc.records import dataclass
 from cplc.runtime.context import Context
 
@@ -519,7 +519,7 @@ class VerifyRun:
                 "command": "verify",
                 "file": self.file,
                 "parameters": self.definitions,
-                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
+                "diagnostics": diagnostics_data(self.diagnostics),
                 "results": [result_data(result) for result in self.results],
                 "switched_off": list(self.switched_off),
                 "interrupted": self.interrupted,

@@ -16,7 +16,7 @@ from cplc.compilation.interface import (
     count_reachable,
 )
 from cplc.compilation.ispl import IsplCompilation
-from cplc.compilation.loader import ENDINGS, compile_text, is_ispl, load
+from cplc.compilation.loader import ENDINGS, compile_text, load
 
 __all__ = [
     "ENDINGS",
@@ -31,6 +31,5 @@ __all__ = [
     "UnknownQuestion",
     "compile_text",
     "count_reachable",
-    "is_ispl",
     "load",
 ]

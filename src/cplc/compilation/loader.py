@@ -1,4 +1,4 @@
-"""Loader of files: reads a text, and decides by the name of its file in which language it is."""
+"""Loader of files: reads a text, and chooses the compilation of its language."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ ENDINGS: Final = (".cpl", ".ispl")
 """The endings of the names of files that can be compiled."""
 
 
-def is_ispl(name: str) -> bool:
-    """Tell by its name whether a file is a model in ISPL."""
-    return name.lower().endswith(".ispl")
-
-
 def load(
     name: str,
     parameters: Mapping[str, str] | None = None,
@@ -34,7 +29,7 @@ def load(
     strategies: Strategies = "full",
 ) -> Compilation | Diagnostic:
     """Return the compilation of a file, or the diagnostic of an unreadable file."""
-    if is_ispl(name):
+    if Source(name, "").is_ispl:
         from cplc.ispl.syntax.parser import MAX_SIZE as MAX_ISPL_SIZE
 
         text = _text(name, MAX_ISPL_SIZE)
@@ -54,8 +49,8 @@ def compile_text(
     strategies: Strategies = "full",
     load: Load | None = None,
 ) -> Compilation:
-    """Return the compilation of a text, in the language that its name tells; ``load`` replaces reading from disk."""
-    if not is_ispl(source.name):
+    """Return the compilation of a text, in its language; ``load`` replaces reading from disk."""
+    if not source.is_ispl:
         return CplCompilation(
             source, path, parameters or {}, channels, protocol, load, strategies=strategies
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """Backward induction over a layered MDP, from the last layer to the first, for several objectives at once.
 
-The values are computed as in `cplc.decision.value_bounds`, by the same operations on nonnegative numbers, so the same
+The values are computed as in `cplc.decision.reachability`, by the same operations on nonnegative numbers, so the same
 bound of the rounding error holds. With fractions in the arrays it is exact.
 """
 
@@ -15,10 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cplc.decision.end_components import extremal_probabilities
-from cplc.decision.layered_mdp import AbsorbingTest, EnabledActions, LayeredAction, LayeredMdp, LayeredTransition
+from cplc.decision.layered_mdp import (
+    AbsorbingTest,
+    EnabledActions,
+    Indices,
+    LayeredAction,
+    LayeredMdp,
+    LayeredTransition,
+    Words,
+    moved,
+)
 from cplc.decision.mdp import ActionKind, EventProbability
 from cplc.decision.results import Number
-from cplc.decision.vectorised_states import Indices, Words, moved
 from cplc.records import dataclass
 
 ValueArray = NDArray[Any]

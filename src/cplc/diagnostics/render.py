@@ -1,4 +1,4 @@
-"""Rendering of diagnostics as text: the message, the place, and the line with a caret mark.
+"""Rendering of diagnostics: as text, with the line of each place and a caret mark, and as data.
 
 Nothing of the text under examination reaches the terminal uninterpreted: control characters are shown as symbols,
 tabs as blanks, and a line that is too long is cut around the place that matters.
@@ -136,3 +136,43 @@ def _expanded(text: str, column: int) -> str:
 
 def _columns(text: str) -> int:
     return sum(map(_width, text))
+
+
+# --- data, for documents in JSON
+
+
+def diagnostics_data(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    """Return diagnostics in the order of their places, each with its fixes."""
+    return [
+        {
+            "code": diagnostic.code,
+            "severity": diagnostic.severity,
+            "message": diagnostic.message,
+            "place": place_data(diagnostic.span),
+            "notes": [{"message": note.message, "place": place_data(note.span)} for note in diagnostic.notes],
+            "fixes": [
+                {
+                    "title": fix.title,
+                    "certainty": fix.certainty,
+                    "edits": [{"place": place_data(edit.span), "text": edit.text} for edit in fix.edits],
+                }
+                for fix in diagnostic.fixes
+            ],
+        }
+        for diagnostic in in_order(diagnostics)
+    ]
+
+
+def place_data(span: Span | None) -> dict[str, object] | None:
+    """Return where a span is: lines and columns from one, the end exclusive."""
+    if span is None:
+        return None
+    line, column = span.position
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from cplc.checking.responsibility import Violation
 from cplc.checking.results import Avoidance, Remark, Result, SizeCoverage
+from cplc.diagnostics.render import place_data
 from cplc.report.failure_explanation import blame_sentences, unkept_of, violation_text, violations_of
 from cplc.report.step_text import changes, step_text
 from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
 from cplc.report.trace_narration import decisive, has_trace, narrate
-from cplc.source import Span
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
@@ -74,21 +74,6 @@ def _coverage(sizes: SizeCoverage) -> Data:
         "errors": [{"size": size, "message": message} for size, message in sizes.undefined],
         "proof": sizes.proof,
         "other_parameters": dict(sizes.fixed),
-    }
-
-
-def place_data(span: Span | None) -> Data | None:
-    """Return where a span is: lines and columns from one, the end exclusive."""
-    if span is None:
-        return None
-    line, column = span.position
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "file": span.source.name,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
     }
 
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from cplc.control_characters import printable
+from cplc.diagnostics.render import place_data
 from cplc.mutation.coverage import Outcome, Verdict
-from cplc.report.json_data import Data, place_data
+from cplc.report.json_data import Data
 from cplc.report.step_text import place
 from cplc.report.text import Part, Style, plain
 

@@ -13,7 +13,7 @@ from typing import Final
 from lsprotocol.types import Location, Range
 from pygls import uris
 
-from cplc.compilation import CplCompilation, IsplCompilation, is_ispl
+from cplc.compilation import CplCompilation, IsplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
 from cplc.semantics.instantiate import COMMAND_LINE
@@ -50,7 +50,7 @@ class Document:
 
     @property
     def is_ispl(self) -> bool:
-        return is_ispl(self.path or self.uri)
+        return self.source.is_ispl
 
 
 def path_of(uri: str) -> str | None:

@@ -71,7 +71,7 @@ def _directives(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
     """Return the directives in comments, each with the line to which it applies."""
     if "cplc:" not in source.text:
         return ()
-    if source.name.lower().endswith(".ispl"):
+    if source.is_ispl:
         comments: Iterable[tuple[int, int]] = [match.span() for match in _ISPL_COMMENT.finditer(source.text)]
         code = _ISPL_COMMENT.sub(lambda match: " " * len(match.group()), source.text)
     else:

@@ -17,8 +17,7 @@ from typing import assert_never
 
 from cplc.automata.path_automaton import automaton
 from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
-from cplc.engines.explicit.fairness import FairnessConstraints
-from cplc.engines.explicit.path_formulas import Product, links
+from cplc.engines.explicit.path_formulas import FairnessConstraints, Product, links
 from cplc.engines.games.fixpoints import Solution
 from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine

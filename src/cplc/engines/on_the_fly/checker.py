@@ -7,11 +7,21 @@ from typing import assert_never
 
 from cplc.automata.lazy_automaton import LazyAutomaton
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic, ProductHeuristic
-from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
-from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
-from cplc.engines.on_the_fly.product import Product, ProductEdge, product
-from cplc.engines.on_the_fly.reachable_states import ReachableStates
-from cplc.engines.on_the_fly.search import SearchResults, accepting_start, nearest_accepting_start
+from cplc.engines.on_the_fly.lazy_states import (
+    Indistinguishability,
+    LazyStateSpace,
+    ObservationClass,
+    ReachableStates,
+    Successors,
+)
+from cplc.engines.on_the_fly.search import (
+    Product,
+    ProductEdge,
+    SearchResults,
+    accepting_start,
+    nearest_accepting_start,
+    product,
+)
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,

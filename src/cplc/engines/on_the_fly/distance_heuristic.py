@@ -14,7 +14,7 @@ from itertools import product
 from typing import assert_never
 
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
-from cplc.engines.on_the_fly.product import Node, Product
+from cplc.engines.on_the_fly.search import Node, Product
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import (

@@ -26,9 +26,9 @@ from cplc.engines.symbolic.exists_path import ExistsPath
 from cplc.engines.symbolic.fairness import FairRuns
 from cplc.engines.symbolic.indistinguishability import ObservationProjections, agreement_closure
 from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
-from cplc.engines.symbolic.representation import Options, Representation, representation
 from cplc.engines.symbolic.synchronous_relation import Round
 from cplc.engines.symbolic.transitions import MAX_VARIANTS, Transition
+from cplc.engines.symbolic.variable_order import Options, Representation, representation
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import (
     Adjacent,
