@@ -96,6 +96,7 @@ def undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: i
     fewer obligations: a run can follow the other one from there.
     """
     best: dict[GbaTransition, int] = {}
+    # Invariant: no transition in `best` dominates another one, and each one so far is dominated by one of them.
     for move in moves:
         relevant = obligations.relevant(move.after.obligations)
         if any(_dominates(other, of_other, move) for other, of_other in best.items()):

@@ -101,6 +101,7 @@ class IndependentComponents:
         leader = {variable.name: variable.name for variable in self.system.variables}
 
         def find(name: str) -> str:
+            # Union-find with path halving: each visited variable skips one predecessor on the way to its leader.
             while leader[name] != name:
                 leader[name] = leader[leader[name]]
                 name = leader[name]
