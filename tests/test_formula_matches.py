@@ -156,7 +156,7 @@ def test_groups_partition_the_operators_of_the_core_but_atoms_and_connectives() 
 
 def test_state_formulas_are_those_of_state_operators() -> None:
     f, p = formulas, formulas.VALID
-    on_paths = [
+    on_paths: list[formulas.Formula] = [
         f.Next(p),
         f.Until(p, p),
         f.Release(p, p),
@@ -164,7 +164,11 @@ def test_state_formulas_are_those_of_state_operators() -> None:
         f.Since(p, p),
         f.Taken(frozenset(), "does(a)"),
     ]
-    of_agents = [f.Enforces(("a",), f.Next(p)), f.Knows("each", ("a",), p), f.KnownFrom((), p, "a")]
+    of_agents: list[formulas.Formula] = [
+        f.Enforces(("a",), f.Next(p)),
+        f.Knows("each", ("a",), p),
+        f.KnownFrom((), p, "a"),
+    ]
     examples: list[formulas.Formula] = [
         *on_paths,
         *of_agents,
