@@ -73,11 +73,6 @@ class ExplicitEngine(Engine[States]):
     def _graph(self) -> StateGraph:
         return explore(self.system, self.limit)
 
-    @property
-    def is_explored(self) -> bool:
-        """True if the reachable states have been computed."""
-        return "_graph" in vars(self)
-
     def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
         vars(self).update(_graph=graph)
