@@ -36,10 +36,9 @@ from cplc.logic.formulas import (
     Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
     Release,
-    Since,
     Taken,
     Until,
     ctl_core,
@@ -73,11 +72,6 @@ class ExplicitEngine(Engine[States]):
     @cached_property
     def _graph(self) -> StateGraph:
         return explore(self.system, self.limit)
-
-    @property
-    def is_explored(self) -> bool:
-        """True if the reachable states have been computed."""
-        return "_graph" in vars(self)
 
     def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
@@ -250,7 +244,7 @@ class ExplicitEngine(Engine[States]):
                 return self.enforcing(formula, assuming).winning_region
             case Derived():
                 return states(formula.definition)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)
