@@ -12,8 +12,8 @@ from tests.support.decision_models import at, belief, ecommerce, own, participan
 from cplc.decision import Bounds, analyse, judged
 from cplc.decision.components import ComponentPartition, rewards_by_step
 from cplc.decision.mdp import explore
+from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve
 from cplc.decision.rewards import step_rewards, with_accumulated_reward
-from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, solve
 from cplc.logic import expressions as e
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import Step, System

@@ -34,8 +34,8 @@ _METHOD = "backward induction, symmetric agents counted"
 def _layers() -> Iterator[None]:
     """Make layers of what has few states as well."""
     with (
-        patch("cplc.decision.component_cache.MAX_EXPLICIT_STATES", 0),
-        patch("cplc.decision.benefit.MAX_EXPLICIT_STATES", 0),
+        patch("cplc.decision.components.MAX_EXPLICIT_STATES", 0),
+        patch("cplc.decision.total_reward.MAX_EXPLICIT_STATES", 0),
     ):
         yield
 

@@ -17,8 +17,7 @@ from tests.support.oracles.participant_mdp import Judge, Node
 from tests.support.random_examples import examples
 
 from cplc.decision import analyse
-from cplc.decision.binomial import interval
-from cplc.decision.statistical import SCHEDULERS, Sampling, estimate
+from cplc.decision.statistical import SCHEDULERS, Sampling, binomial_interval, estimate
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.participant import Participant
@@ -41,7 +40,7 @@ def _tail(successes: int, runs: int, probability: Fraction) -> Fraction:
 @examples(60)
 def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: st.DataObject, miss: Fraction) -> None:
     successes = data.draw(st.integers(0, runs))
-    low, high = interval(successes, runs, float(1 - miss))
+    low, high = binomial_interval(successes, runs, float(1 - miss))
     assert 0 <= low <= successes / runs <= high <= 1
     near = Fraction(1, 10**6)
     if successes:
@@ -53,10 +52,10 @@ def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: 
 
 @pytest.mark.parametrize("runs", [10**4, 10**6, 10**8])
 def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
-    low, high = interval(runs * 9 // 10, runs, 0.99)
+    low, high = binomial_interval(runs * 9 // 10, runs, 0.99)
     assert 0.9 - 1.0 / runs**0.5 < low < 0.9 < high < 0.9 + 1.0 / runs**0.5
-    assert interval(0, runs, 0.99)[0] == 0.0
-    assert interval(runs, runs, 0.99)[1] == 1.0
+    assert binomial_interval(0, runs, 0.99)[0] == 0.0
+    assert binomial_interval(runs, runs, 0.99)[1] == 1.0
 
 
 @examples(60)

@@ -25,15 +25,14 @@ from cplc.engines.explicit.por_symmetry import (
     ReductionMethod,
     StubbornFilter,
 )
-from cplc.engines.on_the_fly import OnTheFlyEngine, stubborn_successors
+from cplc.engines.on_the_fly import OnTheFlyEngine, lazy_states
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
-from cplc.reductions import dependency_relation
+from cplc.reductions import stubborn_sets
 from cplc.reductions.ctl_fragment import Goal, ReachabilityGoals, reachability_goals
-from cplc.reductions.dependency_relation import DependencyRelation
-from cplc.reductions.stubborn_sets import StubbornSets
+from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation
@@ -244,7 +243,7 @@ def test_wrong_dependency_is_detected(name: str, monkeypatch: pytest.MonkeyPatch
 @given(asked())
 def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(dependency_relation, "_MAX_COMBINATIONS", 0)
+        patched.setattr(stubborn_sets, "_MAX_COMBINATIONS", 0)
         assert is_kept(*example)
 
 
@@ -257,7 +256,7 @@ def test_on_the_fly_explores_fewer_steps(data: st.DataObject) -> None:
     system = data.draw(some_systems())
     formula = data.draw(reachability(system))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stubborn_successors, "_UNREDUCED_STATES", data.draw(st.sampled_from((0, 3))))
+        patched.setattr(lazy_states, "_UNREDUCED_STATES", data.draw(st.sampled_from((0, 3))))
         holds, shown = OnTheFlyEngine(system).decide(formula)
     assert holds == ExplicitEngine(system).is_valid(formula) == shown.holds, formula_text(formula)
     assert replay(system, shown) == [], formula_text(formula)
@@ -272,7 +271,7 @@ def test_on_the_fly_skips_many_states() -> None:
     met = {}
     for effort in (0, 1 << 30):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(stubborn_successors, "_UNREDUCED_STATES", effort)
+            patched.setattr(lazy_states, "_UNREDUCED_STATES", effort)
             engine = OnTheFlyEngine(system)
             assert engine.is_valid(f.Not(f.OnPaths("E", f.Finally(f.Atom(nowhere, "nowhere")))))
             met[effort] = engine.stored

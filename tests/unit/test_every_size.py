@@ -14,7 +14,7 @@ from cplc.checking.verify import Verifier
 from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 from cplc.parameterised.instances import Proof
-from cplc.parameterised.view_abstraction_proof import ViewAbstractionProofs
+from cplc.parameterised.view_abstraction import ViewAbstractionProofs
 from cplc.runtime.context import Budget
 
 _SHOP = """

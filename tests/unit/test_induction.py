@@ -10,11 +10,9 @@ import pytest
 from cplc import compile
 from cplc.checking.results import Result
 from cplc.compilation import CplCompilation
-from cplc.engines.view_abstraction import ViewAbstraction
-from cplc.parameterised import EverySize
+from cplc.parameterised import EverySize, projection
 from cplc.parameterised.instances import Sizes
-from cplc.parameterised.view_abstraction_proof import ViewAbstractionProofs
-from cplc.reductions import projection
+from cplc.parameterised.view_abstraction import ViewAbstraction, ViewAbstractionProofs
 from cplc.semantics.data_independence import UniformityCheck
 
 _DESK = """

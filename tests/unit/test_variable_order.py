@@ -18,9 +18,15 @@ from cplc.compilation import CplCompilation, load
 from cplc.engines.symbolic.bdd import diagrams
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import BUDGET, Limit
-from cplc.engines.symbolic.representation import Options, race, representation, represented
 from cplc.engines.symbolic.transitions import MAX_VARIANTS
-from cplc.engines.symbolic.variable_order import variable_order, variable_orders
+from cplc.engines.symbolic.variable_order import (
+    Options,
+    race,
+    representation,
+    represented,
+    variable_order,
+    variable_orders,
+)
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom
 from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
@@ -163,7 +169,7 @@ def test_race_taken_by_first_order_within_budget() -> None:
 def test_race_without_winner_taken_by_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     system = trades(3)
     options = Options(None, None, MAX_VARIANTS, BUDGET)
-    monkeypatch.setattr("cplc.engines.symbolic.representation.NODES_PER_BIT", (0, 0))
+    monkeypatch.setattr("cplc.engines.symbolic.variable_order.NODES_PER_BIT", (0, 0))
     winner = representation(system, options)
     assert winner.order == variable_orders(system)[0]
     plain = SymbolicEngine(system)

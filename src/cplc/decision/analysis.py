@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.decision.benefit import total_reward_and_benefit
-from cplc.decision.component_cache import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
-from cplc.decision.components import conjuncts
-from cplc.decision.optimal_strategy import advice
+from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
+from cplc.decision.reachability import advice
 from cplc.decision.results import (
     Analysis,
     AnalysisRemark,
@@ -19,7 +17,8 @@ from cplc.decision.results import (
     TotalReward,
     by_impact,
 )
-from cplc.logic.expressions import TRUE, Expr, conj, reads
+from cplc.decision.total_reward import total_reward_and_benefit
+from cplc.logic.expressions import TRUE, Expr, conj, conjuncts, reads
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State, System

@@ -15,13 +15,29 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.components import conjuncts
-from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices
-from cplc.decision.layered_mdp import EnabledActions, LayeredAction, LayeredTransition
-from cplc.decision.mdp import CERTAIN, ActionKind, event_probabilities, merged_tables, union_table
+from cplc.decision.layered_mdp import (
+    WORD_BITS,
+    BitProjection,
+    Digit,
+    EnabledActions,
+    LayeredAction,
+    LayeredTransition,
+    ThresholdPredicate,
+    Words,
+)
+from cplc.decision.mdp import (
+    CERTAIN,
+    NO_CHOICES,
+    ActionKind,
+    ChoiceTable,
+    ChoiceTables,
+    EnabledChoices,
+    event_probabilities,
+    merged_tables,
+    union_table,
+)
 from cplc.decision.symmetric_agents import Family, MemberPredicate, SymmetricAgents
-from cplc.decision.vectorised_states import WORD_BITS, BitProjection, Digit, ThresholdPredicate, Words
-from cplc.logic.expressions import Expr, Value, reads
+from cplc.logic.expressions import Expr, Value, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing

@@ -24,8 +24,8 @@ from cplc.decision.end_components import (
     policy_iteration,
 )
 from cplc.decision.mdp import ActionKind, Mdp
+from cplc.decision.reachability import OrderedMdp, ValueBounds
 from cplc.decision.results import Number
-from cplc.decision.value_bounds import OrderedMdp, ValueBounds
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from hashlib import blake2b
+from math import exp, floor, lgamma, log, log1p
 from random import Random
 from typing import Literal, get_args
 
-from cplc.decision.binomial import interval
-from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices, StepChange
+from cplc.decision.mdp import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices, StepChange
 from cplc.decision.results import Bounds, Distribution
 from cplc.logic.expressions import Expr, conj
 from cplc.records import dataclass
@@ -25,6 +25,54 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Event, Participant
+
+# --- Exact confidence intervals of a binomial proportion (Clopper and Pearson 1934)
+
+
+_BISECTIONS = 60
+_DIGITS = 9
+"""Decimals to which bounds are rounded outwards, coarser than the error of `lgamma`."""
+
+
+def binomial_interval(successes: int, runs: int, confidence: float) -> tuple[float, float]:
+    """Return the Clopper-Pearson interval."""
+    above = binomial_lower_bound(runs - successes, runs, confidence)
+    return binomial_lower_bound(successes, runs, confidence), round(1.0 - above, _DIGITS)
+
+
+def binomial_lower_bound(successes: int, runs: int, confidence: float) -> float:
+    """Return the lower bound: the greatest probability that makes this many successes too unlikely."""
+    if successes == 0:
+        return 0.0
+    level = (1.0 - confidence) / 2
+    below, above = 0.0, successes / runs
+    for _ in range(_BISECTIONS):
+        middle = (below + above) / 2
+        if binomial_tail(successes, runs, middle) > level:
+            above = middle
+        else:
+            below = middle
+    scale = 10.0**_DIGITS
+    return max(0.0, floor(below * scale - 1) / scale)
+
+
+def binomial_tail(successes: int, runs: int, probability: float) -> float:
+    """Return the upper tail of the binomial distribution, accurate where it is at most about one half."""
+    if probability <= 0.0:
+        return 1.0 if successes == 0 else 0.0
+    if probability >= 1.0:
+        return 1.0
+    chance = lgamma(runs + 1) - lgamma(successes + 1) - lgamma(runs - successes + 1)
+    term = exp(chance + successes * log(probability) + (runs - successes) * log1p(-probability))
+    odds = probability / (1.0 - probability)
+    total = term
+    for count in range(successes + 1, runs + 1):
+        term *= odds * (runs - count + 1) / count
+        total += term
+        if term <= total * 1e-17:
+            break
+    return min(1.0, total)
+
 
 Scheduler = Literal["uniform", "worst-seen", "best-seen"]
 SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
@@ -97,8 +145,8 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
 
 
 def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> AspectEstimate:
-    low, _ = interval(good, sampling.runs, sampling.confidence)
-    _, high = interval(good + lost, sampling.runs, sampling.confidence)
+    low, _ = binomial_interval(good, sampling.runs, sampling.confidence)
+    _, high = binomial_interval(good + lost, sampling.runs, sampling.confidence)
     return AspectEstimate(aspect, good, lost, Bounds(low, high))
 
 

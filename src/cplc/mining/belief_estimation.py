@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Final
 
-from cplc.decision.binomial import interval
+from cplc.decision.statistical import binomial_interval
 from cplc.mining.observed_choices import ObservedChoices, Sends
 from cplc.records import dataclass
 from cplc.system.model import Agent, Step, System
@@ -162,7 +162,7 @@ def _belief(
 def _bounds(count: int, total: int, confidence: float) -> tuple[Decimal, Decimal]:
     if not total:
         return Decimal(0), Decimal(1)
-    low, high = interval(count, total, confidence)
+    low, high = binomial_interval(count, total, confidence)
     return (
         Decimal(low).quantize(_DIGITS, ROUND_FLOOR),
         min(Decimal(1), Decimal(high).quantize(_DIGITS, ROUND_CEILING)),

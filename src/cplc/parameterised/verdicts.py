@@ -1,7 +1,7 @@
 """Parameterised verification: a question for every size of a family.
 
 The sizes that the file declares are verified one by one, from the least. Meanwhile a proof for every size is attempted,
-by a cutoff (`cplc.parameterised.cutoff`) or by view abstraction (`cplc.parameterised.view_abstraction_proof`). A
+by a cutoff (`cplc.parameterised.cutoff`) or by view abstraction (`cplc.parameterised.view_abstraction`). A
 question fails if it fails for one size, and the smallest of these is reported. It holds for every size if there is a
 proof, and for the declared sizes if each of them was verified. Otherwise it is unknown: a work budget was used up, or
 an engine gave up.
@@ -20,7 +20,7 @@ from cplc.checking.verify import AnswerListener, Verifier
 from cplc.compilation import BoundQuestion, CplCompilation, EngineName
 from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
-from cplc.parameterised.view_abstraction_proof import ViewAbstractionProofs
+from cplc.parameterised.view_abstraction import ViewAbstractionProofs
 from cplc.records import dataclass
 from cplc.runtime.context import Budget, use_budget
 from cplc.runtime.limits import ResourceExhausted

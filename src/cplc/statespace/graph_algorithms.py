@@ -1,4 +1,4 @@
-"""Graph algorithms: strongly connected components (Tarjan), backward reachability, shortest paths (breadth-first)."""
+"""Graph algorithms: strongly connected components, backward reachability, shortest paths, union-find."""
 
 from __future__ import annotations
 
@@ -30,9 +30,6 @@ class ComponentSearch:
         """The position at which a node was discovered; 0 if it was not visited."""
         self._lowest = self._index[:]
         """The least index of an open node that a node reaches by way of those visited after it."""
-
-    def is_completed(self, node: int) -> bool:
-        return self._index[node] == COMPLETED
 
     def complete(self, nodes: Iterable[int]) -> None:
         """Exclude nodes from the rest of the search."""
@@ -164,3 +161,20 @@ def circle_from(start: str, within: set[str], graph: Mapping[str, Sequence[str]]
         lambda _, following: following == start,
     )
     return [name for name, _ in path or ()]
+
+
+def merged_classes(leader: Mapping[N, N], connected: Iterable[Iterable[N]]) -> dict[N, N]:
+    """Return the representative of each element after the members of each set are merged (union-find)."""
+    parent = dict(leader)
+
+    def find(element: N) -> N:
+        while parent[element] != element:
+            parent[element] = parent[parent[element]]
+            element = parent[element]
+        return element
+
+    for group in connected:
+        roots = [find(element) for element in group]
+        for root in roots[1:]:
+            parent[root] = roots[0]
+    return {element: find(element) for element in parent}

@@ -17,8 +17,7 @@ from typing import assert_never
 
 from cplc.automata.path_automaton import automaton
 from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
-from cplc.engines.explicit.fairness import FairnessConstraints
-from cplc.engines.explicit.path_formulas import Product, links
+from cplc.engines.explicit.path_formulas import FairnessConstraints, Product, links
 from cplc.engines.games.fixpoints import Solution
 from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
@@ -37,10 +36,9 @@ from cplc.logic.formulas import (
     Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
     Release,
-    Since,
     Taken,
     Until,
     ctl_core,
@@ -74,11 +72,6 @@ class ExplicitEngine(Engine[States]):
     @cached_property
     def _graph(self) -> StateGraph:
         return explore(self.system, self.limit)
-
-    @property
-    def is_explored(self) -> bool:
-        """True if the reachable states have been computed."""
-        return "_graph" in vars(self)
 
     def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
@@ -251,7 +244,7 @@ class ExplicitEngine(Engine[States]):
                 return self.enforcing(formula, assuming).winning_region
             case Derived():
                 return states(formula.definition)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)

@@ -7,11 +7,21 @@ from typing import assert_never
 
 from cplc.automata.lazy_automaton import LazyAutomaton
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic, ProductHeuristic
-from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
-from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
-from cplc.engines.on_the_fly.product import Product, ProductEdge, product
-from cplc.engines.on_the_fly.reachable_states import ReachableStates
-from cplc.engines.on_the_fly.search import SearchResults, accepting_start, nearest_accepting_start
+from cplc.engines.on_the_fly.lazy_states import (
+    Indistinguishability,
+    LazyStateSpace,
+    ObservationClass,
+    ReachableStates,
+    Successors,
+)
+from cplc.engines.on_the_fly.search import (
+    Product,
+    ProductEdge,
+    SearchResults,
+    accepting_start,
+    nearest_accepting_start,
+    product,
+)
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
     Adjacent,
@@ -25,16 +35,13 @@ from cplc.logic.formulas import (
     Implies,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
+    StateOperator,
     Taken,
-    Until,
     children,
     ctl_path,
     is_propositional,
@@ -149,7 +156,7 @@ class Checker:
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
             case Derived():
                 return self.test(formula.definition)
-            case Next() | Until() | Release() | Previous() | Since() | Taken() | Regardless():
+            case PathOperator() | Regardless():
                 raise AssertionError(f"no formula on states: {formula}")
             case _:
                 assert_never(formula)
@@ -270,10 +277,7 @@ class Checker:
                 return determines(view.sight, observed)
             case Derived():
                 return self._is_determined_by(formula.definition, view)
-            case (
-                Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case PathOperator() | StateOperator():
                 return False
             case _:
                 assert_never(formula)

@@ -14,28 +14,22 @@ from itertools import product
 from typing import assert_never
 
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
-from cplc.engines.on_the_fly.product import Node, Product
+from cplc.engines.on_the_fly.search import Node, Product
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
     Iff,
-    KnownFrom,
-    Knows,
-    Next,
     Not,
-    OnPaths,
-    Previous,
-    Regardless,
+    PathOperator,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -348,10 +342,7 @@ def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) ->
             return relaxed_goal(heuristic, right, value)
         case Derived():
             return relaxed_goal(heuristic, formula.definition, value)
-        case (
-            Next() | Release() | Previous() | Since()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])
         case _:
             assert_never(formula)

@@ -6,20 +6,233 @@ returns evidence with runs that come from its searches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import assert_never
 
-from cplc.engines.on_the_fly.checker import Checker, SharedSearchData
+from cplc.automata.lazy_automaton import Claim, Edge
+from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial, SharedSearchData
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic
-from cplc.engines.on_the_fly.evidence import EvidenceBuilder
-from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
-from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
-from cplc.engines.on_the_fly.reachable_states import ReachableStates
-from cplc.engines.on_the_fly.stubborn_successors import StubbornSuccessors
-from cplc.logic.formulas import Enforces, Formula, OnPaths, subformulas
+from cplc.engines.on_the_fly.lazy_states import (
+    Indistinguishability,
+    LazyStateSpace,
+    ObservationClass,
+    ReachableStates,
+    StubbornSuccessors,
+)
+from cplc.engines.on_the_fly.search import AcceptingCycle, GoodPrefix, ProductEdge
+from cplc.logic.formulas import (
+    SOME_FAIR_RUN,
+    Adjacent,
+    And,
+    Atom,
+    Derived,
+    Enforces,
+    Formula,
+    Iff,
+    KnownFrom,
+    Knows,
+    Not,
+    OnPaths,
+    PathOperator,
+    Regardless,
+    StateOperator,
+    is_propositional,
+    subformulas,
+)
 from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
+
+# --- Evidence (counterexamples and witnesses) from the results of the searches
+
+
+Part = tuple[int, Evidence]
+
+
+class EvidenceBuilder:
+    """Builds evidence from the results of one checker."""
+
+    def __init__(self, checker: Checker) -> None:
+        self.checker = checker
+        self._world = checker.context.world
+        self._cache: dict[tuple[Formula, bool, int], Evidence] = {}
+
+    def evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
+        """Return evidence that the formula has this value in a state, as the checker has decided."""
+        key = (formula, holds, state)
+        if key not in self._cache:
+            self._cache[key] = self._evidence(formula, state, holds)
+        return self._cache[key]
+
+    def _evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
+        views = self.checker.context.views
+        match formula:
+            case OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
+                return self._run(formula, state, self.checker.path_search(path, holds, along), holds)
+            case Knows("together", agents, operand) if not holds:
+                return self._pair(formula, state, (operand, False), views.of_agents(agents, state), agents)
+            case Knows("each", agents, operand) if not holds:
+                looks = [(agent, views.of_agents((agent,), state)) for agent in agents]
+                agent, view = next(
+                    one
+                    for one in looks
+                    if self.checker.indistinguishable_state(operand, False, one[1], state) is not None
+                )
+                return self._pair(formula, state, (operand, False), view, (agent,))
+            case Knows() if not holds:
+                return self._chain(formula, state)
+            case KnownFrom(observed, operand) if not holds:
+                return self._pair(formula, state, (operand, False), views.of_observers(observed, state), ())
+            case Adjacent(back=False) if holds:
+                return self._round(formula, state)
+            case Adjacent(operand) if holds:
+                before = self.checker.round_predecessor(formula, state)
+                assert before is not None, "the state was decided to have a predecessor by a round, but none exists"
+                return self._pair_with(before, formula, state, (operand, True), ())
+            case OnPaths() | KnownFrom() | Knows() | Adjacent():
+                return Evidence(formula, holds, self._here(state), exhaustive=True)
+            case Atom() | Not() | And() | Derived():
+                return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
+            case PathOperator() | Enforces() | Regardless():
+                raise AssertionError(f"the engine does not decide {formula}")
+            case _:
+                assert_never(formula)
+
+    def _here(self, state: int) -> Run:
+        return Run(self._world.state(state), ())
+
+    # --- parts
+
+    def _parts(self, position: int, state: int, claims: Iterable[Claim]) -> list[Part]:
+        """Return the evidence that the claims need besides the values of the variables."""
+        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        return [(position, self.evidence(formula, state, holds)) for formula, holds in needed]
+
+    def _needs(self, claim: Claim, state: int) -> list[Claim]:
+        formula, holds = claim
+        match formula:
+            case Atom():
+                return []
+            case Not(operand):
+                return self._needs((operand, not holds), state)
+            case And(operands) if holds:
+                return [need for operand in operands for need in self._needs((operand, holds), state)]
+            case And(operands):
+                return self._first_true([(operand, holds) for operand in operands], state)
+            case Iff(left, right):
+                values = [(side, self.checker.holds(side, state)) for side in (left, right)]
+                return [need for value in values for need in self._needs(value, state)]
+            case Derived():
+                return self._needs((formula.definition, holds), state)
+            case PathOperator() | StateOperator():
+                return [claim]
+            case _:
+                assert_never(formula)
+
+    def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
+        """Return the needs of one true claim, preferably of one that the variables decide."""
+        plain_first = sorted(claims, key=lambda claim: not is_propositional(claim[0]))
+        return self._needs(
+            next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
+        )
+
+    # --- runs
+
+    def _run(self, formula: Formula, state: int, runs: PathSearch, holds: bool) -> Evidence:
+        """Return the run that the search has found, with the evidence for the state formulas along it."""
+        runs.start_of_run((state,))
+        node = runs.product.node(state)
+        moves: list[Move] = []
+        parts: list[Part] = []
+        loop: int | None = None
+
+        def see(edge: Edge | None, state: int) -> None:
+            if edge is not None:
+                parts.extend(self._parts(len(moves), state, edge.claims))
+
+        def go(hop: ProductEdge) -> int:
+            see(hop.edge, runs.product.split(node)[0])
+            moves.append(
+                Move(
+                    hop.step if self._world.has_idle_step else None,
+                    self._world.state(runs.product.split(hop.target)[0]),
+                )
+            )
+            return hop.target
+
+        while isinstance(way := runs.results.continuations[node], ProductEdge):
+            node = go(way)
+        match way:
+            case GoodPrefix(edge):
+                last, _ = runs.product.split(node)
+                see(edge, last)
+                if runs.product.endless is not None:
+                    parts.append((len(moves), self.evidence(SOME_FAIR_RUN, last, True)))
+            case AcceptingCycle(hops):
+                loop = len(moves)
+                for hop in hops:
+                    node = go(hop)
+        return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
+
+    def _round(self, formula: Adjacent, state: int) -> Evidence:
+        target = self.checker.round_successor(formula, state)
+        assert target is not None, "the state was decided to have a successor by a round, but none exists"
+        run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
+        lasting = [(SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
+        return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
+
+    # --- pairs of states
+
+    def _pair(
+        self, formula: Formula, state: int, claim: Claim, view: ObservationClass, agents: tuple[str, ...]
+    ) -> Evidence:
+        other = self.checker.indistinguishable_state(*claim, view, state)
+        assert other is not None, "the state was decided to have an indistinguishable one, but none exists"
+        return self._pair_with(other, formula, state, claim, agents)
+
+    def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
+        holds = isinstance(formula, Adjacent)
+        operand_evidence = self.evidence(claim[0], other, claim[1])
+        lasting, elsewhere = self._lasting(other), self._run_to(other)
+        return Evidence(
+            formula,
+            holds,
+            self._here(state),
+            elsewhere=elsewhere,
+            alternative=operand_evidence,
+            agents=agents,
+            lasting=lasting,
+        )
+
+    def _lasting(self, other: int) -> Evidence | None:
+        return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.excludes_unfair_states else None
+
+    def _chain(self, formula: Knows, state: int) -> Evidence:
+        chain = self.checker.common_knowledge_chain(formula, state)
+        assert chain is not None, "common knowledge was refuted, but there is no chain"
+        here = [state, *(other for _, other in chain[:-1])]
+        evidence = self.evidence(formula.operand, chain[-1][1], False)
+        for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):
+            lasting, elsewhere = self._lasting(other), self._run_to(other)
+            evidence = Evidence(
+                formula,
+                False,
+                self._here(before),
+                elsewhere=elsewhere,
+                alternative=evidence,
+                agents=(agent,),
+                lasting=lasting,
+            )
+        return evidence
+
+    def _run_to(self, state: int) -> Run:
+        trail: RunFromInitial = self.checker.run_to(state)
+        moves = tuple(
+            Move(step if self._world.has_idle_step else None, self._world.state(after)) for step, after in trail[1:]
+        )
+        return Run(self._world.state(trail[0][1]), moves)
+
 
 LIMIT = 2_000_000
 """States that all searches together may store."""

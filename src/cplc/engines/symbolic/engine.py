@@ -26,9 +26,9 @@ from cplc.engines.symbolic.exists_path import ExistsPath
 from cplc.engines.symbolic.fairness import FairRuns
 from cplc.engines.symbolic.indistinguishability import ObservationProjections, agreement_closure
 from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
-from cplc.engines.symbolic.representation import Options, Representation, representation
 from cplc.engines.symbolic.synchronous_relation import Round
 from cplc.engines.symbolic.transitions import MAX_VARIANTS, Transition
+from cplc.engines.symbolic.variable_order import Options, Representation, representation
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import (
     Adjacent,
@@ -40,15 +40,11 @@ from cplc.logic.formulas import (
     Globally,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
     Taken,
-    Until,
     ctl_path,
 )
 from cplc.runtime.limits import MemoryFilled, ResourceExhausted
@@ -289,7 +285,7 @@ class SymbolicEngine(Engine[Node]):
                 return self._enforcing(formula, assuming).winning_region
             case Derived():
                 return self._holds(formula.definition, assuming)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)

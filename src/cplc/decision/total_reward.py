@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
-from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentGroup, ComponentMdp, has_arrays
-from cplc.decision.components import Component, rewards_by_step
-from cplc.decision.distribution import convolution, discrete_distribution
-from cplc.decision.optimal_strategy import advice
+from cplc.decision.components import (
+    MAX_EXPLICIT_STATES,
+    Component,
+    ComponentCache,
+    ComponentGroup,
+    ComponentMdp,
+    has_arrays,
+    rewards_by_step,
+)
+from cplc.decision.end_components import extremal_probabilities
+from cplc.decision.mdp import ActionKind
+from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, advice, solve, with_rounding_errors
 from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Number, TotalReward
-from cplc.decision.reward_cdf_bounds import levels
 from cplc.decision.rewards import (
     RewardProbabilities,
     StepRewards,
@@ -25,13 +32,204 @@ from cplc.decision.rewards import (
     step_rewards,
     with_accumulated_reward,
 )
-from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, solve
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 if TYPE_CHECKING:
-    from cplc.decision.large_components import LayeredComponent
-    from cplc.decision.positive_reward_probability import CountedReward
+    from cplc.decision.large_components import CountedReward, LayeredComponent
+
+
+# --- Discrete distributions of sums of many independent rewards, in fixed-point numbers rounded down
+#
+# A distribution is its probability generating function. Two polynomials are multiplied as integers with a slot for
+# each coefficient (Kronecker substitution). All rounding is downwards, so the missing mass bounds the total error.
+
+
+_FRACTION_BITS = 112
+_SLOT_BYTES = 32
+"""Bytes of a slot: enough for a sum of very many products of two probabilities."""
+_MAX_SUPPORT = 1 << 20
+
+
+@dataclass(frozen=True)
+class DiscreteDistribution:
+    least: int
+    """The reward of the first probability."""
+    shares: tuple[int, ...]
+    """Probabilities in units of ``2**-112``, rounded down."""
+
+    @property
+    def missing_mass(self) -> Fraction:
+        return 1 - Fraction(sum(self.shares), 1 << _FRACTION_BITS)
+
+    def probability_above(self, amount: int) -> Fraction:
+        """Return a lower bound of the probability of a larger reward; the error is at most the missing mass."""
+        return Fraction(sum(self.shares[max(0, amount + 1 - self.least) :]), 1 << _FRACTION_BITS)
+
+    def chances(self) -> dict[int, Fraction]:
+        pairs = (
+            (self.least + at, Fraction(share, 1 << _FRACTION_BITS)) for at, share in enumerate(self.shares) if share
+        )
+        return dict(pairs)
+
+    def __mul__(self, other: DiscreteDistribution) -> DiscreteDistribution:
+        length = len(self.shares) + len(other.shares) - 1
+        if length > _MAX_SUPPORT:
+            raise ResourceExhausted("what is made differs in too many ways")
+        convolution = (_packed_polynomial(self.shares) * _packed_polynomial(other.shares)).to_bytes(
+            (length + 1) * _SLOT_BYTES, "little"
+        )
+        shares = tuple(
+            int.from_bytes(convolution[at : at + _SLOT_BYTES], "little") >> _FRACTION_BITS
+            for at in range(0, length * _SLOT_BYTES, _SLOT_BYTES)
+        )
+        return _trimmed(self.least + other.least, shares)
+
+    def __pow__(self, times: int) -> DiscreteDistribution:
+        product, base = ZERO_REWARD, self
+        while times:
+            if times & 1:
+                product *= base
+            times >>= 1
+            if times:
+                base *= base
+        return product
+
+
+def _trimmed(least: int, shares: tuple[int, ...]) -> DiscreteDistribution:
+    """Return the distribution without leading and trailing zeros: most of the length of a power rounds to 0."""
+    begin, end = 0, len(shares)
+    while begin < end - 1 and not shares[begin]:
+        begin += 1
+    while end > begin + 1 and not shares[end - 1]:
+        end -= 1
+    return DiscreteDistribution(least + begin, shares[begin:end])
+
+
+ZERO_REWARD = DiscreteDistribution(0, (1 << _FRACTION_BITS,))
+
+
+def convolution(lotteries: Iterable[DiscreteDistribution]) -> DiscreteDistribution:
+    """Return the distribution of the sum, multiplied as a balanced tree."""
+    factors = [ZERO_REWARD, *lotteries]
+    while len(factors) > 1:
+        pairs = zip(factors[::2], factors[1::2], strict=False)
+        factors = [one * other for one, other in pairs] + factors[len(factors) & ~1 :]
+    return factors[0]
+
+
+def _packed_polynomial(shares: tuple[int, ...]) -> int:
+    return int.from_bytes(b"".join(share.to_bytes(_SLOT_BYTES, "little") for share in shares), "little")
+
+
+def discrete_distribution(chances: Mapping[int, Fraction]) -> DiscreteDistribution:
+    least, most = min(chances), max(chances)
+    if most - least > _MAX_SUPPORT:
+        raise ResourceExhausted("what is made differs in too many ways")
+    shares = [0] * (most - least + 1)
+    for amount, share in chances.items():
+        shares[amount - least] = (share.numerator << _FRACTION_BITS) // share.denominator
+    return DiscreteDistribution(least, tuple(shares))
+
+
+# --- Bounds of the distribution of the total reward of an acyclic model, for all strategies at once
+#
+# The probability of a total of at least ``x`` is a step function of ``x`` in each state. Backward induction computes
+# all of them: for each value separately, the adversary takes the minimum and the participant the maximum. So every
+# distribution lies within these bounds, but no single strategy needs to attain all of them.
+
+
+_MAX_CELLS = 400_000
+"""Maximum number of states times values; fractions take ten times as long."""
+
+
+def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bool) -> tuple[CdfBounds, ...]:
+    """Return the bounds at the values, ascending, where they change; the model is acyclic."""
+    spans = _reward_ranges(ordered, of)
+    cells = sum(most - least for least, most in spans)
+    if cells > (_MAX_CELLS // 10 if exact else _MAX_CELLS):
+        raise ResourceExhausted("the total reward has too many values")
+    worst, best = (_TailProbabilities(ordered, of, spans, against, exact).initial_tail() for against in (True, False))
+    starts = range(ordered.model.initial)
+    amounts = range(min(spans[at][0] for at in starts), max(spans[at][1] for at in starts) + 1)
+    max_roundings = 0 if exact else ordered.max_roundings
+    bounds = []
+    for amount in amounts:
+        current, following = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
+        if current != following:
+            low, high = (with_rounding_errors(value, value, max_roundings) for value in current)
+            bounds.append(CdfBounds(amount * unit, low, high))
+    return tuple(bounds)
+
+
+RewardRange = tuple[int, int]
+"""The least and the greatest remaining reward."""
+
+
+def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
+    model = ordered.model
+    ranges: list[RewardRange] = [(0, 0)] * len(model)
+    for (state,) in ordered.sccs:
+        if not model.is_end(state):
+            after = [
+                (ranges[model.target[transition]], of.get(model.step[transition], 0))
+                for transition in model.outgoing(state)
+            ]
+            ranges[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
+    return ranges
+
+
+class _TailProbabilities:
+    """For each state, the probabilities of a reward of at least ``least + 1``, ``least + 2`` up to the greatest."""
+
+    def __init__(
+        self, ordered: OrderedMdp, of: Mapping[int, int], spans: Sequence[RewardRange], worst: bool, exact: bool
+    ) -> None:
+        self.model = ordered.model
+        self.of = of
+        self.spans = spans
+        self.worst = worst
+        self.choose: Callable[..., Number] = min if worst else max
+        self.shares = [one.low if exact else float(one.low) for one in self.model.chances]
+        self.points = [one.low == one.high for one in self.model.chances]
+        self.one: Number = Fraction(1) if exact else 1.0
+        self.found: list[list[Number]] = [[]] * len(self.model)
+        for (state,) in ordered.sccs:
+            least, most = spans[state]
+            self.found[state] = [self._state_tail(state, amount) for amount in range(least + 1, most + 1)]
+
+    def initial_tail(self) -> Callable[[int], Number]:
+        return lambda amount: self.choose(self._tail(state, amount) for state in range(self.model.initial))
+
+    def _tail(self, state: int, amount: int) -> Number:
+        least, most = self.spans[state]
+        if amount <= least:
+            return self.one
+        return self.one - self.one if amount > most else self.found[state][amount - least - 1]
+
+    def _state_tail(self, state: int, amount: int) -> Number:
+        return self.choose([self._action_tail(action, amount) for action in self.model.options(state)])
+
+    def _action_tail(self, action: int, amount: int) -> Number:
+        model = self.model
+        events = model.events(action)
+        each = [
+            self.choose(
+                [
+                    self._tail(model.target[transition], amount - self.of.get(model.step[transition], 0))
+                    for transition in model.transitions(event)
+                ]
+            )
+            for event in events
+        ]
+        if model.kind[action] != ActionKind.BELIEF:
+            return max(each)
+        chances = [model.chance[event] for event in events]
+        if all(self.points[at] for at in chances):
+            return sum([self.shares[at] * value for at, value in zip(chances, each, strict=True)])
+        shares = extremal_probabilities([model.chances[at] for at in chances], each, self.worst)
+        return sum([share * Fraction(value) for share, value in zip(shares, each, strict=True)]) * self.one
+
 
 _MAX_EXACT_AMOUNTS = 3_000
 """Span of rewards up to which distributions are exact fractions."""
@@ -252,7 +450,7 @@ def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[in
     """Return the result of counting symmetric agents; None if it does not apply, or numpy is missing."""
     if not has_arrays():
         return None
-    from cplc.decision.positive_reward_probability import counted_positive_reward
+    from cplc.decision.large_components import counted_positive_reward
 
     return counted_positive_reward(component, of, cache.limit, cache.exact)
 
