@@ -33,7 +33,7 @@ from cplc.report.text import Style, plain
 
 @dataclass(frozen=True)
 class Finding(ABC):
-    """What is found out about one participant."""
+    """A finding about one participant."""
 
     query: ParticipantQuery
     seconds: float
