@@ -27,14 +27,18 @@ def protocols(draw: st.DrawFn) -> str:
     fields = f"days: {low}..{draw(st.integers(1, 3))}"
     options = draw(st.sampled_from(["", " repeatable"]))
     lines = [f"A -> B : offer({fields}) means create c{options}"]
-    many = draw(st.booleans())
-    if many:
+    has_two_creators = draw(st.booleans())
+    if has_two_creators:
         lines.append("A -> B : renew(days: 1..2) after offer if closed(c) means create c")
     lines.append("B -> A : pay after offer")
     lines.append(f"A -> B : done after {draw(st.sampled_from(['offer', 'pay']))}")
     if draw(st.booleans()):
         lines += ["B -> A : hold after offer means suspend c", "B -> A : resume after hold means reactivate c"]
-    names = ["days", "days + 1"] if many else ["days", "offer.days", "offer.days + 1", "4 - days", "2 * offer.days"]
+    names = (
+        ["days", "days + 1"]
+        if has_two_creators
+        else ["days", "offer.days", "offer.days + 1", "4 - days", "2 * offer.days"]
+    )
     within = deadline("within", *names, "2") if draw(st.booleans()) else ""
     expires = deadline("expires", *names, "1") if not within or draw(st.booleans()) else ""
     lines.append(f"commitment c = C(A, B, {draw(st.sampled_from(['pay', 'true']))}, done){within}{expires}")
