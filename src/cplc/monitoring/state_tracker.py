@@ -125,6 +125,7 @@ class StateTracker:
         """Return the unobservable steps on which steps with this footprint depend, transitively."""
         waiting = list(self.unseen(inferring))
         chosen: list[int] = []
+        # Least fixpoint; the other steps commute with the chosen ones and may be taken later.
         while near := [step for step in waiting if self._writes[step] & touches or self._footprints[step] & writes]:
             chosen += near
             waiting = [step for step in waiting if step not in near]
@@ -281,6 +282,8 @@ class StateTracker:
                 if state in minimal:
                     for target in self._closure(state, self.unseen(inferring)):
                         if target != state:
+                            # `state` stays, and the closure of each state is taken before each event, so `target` is
+                            # not lost.
                             minimal.pop(target, None)
         return tuple(minimal)
 
