@@ -65,6 +65,7 @@ def _without_dead_ends(arcs: BuchiAutomaton) -> BuchiAutomaton:
     """Remove states from which no run accepts, and unreachable states."""
     alive = set[int]()
     for part in _components(arcs):
+        # Reverse topological order: `alive` is final for all states outside of this component that it reaches.
         onward = any(arc.target in alive for state in part for arc in arcs.leaving[state])
         if onward or _accepts(_inner(arcs, part), arcs.marks):
             alive |= part
@@ -135,6 +136,7 @@ def _merge_equal_states(arcs: BuchiAutomaton) -> BuchiAutomaton:
     marked: dict[frozenset[Edge], int] = {}
     plain: dict[frozenset[Edge], int] = {}
     for part in _components(arcs):
+        # Reverse topological order: successors outside of this component have their representatives already.
         comes_back = bool(_inner(arcs, part))
         for state in part:
             leaving = [replace(arc, target=same.get(arc.target, arc.target)) for arc in arcs.leaving[state]]
@@ -255,6 +257,7 @@ def undominated(moves: Iterator[GbaTransition], obligations: Expansion, limit: i
     fewer obligations: a run can follow the other one from there.
     """
     best: dict[GbaTransition, int] = {}
+    # Invariant: no transition in `best` dominates another one, and each one so far is dominated by one of them.
     for move in moves:
         relevant = obligations.relevant(move.after.obligations)
         if any(_dominates(other, of_other, move) for other, of_other in best.items()):

@@ -289,6 +289,7 @@ def explore_layers(
         targets: dict[int, list[Words]] = {}
         for places, enabled in groups:
             here = layer[places]
+            # All words of a pattern enable the same actions, and each of these adds one constant to them.
             for by, rise in dict.fromkeys((transition.by, transition.rise) for transition in enabled.transitions()):
                 successors = moved(here, by)
                 if decided is not None:

@@ -363,12 +363,15 @@ class StubbornSets:
             elif is_hint:
                 return enabled
         dependent, guards = self._dependency.dependent, self._guards
+        # Invariant: each step in `closed` satisfies the definition as far as `closed | waiting` is concerned: a
+        # disabled one has a necessary set there, and an enabled one all steps that depend on it.
         while waiting:
             step = waiting & -waiting
             closed |= step
             number = step.bit_length() - 1
             if step & enabled:
                 waiting = (waiting | dependent(number)) & ~closed
+                # Every enabled step is in the set, so it saves nothing.
                 if enabled & ~(closed | waiting) == 0:
                     return enabled
             else:
@@ -425,11 +428,15 @@ class StubbornSets:
                 return lambda pattern: [] if holds(pattern) else [enabling_steps(condition)]
             case All(operands):
                 inner = [self._necessary_sets(operand) for operand in operands]
+                # A false conjunction becomes true only after a step of a necessary set of one false conjunct,
+                # whichever.
                 return lambda pattern: [steps for look in inner for steps in look(pattern)]
             case Any(operands):
                 inner = [self._necessary_sets(operand) for operand in operands]
 
                 def any_of_them(pattern: int) -> list[Steps]:
+                    # A false disjunction becomes true only after a step of the union of one necessary set for each
+                    # disjunct.
                     together = 0
                     for look in inner:
                         wants = look(pattern)

@@ -57,6 +57,7 @@ class ComponentSearch:
                     opened.append(target)
                     path.append((target, iter(after(target))))
                     break
+                # False for a target in a complete component: COMPLETED is the largest index.
                 if index[target] < lowest[node]:
                     lowest[node] = index[target]
             else:
@@ -64,6 +65,7 @@ class ComponentSearch:
                 low = lowest[node]
                 if path and low < lowest[parent := path[-1][0]]:
                     lowest[parent] = low
+                # A node that reaches no open node before itself is the root of a component (Tarjan 1972).
                 if low == index[node]:
                     size = 1
                     while opened[-size] != node:
@@ -96,6 +98,7 @@ def backward_reachable(before: Callable[[int], Iterable[int]], through: bytes, g
     """Return the goal and the nodes from which a path through ``through`` reaches it."""
     reached = bytearray(goal)
     waiting = list(members(goal))
+    # Invariant: every predecessor in `through` of a reached node that does not wait is reached.
     while waiting:
         for source in before(waiting.pop()):
             if through[source] and not reached[source]:
@@ -169,6 +172,8 @@ def merged_classes(leader: Mapping[N, N], connected: Iterable[Iterable[N]]) -> d
 
     def find(element: N) -> N:
         while parent[element] != element:
+            # Path halving: each visited element skips one predecessor on the way to its root (Tarjan and van Leeuwen
+            # 1984).
             parent[element] = parent[parent[element]]
             element = parent[element]
         return element

@@ -311,6 +311,7 @@ class ExplicitEngine(Engine[States]):
             return backward_reachable(self._graph.before, through, goal)
         reaching = goal
         for _ in range(bound):
+            # Invariant: after i rounds, `reaching` has the states that reach the goal within i steps.
             more = self.union(reaching, self.intersection(through, self._next(reaching)))
             if more == reaching:
                 break
@@ -322,6 +323,8 @@ class ExplicitEngine(Engine[States]):
         staying = self._ending(keep, assuming)
         released = self.intersection(release, staying)
         for _ in range(bound):
+            # Invariant: after i rounds, `staying` has the states from which a fair run stays for i steps or is
+            # released.
             fewer = self.union(released, self.intersection(keep, self._next(staying)))
             if fewer == staying:
                 break
@@ -464,6 +467,7 @@ def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) 
             state = leader[state]
         return state
 
+    # Invariant: two considered states have one leader iff a chain of the agents handled so far connects them.
     for local_states in views:
         first: dict[int, int] = {}
         for state, view in enumerate(local_states):

@@ -76,6 +76,7 @@ class ReducedSearch:
         context, charged = current(), len(first)
         index_of = self._number.adder(before)
         while not self.is_over and len(states) < enough:
+            # Invariant: the states before `len(first) - 1` are expanded; the rest waits, breadth first.
             state = states[len(first) - 1]
             ways = self._relation.transitions(state)
             if follow is not None:

@@ -239,6 +239,7 @@ class Tableau:
         promised = self._below(bits, bound)
         less = self._encoding.false
         for now, then in bits:
+            # The next number is smaller: the last, most significant difference decides.
             less = (now & ~then) | (self._same(now, then) & less)
         self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
         return right | (left & promised)
@@ -350,6 +351,7 @@ class Tableau:
         ]
         while True:
             before = states
+            # Invariant: every state with a fair run in the given set is in `states`.
             states = states & self._preimage(states)
             for condition in conditions:
                 states = self._reaching(states & condition & self._preimage(states), states)
