@@ -115,7 +115,7 @@ class _Runs:
 
 
 def _said(document: dict[str, Any]) -> dict[str, Any]:
-    """Return all that a run says of what it was asked, but for how long it took and where it was known from."""
+    """Return the results of a run, without their times and origins."""
     for result in document["results"]:
         del result["seconds"], result["cached"]
     return document
@@ -126,7 +126,7 @@ def _said(document: dict[str, Any]) -> dict[str, Any]:
     [(_EXPLICIT, 60), (_ROUNDS, 3), (_SYMBOLIC, 24)],
     ids=["state by state", "in rounds", "decision diagrams"],
 )
-def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tmp_path: Path) -> None:
+def test_interrupted_runs_resume_with_the_same_answers(command: list[str], moment: int, tmp_path: Path) -> None:
     runs = _Runs(tmp_path, command)
     whole = _said(runs.ended(runs.started()))
     all_moments = runs.count
@@ -150,7 +150,7 @@ def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tm
 
     again = _said(runs.ended(runs.started("--checkpoint", str(runs.file))))
     assert again == whole
-    assert 0 < runs.count < all_moments - moment // 2, "what was found before is not searched for again"
+    assert 0 < runs.count < all_moments - moment // 2, "a resumed search does not repeat its work"
     assert runs.searches() == {}, "there is nothing left to be found"
 
     finished = runs.ended(runs.started("--checkpoint", str(runs.file)))
@@ -160,7 +160,7 @@ def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tm
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
-def test_a_run_that_is_stopped_keeps_what_it_has_found(number: signal.Signals, tmp_path: Path) -> None:
+def test_stopped_run_saves_its_answers(number: signal.Signals, tmp_path: Path) -> None:
     runs = _Runs(tmp_path, _EXPLICIT)
     stopped = runs.started("--checkpoint", str(runs.file), "--checkpoint-every", "1h", stay_at=3)
     runs.wait_until_there(3)

@@ -147,8 +147,8 @@ PURCHASE: dict[str, tuple[Formula, frozenset[str], set[int]]] = {
     "EU not through": (some(Until(PAID, DELIVERED)), NOBODY, {2, 3, 4}),
     "AW needs no end": (every(WeakUntil(Not(DELIVER), PAID)), NOBODY, {0, 1, 2, 3, 4}),
     "AW fails": (every(WeakUntil(Not(PAY), PAID)), NOBODY, {2, 3, 4}),
-    "EW stays for ever": (some(WeakUntil(Not(PAY), PAID)), NOBODY, {0, 2, 3, 4}),
-    "EW may not stay for ever": (some(WeakUntil(Not(PAY), PAID)), CUS, {2, 3, 4}),
+    "EW stays forever": (some(WeakUntil(Not(PAY), PAID)), NOBODY, {0, 2, 3, 4}),
+    "EW may not stay forever": (some(WeakUntil(Not(PAY), PAID)), CUS, {2, 3, 4}),
     "AR": (every(Release(PAY, Not(PAID))), NOBODY, {0, 1}),
     "AM needs the release": (every(StrongRelease(PAY, Not(PAID))), NOBODY, {1}),
     "AM when the payer goes on": (every(StrongRelease(PAY, Not(PAID))), CUS, {0, 1}),
@@ -223,7 +223,7 @@ def test_moving_and_looking(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_a_state_that_is_not_reachable(make: MakeEngine) -> None:
+def test_unreachable_state_does_not_count(make: MakeEngine) -> None:
     engine = make(purchase())
     with pytest.raises(ValueError, match="not reachable"):
         engine.singleton(ROW[0] | {"pay@Mer": True})
@@ -235,7 +235,7 @@ def test_a_state_that_is_not_reachable(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_a_message_that_nobody_receives(make: MakeEngine) -> None:
+def test_message_never_received(make: MakeEngine) -> None:
     """Once it is sent no state has the creditor's copy equal to it, so the debtor is committed to anything."""
     lost = system(
         (own("x@A", "A", (False, True), False), own("x@B", "B", (False, True), False)),
@@ -252,7 +252,7 @@ def test_a_message_that_nobody_receives(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_what_the_creditor_does_not_share_stays_as_it_is(make: MakeEngine) -> None:
+def test_accessibility_preserves_unshared_variables_of_creditor(make: MakeEngine) -> None:
     """``y`` is the creditor's own: not seen by the debtor, but compared; ``z`` is of nobody and free."""
     bools = (False, True)
     free = system(
@@ -294,7 +294,7 @@ def toggle(joined: tuple[int, ...], *, always: bool) -> System:
 @pytest.mark.parametrize(
     ("joined", "always", "inevitable"),
     [
-        pytest.param((0,), True, True, id="enabled for ever"),
+        pytest.param((0,), True, True, id="enabled forever"),
         pytest.param((0,), False, False, id="not enabled now and then"),
         pytest.param((0, 1), True, False, id="the other step is as good"),
         pytest.param((0, 2), True, False, id="so is one that changes nothing"),
@@ -309,7 +309,7 @@ def test_justice(make: MakeEngine, joined: tuple[int, ...], always: bool, inevit
 
 
 @on_every_engine
-def test_constraints_are_met_in_one_cycle(make: MakeEngine) -> None:
+def test_all_fairness_constraints_met_in_one_cycle(make: MakeEngine) -> None:
     """Each constraint can be met alone without leaving ``z`` false, but the two not together."""
     split = system(
         (own("y", "A", (0, 1, 2), 0), own("z", "A", (False, True), False)),
@@ -415,7 +415,7 @@ def test_remainders(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_common_knowledge_goes_from_one_agent_to_the_next(make: MakeEngine) -> None:
+def test_common_knowledge_follows_chains_of_agents(make: MakeEngine) -> None:
     """A cannot tell (0, 0) from (0, 1), nor B (0, 1) from (1, 1); both tell (2, 2) from all else."""
     moves = [(1, 1), (0, 1), (2, 2)]
     steps = [

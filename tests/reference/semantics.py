@@ -20,7 +20,7 @@ from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLa
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
 from cplc.semantics import terms as t
-from cplc.semantics.model import Assignment, CheckedModel, Message, Variable
+from cplc.semantics.model import Assignment, CheckedModel, Message, PayloadDeadline, Variable
 from cplc.semantics.terms import Term, Value
 
 
@@ -41,6 +41,10 @@ class Reference:
         self.local_views = self._local_views()
         self.views: tuple[View, ...] = tuple(sorted(self._closed_views(self.local_views | set(observers))))
         self.parent = {scope.name: scope.parent for scope in model.scopes}
+
+    def observing(self, views: Iterable[View], *, keeps_last_moves: bool) -> Reference:
+        """Return the same meaning with other views kept."""
+        return Reference(self.model, views, keeps_last_moves=keeps_last_moves)
 
     def world(self, state: State) -> World:
         return World(self.model, self.names, self.views, state)
@@ -238,11 +242,10 @@ class Reference:
             if not self.model.sync and world.in_flight(message.name):
                 yield from self._receiving(message, state)
         for scope in self.model.scopes:
-            draining = any(world.in_flight(message.name) for message in self._inside(scope.name))
-            if self._is_ending(scope.name, world) and not draining:
+            if self._may_restart(scope.name, world):
                 self._changes = frozenset()
                 yield from ((Move("restart", scope.name), after) for after in self._restarted(scope.name, state))
-        if self.has_deadlines:
+        if self.has_ticks:
             yield Move("tick", ""), self._ticked(state)
 
     def changes(self, state: State, move: Move) -> frozenset[Change]:
@@ -273,7 +276,11 @@ class Reference:
         busy = any(world.in_flight(m.name) for m in self.model.messages if (m.sender, m.receiver) == channel)
         if busy and channel not in self.model.unordered:
             return False
-        if world.in_flight(message.name) or (world.sent[message.name] is not None and not message.repeatable):
+        return not world.in_flight(message.name) and self._is_open_to(message, world)
+
+    def _is_open_to(self, message: Message, world: World) -> bool:
+        """Return whether choice, round and scope allow a message to be sent."""
+        if world.sent[message.name] is not None and not message.repeatable:
             return False
         if any(world.sent[rival] is not None for rival in message.rivals):
             return False
@@ -283,6 +290,18 @@ class Reference:
                 return False
             scope = self.parent[scope]
         return True
+
+    def is_due(self, message: Message, world: World) -> bool:
+        """Return whether a message could be sent now but for a full channel."""
+        if not self._is_open_to(message, world):
+            return False
+        for payload in product(*(parameter.domain for parameter in message.parameters)):
+            own = {parameter.name: value for parameter, value in zip(message.parameters, payload, strict=True)}
+            if self.holds(message.guard, world, message.sender, own):
+                copy = self.world(world.state())
+                if self._assign(message.updates, world, copy, message.sender, own):
+                    return True
+        return False
 
     def _sendings(self, message: Message, payload: tuple[Value, ...], state: State) -> Iterator[tuple[Move, State]]:
         """Yield the sending of this payload, if the guard and the domains of the sender's variables allow it."""
@@ -295,7 +314,7 @@ class Reference:
         last = before.sent[message.name]
         world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
         if not self.model.sync:
-            self._look(message, before, world, message.sender)
+            self._look(message, before, world, message.sender, own)
             self._changes = frozenset()
             yield Move("send", message.name, payload), world.state()
         elif self._take_effect(message, before, world, own, (message.sender, message.receiver)):
@@ -316,8 +335,15 @@ class Reference:
         if not self._assign(message.receipt, before, world, message.receiver, own):
             self.out_of_range.add(message.name)
             return False
+        for operation in message.operations:
+            name = operation.commitment if operation.verb == "create" else operation.target
+            created = self.model.commitment.get(name or "")
+            for one in () if created is None else (created.within, created.expires):
+                if isinstance(one, PayloadDeadline) and self._ticks_given(one.value, before, own) < 1:
+                    self.out_of_range.add(message.name)
+                    return False
         world.received[message.name] = world.sent[message.name]
-        observer_state = self._env_observer_state(before, world)
+        observer_state = self._env_observer_state(before, world, own)
         observer_state.read(("message", message.name))
         for operation in message.operations:
             state_name = observer_state.lives[operation.commitment].state
@@ -327,7 +353,7 @@ class Reference:
         world.env = observer_state.lives
         self._changes = frozenset(observer_state.changes)
         for viewer in viewers:
-            self._look(message, before, world, viewer)
+            self._look(message, before, world, viewer, own)
         for name in message.resets:
             world.sent[name] = world.received[name] = None
         return True
@@ -345,7 +371,13 @@ class Reference:
 
     # --- commitments
 
-    def _env_observer_state(self, before: World, world: World) -> ObserverState:
+    def _ticks_given(self, deadline: Term, world: World, own: dict[str, Value]) -> int:
+        """Return the ticks of a deadline in the payload of a message."""
+        ticks = self.value(deadline, world, None, own)
+        assert isinstance(ticks, int)
+        return ticks
+
+    def _env_observer_state(self, before: World, world: World, own: dict[str, Value] | None = None) -> ObserverState:
         def holds(term: Term, observer_state: ObserverState) -> bool:
             world.env = observer_state.lives
             return self.holds(term, world)
@@ -362,9 +394,12 @@ class Reference:
             self._state_dependencies.__getitem__,
             self.watched,
             keeps_last_moves=self.keeps_last_moves,
+            given=lambda deadline: self._ticks_given(deadline, before, own or {}),
         )
 
-    def _view_observer_state(self, before: World, world: World, role: str) -> ObserverState:
+    def _view_observer_state(
+        self, before: World, world: World, role: str, own: dict[str, Value] | None = None
+    ) -> ObserverState:
         def holds(term: Term, observer_state: ObserverState) -> bool:
             world.views |= {(name, role): life for name, life in observer_state.lives.items()}
             return self.holds(term, world, role)
@@ -384,16 +419,22 @@ class Reference:
             self.watched,
             keeps_arguments=False,
             ages={name: most for (viewer, name), most in self.ages.items() if viewer == role},
+            given=lambda deadline: self._ticks_given(deadline, before, own or {}),
         )
 
-    def _look(self, message: Message, before: World, world: World, role: str) -> None:
+    def _look(self, message: Message, before: World, world: World, role: str, own: dict[str, Value]) -> None:
         """Let a role's views follow a message that it has just sent or received."""
-        observer_state = self._view_observer_state(before, world, role)
+        observer_state = self._view_observer_state(before, world, role, own)
         observer_state.read(("message", message.name))
         for operation in message.operations:
             observer_state.perform(operation)
         observer_state.apply_automatic_rules()
         world.views |= {(name, role): life for name, life in observer_state.lives.items()}
+
+    @property
+    def has_ticks(self) -> bool:
+        """True if time passes."""
+        return self.has_deadlines
 
     @cached_property
     def has_deadlines(self) -> bool:
@@ -455,6 +496,11 @@ class Reference:
 
     def _is_ending(self, scope: str, world: World) -> bool:
         return any(m.restarts and m.scope == scope and world.received[m.name] is not None for m in self.model.messages)
+
+    def _may_restart(self, scope: str, world: World) -> bool:
+        """Return whether the scope is ending, and nothing of it is in flight."""
+        draining = any(world.in_flight(message.name) for message in self._inside(scope))
+        return self._is_ending(scope, world) and not draining
 
     def _restarted(self, scope: str, state: State) -> Iterator[State]:
         world = self.world(state)

@@ -18,25 +18,20 @@ from cplc.logic.expressions import Const
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
-    Adjacent,
     And,
     Atom,
     CtlOperator,
     Derived,
-    Enforces,
     Formula,
     Globally,
     Iff,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Or,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     WeakUntil,
@@ -126,6 +121,8 @@ class Expansion:
         conjuncts = {part for obligation in obligations for part in self._conjuncts(obligation)}
         implied = set[int]()
         waiting = list(conjuncts)
+        # `G p` implies `p` here and at every later position, so the invariant parts of an obligation need not be
+        # stored.
         while waiting:
             for part in self._invariant_parts(waiting.pop()):
                 if part not in implied:
@@ -221,6 +218,7 @@ class Expansion:
         closure = dict.fromkeys(one for position in positions for one in numbers(position.obligations))
         eventualities: dict[int, None] = {}
         waiting = list(closure)
+        # Finite: expansion yields subformulas, their negations, invariants of these, and smaller bounds.
         for one in waiting:  # grows
             ways = () if self.is_literal(one) else (*self._disjuncts_of(one, 0), *self._disjuncts_of(one, -1))
             if any(way.pending_acceptance for way in ways):
@@ -253,6 +251,8 @@ class Expansion:
         transition: this suffices, since a path that could meet several infinitely often can meet them in turn.
         """
         pending: list[_Branch] = [_Branch(list(numbers(position.obligations)), 0, 0, 0, False)]
+        # Invariant: each path that satisfies the obligations of the state follows a transition that was yielded, or one
+        # from a branch in `pending`.
         while pending:
             self._branches_tried += 1
             if self._branches_tried > self._limit:
@@ -378,10 +378,7 @@ class Expansion:
                     yield from (Disjunct((last, first)), Disjunct((last,), (again,), True))
             case Derived():
                 yield Disjunct((self.number(formula.definition, holds),))
-            case (
-                Atom() | Not() | Taken()
-                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case Atom() | Not() | Taken() | StateOperator():
                 raise AssertionError(f"{formula} has no expansion law")
             case _:
                 assert_never(formula)

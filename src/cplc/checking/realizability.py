@@ -27,31 +27,24 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, assert_never
 
+from cplc.checking.engine_selector import decided
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.checking.rounds import with_actions
 from cplc.checking.shortest_paths import EngineRunSearch
-from cplc.checking.verdict_cache import decided
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
-    KnownFrom,
-    Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
+    StateOperator,
     Taken,
-    Until,
     children,
     core,
 )
@@ -114,10 +107,7 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
                 yield from _outermost(child)
         case Derived():
             yield from _outermost(formula.definition)
-        case (
-            Atom() | Next() | Until() | Release() | Previous() | Since() | Taken()
-            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case Atom() | PathOperator() | StateOperator():
             pass
         case _:
             assert_never(formula)

@@ -15,7 +15,6 @@ from itertools import product
 from typing import Final, assert_never
 
 from cplc.export.ccs_expressions import Vocabulary, cofactors, leftmost_variable
-from cplc.export.expression_simplify import substitute
 from cplc.export.fairness import needs_fairness
 from cplc.export.prism_formulas import without_nested_quantifiers
 from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
@@ -64,7 +63,7 @@ def buffered_variables(system: System) -> frozenset[str]:
 
 def _ordered(step: Step) -> tuple[list[Update], list[str]]:
     """Return the updates in the order of writing, and the variables that are read after they are written."""
-    remaining = {name: substitute(value, _guard_constants(step.guard)) for name, value in step.updates}
+    remaining = {name: e.substitute(value, _guard_constants(step.guard)) for name, value in step.updates}
     order: list[Update] = []
     late: list[str] = []
     while remaining:
@@ -111,7 +110,7 @@ class _StepWriter:
     def definitions(self) -> tuple[Process, ...]:
         begin = _Node()
         begin.uses = 2
-        self._add(begin, "'lock", self._guard_test(substitute(self.step.guard, {}), begin, {}))
+        self._add(begin, "'lock", self._guard_test(e.substitute(self.step.guard, {}), begin, {}))
         return tuple(self._named(begin))
 
     def _add(self, node: _Node, action: str, after: _Node) -> None:
@@ -254,10 +253,7 @@ class Gctl:
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)
-            case (
-                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 raise NotExpressible(construct_name(formula))
             case _:
                 assert_never(formula)
@@ -333,7 +329,7 @@ class Gctl:
                 raise NotExpressible("past operators")
             case f.Derived():
                 return self._path(path.definition, positive)
-            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{path} is a state formula")
             case _:
                 assert_never(path)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from cplc.export.expression_simplify import Domains, is_unsatisfiable, substitute
+from cplc.export.expression_simplify import Domains, is_unsatisfiable
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -90,7 +90,7 @@ def _enabled_next(system: System, step: Step, condition: Expr) -> tuple[Expr, Do
     chosen = {name: _fresh(f"{name}'", set(domains)) for name in step.free}
     after: dict[str, Expr] = dict(step.updates) | {name: e.Read(later) for name, later in chosen.items()}
     choices = {later: system.variable[name].initial for name, later in chosen.items()}
-    return e.conj((step.guard, substitute(condition, after))), domains | choices
+    return e.conj((step.guard, e.substitute(condition, after))), domains | choices
 
 
 def _with_toggles(system: System, bits: Sequence[str], toggled_by: Mapping[int, Sequence[str]]) -> System:
@@ -157,10 +157,7 @@ def to_ltl(formula: Formula) -> Formula | None:
             return _rebuilt(formula, (left, to_ltl(right)))
         case f.Or(operands) if sum(not f.is_propositional(operand) for operand in operands) <= 1:
             return _rebuilt(formula, [part if f.is_propositional(part) else to_ltl(part) for part in operands])
-        case (
-            f.Atom() | f.Not() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-            | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless() | f.Derived()
-        ):  # fmt: skip
+        case f.Atom() | f.Not() | f.PathOperator() | f.StateOperator() | f.Derived():
             return None
         case _:
             assert_never(formula)
@@ -183,10 +180,7 @@ def _linear_path(path: Formula) -> Formula | None:
             return path if f.is_propositional(operand) else None
         case f.Derived():
             return _linear_path(path.definition)
-        case (
-            f.Atom() | f.Not() | f.And() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-            | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-        ):  # fmt: skip
+        case f.Atom() | f.Not() | f.And() | f.PathOperator() | f.StateOperator():
             return None
         case _:
             assert_never(path)

@@ -38,25 +38,19 @@ from cplc.logic.expressions import And as AllOf
 from cplc.logic.expressions import Or as AnyOf
 from cplc.logic.expressions import conj
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
+    PathOperator,
+    StateOperator,
     Until,
     invariant,
 )
@@ -108,6 +102,8 @@ class ViewAbstraction:
         forgotten = [self._encoding.cube(names) for names in self._members]
         closed = self._encoding.initial_states(frozenset(self._system.variable))
         while True:
+            # Least fixpoint: add the states all of whose views (without one member) are views of the set, and close it
+            # under steps. Views of larger systems are then in it as well (Abdulla, Haziza and Holík 2013).
             before = closed
             views = self._encoding.true
             for cube in forgotten:
@@ -171,10 +167,7 @@ class ViewAbstraction:
                     hidden = self._system.variable.keys() - self._system.agent[agent].local
                     satisfying = satisfying & ~encoding.diagrams.exists(missing, encoding.cube(hidden))
                 return satisfying
-            case (
-                Not() | Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | Knows() | Adjacent() | Regardless() | Derived()
-            ):  # fmt: skip
+            case Not() | PathOperator() | StateOperator() | Derived():
                 raise ValueError(f"view abstraction cannot decide {type(formula).__name__}")
             case _:
                 assert_never(formula)
@@ -206,6 +199,7 @@ class ViewAbstraction:
                     possible = possible | self._certain[number]
                     away = away | self._transitions[number].preimage(~reaching)
                 waiting = self._forall_last(possible & ~away) & until & ~reaching
+                # Greatest part of `waiting` that no other step leaves, except into `reaching`.
                 while waiting != nothing:
                     staying = waiting & self._forall_last(~self._preimage(~(waiting | reaching)))
                     self._encoding.diagrams.collect_if_needed()

@@ -40,6 +40,7 @@ VariableKind = Literal[
     "clock",       # ticks since a deadline began to run
     "flight",      # ticks that a message has been in flight, up to the delay of its channel
     "due",         # ticks since a message became due, 0 where it is not; for bounds that a question assumes
+    "remaining",   # ticks that remain of a deadline that was copied from a payload; 0 where none is ahead
     "former",      # what a pending commitment was before
     "follows",     # the commitment that a retaining one waits for, or "none"
     "monitor",     # what was seen so far of a content about runs: the state of its monitor
@@ -102,9 +103,9 @@ class Commitment:
     consequent: Expr
     """The condition that fulfils it; false if the content is a path formula."""
     within: int | None
-    """Ticks after which it is violated while active."""
+    """Ticks after which it is violated while active; the largest number if a payload determines it."""
     expires: int | None
-    """Ticks after which it expires while conditional."""
+    """Ticks after which it expires while conditional; the largest number if a payload determines it."""
     views: tuple[tuple[str, str], ...] = ()
     """Role and variable of each view."""
     content: str = ""

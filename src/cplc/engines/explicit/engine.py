@@ -36,10 +36,9 @@ from cplc.logic.formulas import (
     Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
     Release,
-    Since,
     Taken,
     Until,
     ctl_core,
@@ -73,11 +72,6 @@ class ExplicitEngine(Engine[States]):
     @cached_property
     def _graph(self) -> StateGraph:
         return explore(self.system, self.limit)
-
-    @property
-    def is_explored(self) -> bool:
-        """True if the reachable states have been computed."""
-        return "_graph" in vars(self)
 
     def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
@@ -250,7 +244,7 @@ class ExplicitEngine(Engine[States]):
                 return self.enforcing(formula, assuming).winning_region
             case Derived():
                 return states(formula.definition)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)
@@ -317,6 +311,7 @@ class ExplicitEngine(Engine[States]):
             return backward_reachable(self._graph.before, through, goal)
         reaching = goal
         for _ in range(bound):
+            # Invariant: after i rounds, `reaching` has the states that reach the goal within i steps.
             more = self.union(reaching, self.intersection(through, self._next(reaching)))
             if more == reaching:
                 break
@@ -328,6 +323,8 @@ class ExplicitEngine(Engine[States]):
         staying = self._ending(keep, assuming)
         released = self.intersection(release, staying)
         for _ in range(bound):
+            # Invariant: after i rounds, `staying` has the states from which a fair run stays for i steps or is
+            # released.
             fewer = self.union(released, self.intersection(keep, self._next(staying)))
             if fewer == staying:
                 break
@@ -472,6 +469,7 @@ def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) 
             state = leader[state]
         return state
 
+    # Invariant: two considered states have one leader iff a chain of the agents handled so far connects them.
     for local_states in views:
         first: dict[int, int] = {}
         for state, view in enumerate(local_states):

@@ -20,22 +20,16 @@ from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
     Iff,
-    KnownFrom,
-    Knows,
-    Next,
     Not,
-    OnPaths,
-    Previous,
-    Regardless,
+    PathOperator,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -96,6 +90,7 @@ class DistanceHeuristic:
         rounds = 0
         while stale and rounds < len(needed) + 1:
             rounds += 1
+            # Bellman and Ford: `stale` has the facts whose cost may decrease because that of a precondition did.
             for fact in reversed(needed):
                 if fact not in stale:
                     continue
@@ -348,10 +343,7 @@ def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) ->
             return relaxed_goal(heuristic, right, value)
         case Derived():
             return relaxed_goal(heuristic, formula.definition, value)
-        case (
-            Next() | Release() | Previous() | Since()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])
         case _:
             assert_never(formula)

@@ -40,15 +40,11 @@ from cplc.logic.formulas import (
     Globally,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
     Taken,
-    Until,
     ctl_path,
 )
 from cplc.runtime.limits import MemoryFilled, ResourceExhausted
@@ -289,7 +285,7 @@ class SymbolicEngine(Engine[Node]):
                 return self._enforcing(formula, assuming).winning_region
             case Derived():
                 return self._holds(formula.definition, assuming)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)
@@ -401,6 +397,7 @@ class SymbolicEngine(Engine[Node]):
         """Return the states from which a chain of indistinguishable states of the agents leads into the set."""
         doubted, more = self._encoding.false, self._within_components(missing)
         while more != doubted:
+            # Least fixpoint of the chains of indistinguishable states: the complement of common knowledge.
             doubted = more
             for agent in agents:
                 more = more | self._within_components(self._indistinguishable_from((agent,), more))

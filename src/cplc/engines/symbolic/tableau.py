@@ -37,25 +37,20 @@ from cplc.engines.symbolic.fairness import WaitingSteps
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.formulas import (
     UNSATISFIABLE,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     Historically,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Or,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     is_state_formula,
@@ -176,7 +171,7 @@ class Tableau:
                 return self._past(True, lambda before: self._of(operand) & before)
             case Derived():
                 return self._of(formula.definition)
-            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            case Atom() | StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
@@ -245,6 +240,7 @@ class Tableau:
         promised = self._below(bits, bound)
         less = self._encoding.false
         for now, then in bits:
+            # The next number is smaller: the last, most significant difference decides.
             less = (now & ~then) | (self._same(now, then) & less)
         self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
         return right | (left & promised)
@@ -353,6 +349,7 @@ class Tableau:
         conditions = [*self._conditions, *self._acceptance_conditions]
         while True:
             before = states
+            # Invariant: every state with a fair run in the given set is in `states`.
             states = states & self._preimage(states)
             for condition in conditions:
                 states = self._reaching(states & condition & self._preimage(states), states)
