@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, as_protocol, compile_file, exit_for, run_to_completion
-from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.load import as_protocol, compile_file
+from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 
@@ -78,9 +78,7 @@ Examples:
 @colour_option
 def command(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     what: What,
     name: str | None,
     record: str | None,
@@ -88,8 +86,7 @@ def command(
     target: Target,
     path: Path | None,
     force: bool,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     colour: Colour,
 ) -> Exit:
     """Draw the protocol or model of FILE."""
@@ -104,29 +101,26 @@ def command(
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, options)
         if compilation is not None and what not in ("role", "states") and not (what == "chart" and record):
             as_protocol(compilation, file, f"--what {what} without --run" if what == "chart" else f"--what {what}")
         drawn = None if compilation is None else _drawn(compilation, what, name, recorded, target)
         return drawn, diagnostics
 
-    outcome = run_to_completion(work, Limits(timeout, memory), "drawing")
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
-        return Exit.UNKNOWN
-    text, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    run = CommandRun("text", colour, limits)
+    text = run.compute(work, "drawing")
     if text is not None and path is not None:
         output.write_file(path, text)
     elif text is not None:
         output.write(text)
-    return exit_for(diagnostics, strict=False)
+    run.write_interruption()
+    return run.exit_code()
 
 
 def _recorded(record: str, file: str, name: str | None) -> Recorded:
     from cplc.cli.replay import read_record, selected_runs
 
-    runs = selected_runs(read_record(record, file, (), None, None).recording, name)
+    runs = selected_runs(read_record(record, file, ModelOptions({})).recording, name)
     if len(runs) > 1:
         names = ", ".join(f"`{one.name}`" for one in runs[:12])
         raise click.UsageError(f"`{record}` has {len(runs)} runs; choose one with --run-name: {names}")

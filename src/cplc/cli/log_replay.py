@@ -127,6 +127,14 @@ def _note(observed: Observed, kind: str, shown: list[str], text: str) -> None:
         shown.append(text)
 
 
+def observed_data(observed: Observed | None) -> dict[str, object]:
+    return {
+        "cases": observed.monitor.totals.cases if observed else 0,
+        "records": observed.events if observed else 0,
+        "left_out_records": observed.counts if observed else {},
+    }
+
+
 def report_skipped(observed: Observed) -> None:
     """Report on standard error the skipped records, with reasons."""
     for kind, shown, text in (

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from cplc.cli.load import as_protocol
 from cplc.source import Source
 
 if TYPE_CHECKING:
-    from cplc.cli.analyze import Finding
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation
 
 WorkerMessage = dict[str, Any]
@@ -82,29 +80,17 @@ def _verify_questions(
 
 def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
     """Yield a result for each threshold; the first one carries the full analysis."""
-    from cplc.cli.analyze import plain_text, results_of, section
+    from cplc.compilation.findings import decisive_finding
+    from cplc.compilation.participants import participants
     from cplc.report.decision_page import fragment
     from cplc.report.json_data import result_data
     from cplc.report.text import result_text
 
-    finding = _finding(compilation, agent)
-    text, drawn = plain_text(finding), "" if number is None else fragment(number, section(finding))
-    for result in results_of(finding):
+    (query,) = participants(compilation, [agent])
+    finding = decisive_finding(query)
+    text, drawn = finding.text(), "" if number is None else fragment(number, finding.section())
+    for result in finding.results():
         text += result_text(result)
         shown = {} if number is None else {"panel": drawn}
         yield {"result": {**result_data(result), "asked": f"{_ANALYZE}{agent}", "text": text}, **shown}
         text, drawn = "", ""
-
-
-def _finding(compilation: CplCompilation, agent: str) -> Finding:
-    """Analyze a participant; repeat with exact arithmetic if bounds leave a threshold undecided."""
-    from cplc.cli.analyze import Finding
-    from cplc.compilation.participants import AnalysisOptions, analyse_participant, limit, participants
-
-    began = perf_counter()
-    (bound_participant,) = participants(compilation, [agent])
-    analysis = analyse_participant(bound_participant)
-    near = [analysis.verdict(limit(one)) == "unknown" for one in bound_participant.thresholds]
-    if any(near) and not any(figure.unsolved for figure in analysis.figures):
-        analysis = analyse_participant(bound_participant, AnalysisOptions(exact=True))
-    return Finding(bound_participant, analysis, perf_counter() - began)

@@ -25,7 +25,6 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.logs.file_following import HEAD, Ambiguous, FollowedFile, Truncated, read_head, rotated_file
 from cplc.records import dataclass
 from cplc.report.github import command_data, command_property
-from cplc.report.text import plain
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from cplc.logs.records import Format, Stream
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
-    from cplc.report.text import Part
+    from cplc.report.text import Part, Style
 
 
 _MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
@@ -399,7 +398,7 @@ class MonitorOutput:
 
     form: Form
     everything: bool
-    colour: output.Colour
+    style: Style
     number: int = 0
     """Number of findings, including those of earlier runs."""
     json_findings: list[dict[str, object]] = field(default_factory=list)
@@ -423,10 +422,9 @@ class MonitorOutput:
                 self._write(_workflow_command(finding))
 
     def _line(self, finding: Finding) -> str:
-        style: Callable[[str, Part], str] = output.result_colours if output.has_colour(self.colour) else plain
         case = f"case {finding.case}: " if finding.case else ""
-        place = style(printable(finding.place), "place")
-        return f"{place}: {style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
+        place = self.style(printable(finding.place), "place")
+        return f"{place}: {self.style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
 
     def _write(self, text: str) -> None:
         self.has_printed = True

@@ -108,6 +108,11 @@ def result_colours(text: str, part: ResultPart) -> str:
             return _styled(text, dim=True)
 
 
+def result_style(colour: Colour) -> Callable[[str, ResultPart], str]:
+    """Return the style of results on standard output."""
+    return result_colours if has_colour(colour) else lambda text, _: text
+
+
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:
     """Write diagnostics as text; in document formats they are part of the document."""
     match form:
@@ -123,6 +128,11 @@ def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, col
 def write_json(document: Mapping[str, object]) -> None:
     """Write one document, with the version of its format first."""
     write(json_text({"format_version": FORMAT_VERSION, **document}, 2) + "\n")
+
+
+def file_name(name: str) -> str:
+    """Return a name that is valid on every file system."""
+    return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
 
 
 def write_file(path: Path, text: str) -> None:

@@ -15,9 +15,9 @@ import click
 
 from cplc.caching.cache_keys import program_fingerprint
 from cplc.cli import output
-from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, interrupt_on_termination
-from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
+from cplc.cli.exit_codes import EXPLAINED, Exit, exit_code
+from cplc.cli.limits import Interrupted, Limits, interrupt_on_termination
+from cplc.cli.load import STANDARD_INPUT, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
@@ -213,8 +213,7 @@ def command(
     resume: Path | None,
     heat: Path | None,
     form: Literal["text", "json"],
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     colour: Colour,
 ) -> Exit:
     """Run a command at every point of a grid, for each of PATHS: files, and all protocols below folders."""
@@ -239,13 +238,13 @@ def command(
         return Exit.WRONG
 
     count = workers or os.cpu_count() or 1
-    most = memory
+    most = limits.memory
     if most is None and scheduler is None:
         most = (default_memory() or 0) // count or None
     sweeping = SweepRun(plan, form, colour, earlier_rows, table, written)
     with sweeping.reported(heat, axes):
         try:
-            sweeping.answer(executor_for(scheduler, count), sweep_jobs(plan, read), JobLimits(timeout, most))
+            sweeping.answer(executor_for(scheduler, count), sweep_jobs(plan, read), JobLimits(limits.seconds, most))
         except ClusterError as problem:
             raise click.UsageError(str(problem)) from None
     return sweeping.exit
@@ -312,7 +311,7 @@ def _read(plan: SweepPlan, first: Job, form: Literal["text", "json"], colour: Co
         for text, diagnostics in source_texts(plan.files, first):
             shown: output.Format = "text" if form == "text" else "concise"
             output.write_diagnostics(diagnostics, form=shown, colour=colour, err=True)
-            if text is None or exit_for(diagnostics, strict=False) == Exit.WRONG:
+            if text is None or exit_code(diagnostics) == Exit.WRONG:
                 return None
             check_names(replace(first, file=text))
             contents.append(text)

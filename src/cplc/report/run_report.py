@@ -12,6 +12,7 @@ from cplc.report.run_charts import lives_of
 from cplc.report.step_text import life_lines
 from cplc.report.text import Style, plain, run_lines
 from cplc.report.trace_narration import Narration
+from cplc.simulation.run_replay import Replayed
 from cplc.simulation.run_statistics import CommitmentOutcomes, Ending, Statistics
 from cplc.system.model import System
 from cplc.system.trace import Run
@@ -128,3 +129,51 @@ def _course(course: CommitmentOutcomes) -> Data:
 def shown_data(system: System, run: Run, length: int, ending: Ending) -> Data:
     """Return a run as `cplc replay` reads it; of a very long one the beginning."""
     return {**run_data(system, run), "length": length, "ending": ending}
+
+
+# --- replayed runs
+
+
+def replayed_text(system: System, one: Replayed, file: str, style: Style = plain) -> str:
+    """Return a replayed run, and where it does not fit the file."""
+    return "".join(f"{line}\n" for line in _replayed(system, one, file, style))
+
+
+def _replayed(system: System, one: Replayed, file: str, style: Style) -> Iterator[str]:
+    yield f"run {one.recorded.name}: {len(one.recorded.steps):,} {_plural('step', len(one.recorded.steps))}"
+    if one.run is not None:
+        yield from run_text(system, one.run, style)
+    if one.ignored:
+        yield f"  not compared, because {file} has no such variables: {_some(one.ignored, 8)}"
+    if one.misfit is None:
+        yield f"  {style('fits', 'good')} {file}"
+    else:
+        at = f"at step {one.misfit.at}" if one.misfit.at else "from the beginning"
+        yield f"  {style('does not fit', 'bad')} {file} {at}: {one.misfit.message}"
+        yield from (f"    {reason}" for reason in one.misfit.reasons)
+        if one.misfit.instead:
+            yield f"    possible there: {_some(one.misfit.instead, 12)}"
+    yield ""
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def replayed_data(system: System, one: Replayed) -> Data:
+    run: Data = {"start": {}, "steps": [], "loop": None} if one.run is None else run_data(system, one.run)
+    misfit = one.misfit
+    return {
+        "name": one.recorded.name,
+        **run,
+        "fits": misfit is None,
+        "misfit": None
+        if misfit is None
+        else {
+            "at": misfit.at,
+            "message": misfit.message,
+            "reasons": list(misfit.reasons),
+            "possible": list(misfit.instead),
+        },
+        "not_compared": list(one.ignored),
+    }
