@@ -163,12 +163,12 @@ def _reason(
             return "in flight", other.name, other.sender
         needed = {name for conjunct in missing for name in _positive_reads(conjunct, True)}
         for other in system.messages:
-            seen = visited | {message.name}
+            excluded = visited | {message.name}
             is_own = other.sender == message.sender and not holds(other.sent, state)
             is_awaited = other.receiver == message.sender and not holds(other.received, state)
             is_needed = needed & reads(other.sent if is_own else other.received)
-            if other.name not in seen and is_needed and (is_own or is_awaited):
-                reason = _reason(system, state, other, seen)
+            if other.name not in excluded and is_needed and (is_own or is_awaited):
+                reason = _reason(system, state, other, excluded)
                 if reason[0] != "impossible":
                     return reason
     return "impossible", message.name, message.sender
