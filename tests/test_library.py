@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 _TOUR = _EXAMPLES.parent / "docs" / "examples.md"
