@@ -10,7 +10,7 @@ from typing import Final
 
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges, truncate
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
-from cplc.logic.expressions import And, Const, Expr, Not, Or, Read, Value, conj, conjuncts, equal
+from cplc.logic.expressions import And, Const, Expr, Not, Or, Read, Value, conj, equal
 from cplc.logic.formulas import Atom
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
@@ -210,8 +210,13 @@ def _sendings(steps: Iterable[Step]) -> Iterator[Step]:
     return (step for step in steps if step.kind in ("send", "exchange"))
 
 
+def _operands(guard: Expr) -> tuple[Expr, ...]:
+    """Return the conjuncts as the guard has them; exclusions below a negated disjunction are not drawn."""
+    return guard.operands if isinstance(guard, And) else (guard,)
+
+
 def _prerequisites(system: System, step: Step) -> Iterator[tuple[str, ...]]:
-    for part in conjuncts(step.guard):
+    for part in _operands(step.guard):
         required = tuple(dict.fromkeys(one for one in _required_messages(system, part) if one != step.event))
         if required:
             yield required
@@ -230,7 +235,7 @@ def _required_messages(system: System, part: Expr) -> Iterator[str]:
 
 
 def _exclusive_messages(system: System, step: Step) -> Iterator[str]:
-    for part in conjuncts(step.guard):
+    for part in _operands(step.guard):
         match part:
             case Not(Read(name)):
                 variable = system.variable[name]
