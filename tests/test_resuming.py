@@ -117,7 +117,7 @@ class _Runs:
 
 
 def _said(document: dict[str, Any]) -> dict[str, Any]:
-    """Return all that a run says of what it was asked, but for how long it took and where it was known from."""
+    """Return the results of a run, without their times and origins."""
     for result in document["results"]:
         del result["seconds"], result["cached"]
     return document
@@ -152,7 +152,7 @@ def test_interrupted_runs_resume_with_the_same_answers(command: list[str], momen
 
     again = _said(runs.ended(runs.started("--checkpoint", str(runs.file))))
     assert again == whole
-    assert 0 < runs.count < all_moments - moment // 2, "what was found before is not searched for again"
+    assert 0 < runs.count < all_moments - moment // 2, "a resumed search does not repeat its work"
     assert runs.searches() == {}, "there is nothing left to be found"
 
     finished = runs.ended(runs.started("--checkpoint", str(runs.file)))

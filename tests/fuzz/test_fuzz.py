@@ -100,7 +100,7 @@ def test_budget_counts_processor_time() -> None:
         pass
 
 
-# --- what was found, each as small as it gets
+# --- earlier findings, minimised
 
 _FOUND: list[tuple[str, bytes]] = [
     ("text", b"protocol P { property p: m expect holds expect fails }"),

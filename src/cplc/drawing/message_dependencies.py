@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from cplc.logic.expressions import And, Expr, Not, Or, Read, conjuncts
+from cplc.logic.expressions import And, Expr, Not, Or, Read
 from cplc.records import dataclass
 from cplc.system.model import Step, System
 
@@ -74,8 +74,13 @@ def _sendings(steps: Iterable[Step]) -> Iterator[Step]:
     return (step for step in steps if step.kind in ("send", "exchange"))
 
 
+def _operands(guard: Expr) -> tuple[Expr, ...]:
+    """Return the conjuncts as the guard has them; exclusions below a negated disjunction are not drawn."""
+    return guard.operands if isinstance(guard, And) else (guard,)
+
+
 def _prerequisites(system: System, step: Step) -> Iterator[tuple[str, ...]]:
-    for part in conjuncts(step.guard):
+    for part in _operands(step.guard):
         required = tuple(dict.fromkeys(one for one in _required_messages(system, part) if one != step.event))
         if required:
             yield required
@@ -94,7 +99,7 @@ def _required_messages(system: System, part: Expr) -> Iterator[str]:
 
 
 def _exclusive_messages(system: System, step: Step) -> Iterator[str]:
-    for part in conjuncts(step.guard):
+    for part in _operands(step.guard):
         match part:
             case Not(Read(name)):
                 variable = system.variable[name]
