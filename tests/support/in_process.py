@@ -1,4 +1,4 @@
-"""Command lines in the process of the tests: without the half second that each new process takes.
+"""Command lines in the process of the tests, without the half second that each new process takes.
 
 Only what needs a process runs as one: signals, closed pipes, encodings of the terminal, abandoned threads.
 """
@@ -18,7 +18,7 @@ from cplc.cli.main import run
 
 
 class Ended(NamedTuple):
-    """What a command has written, and its exit code."""
+    """Output and exit code of a command."""
 
     output: str
     errors: str
