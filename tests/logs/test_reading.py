@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from cplc.logs.csv_tables import Dialect
-from cplc.logs.events import Event, Garbage
+from cplc.logs.events import LONGEST, Event, Garbage
 from cplc.logs.mapping import FIELDS, LogMapping
 from cplc.logs.ocel import Notion
 from cplc.logs.reading import format_of, read
-from cplc.logs.records import LONGEST
 
 _JSONL = """\
 {"case": "1", "message": "order", "sender": "Buyer", "recipients": ["Seller"], "time": "2026-03-01T10:00:00Z"}

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from cplc.logic.expressions import TRUE
-from cplc.sweeps.belief_variants import BeliefError, believing, parts, probability
+from cplc.sweeps.job_runner import BeliefError, believing, parts, probability
 from cplc.system.participant import Belief, Event, Participant
 
 
