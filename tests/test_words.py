@@ -36,7 +36,7 @@ _PHRASES = re.compile(
     r"\b(for ever|anew|hitherto|whoever|whomever|gone on with|goes? on (?:as|with)"
     r"|(?:is|are|was|were) (?:asked|told|said) of"
     r"|so much is|unsaid|in vain|as at first|made good|stands? beside|lest|nobody knows|however badly|what was found"
-    r"|who only)\b",
+    r"|who only|wherever|hangs? on|looks? on|for want of|what is asked|(?:says?|said|told|asks?|asked) of)\b",
     re.IGNORECASE,
 )
 

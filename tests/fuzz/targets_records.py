@@ -249,11 +249,11 @@ def damaged_checkpoint(random: Random, material: Material) -> bytes:
     whole = _checkpoint()
     if random.random() < 0.4:
         return mutated(random, material)
-    start = section_file._BEGIN
-    begin = section_file._HEAD.unpack(whole[start - section_file._HEAD.size : start])[0]
+    start = section_file.BEGIN
+    begin = section_file.HEAD.unpack(whole[start - section_file.HEAD.size : start])[0]
     table = mutated_document(random, Material([whole[begin:]], ODD))
-    head = section_file._HEAD.pack(begin, sha256(table).digest())
-    return whole[: start - section_file._HEAD.size] + head + whole[start:begin] + table
+    head = section_file.HEAD.pack(begin, sha256(table).digest())
+    return whole[: start - section_file.HEAD.size] + head + whole[start:begin] + table
 
 
 def run_checkpoint(data: bytes) -> None:

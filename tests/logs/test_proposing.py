@@ -1,4 +1,4 @@
-"""A proposed mapping is a mapping, and says of a plain log what it means."""
+"""An inferred mapping is valid, and maps a plain log correctly."""
 
 from __future__ import annotations
 

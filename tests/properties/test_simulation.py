@@ -89,7 +89,7 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
 def test_compiled_steps_match_interpreter(system: System) -> None:
     """All ways from the states of a run are the same, before steps are looked up together and after."""
     interpreter = Interpreter(system)
-    with patch("cplc.statespace.interleaved._REGROUPING_STATES", (4, 9)):
+    with patch("cplc.statespace.interleaved.REGROUPING_STATES", (4, 9)):
         relation = InterleavedRelation(system)
     drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=15, keep=1))
     assert drawn is not None

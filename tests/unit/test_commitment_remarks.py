@@ -1,4 +1,4 @@
-"""Remarks on the commitments of formulas, and what a failure says of promises."""
+"""Remarks on the commitments of formulas, and on promises in the report of a failure."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _state(value: int) -> State:
 
 
 UP, DOWN = (Taken(frozenset((name,)), f"does({name})") for name in ("up", "down"))
-# n goes 0 1 2 3, and then 2 3 2 3 for ever.
+# n goes 0 1 2 3, and then 2 3 2 3 forever.
 LASSO = Run(
     _state(0),
     (Move(0, _state(1)), Move(0, _state(2)), Move(0, _state(3)), Move(1, _state(2))),

@@ -56,7 +56,7 @@ def _reading(conditions: str) -> IsplCompilation:
 @pytest.mark.parametrize(
     ("conditions", "expected"),
     [
-        ("EX p", [False, False, True, False, True]),  # p may always come next: nothing is asked of runs by that
+        ("EX p", [False, False, True, False, True]),  # p may always come next: this restricts no run
         ("K(P, q)", [False, True, False, True, True]),  # P knows what is its own
         ("!K(P, q)", [False, False, True, False, True]),  # what g brings about by force is that no run is fair
         ("EX p; q", [False, True, False, True, True]),

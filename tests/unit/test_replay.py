@@ -240,7 +240,7 @@ def test_with_fairness_a_finite_run_is_shown_to_go_on(condition: Expr) -> None:
     assert replay(system, replace(evidence, parts=())) == ["no fair run is shown to go on where the run ends"]
 
 
-# --- what is said of a path
+# --- path formulas
 
 
 def does(*names: str) -> Taken:

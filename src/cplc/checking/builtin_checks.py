@@ -112,7 +112,7 @@ def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) ->
 
 
 def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
-    """Return that some fair run keeps both wherever both are in force and some fair run keeps each."""
+    """Return that some fair run keeps both in every state where both are in force and some fair run keeps each."""
     in_force = tuple(f.Atom(_in_force(system, c), f"{c.name} is in force", in_words=True) for c in (one, other))
     each = tuple(f.OnPaths("E", _kept(c)) for c in (one, other))
     both = f.OnPaths("E", f.And((_kept(one), _kept(other))))

@@ -19,6 +19,7 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import Formula
+from cplc.statespace.packing import MemoTable
 
 Fact = tuple[str, Value]
 """A variable and a value of it."""
@@ -49,6 +50,8 @@ class DistanceHeuristic:
                 self._writers.setdefault(name, []).append(number)
         self._achievers: dict[Fact, list[tuple[int, _FactTree]]] = {}
         self._trees: dict[tuple[Expr, bool], _FactTree] = {}
+        self._missing: dict[int, tuple[_FactTree, int, MemoTable[tuple[Fact, ...]]]] = {}
+        """Trees by their identity, with the mask of their variables and the missing facts by the values of these."""
 
     def estimate(self, goal: _FactTree, state: int) -> tuple[int, frozenset[int]]:
         """Return the estimated distance of the goal, and the helpful steps: the enabled ones of a cheapest plan."""
@@ -59,16 +62,16 @@ class DistanceHeuristic:
             return value(fact[0], state) == fact[1]
 
         needed: dict[Fact, list[tuple[int, _FactTree]]] = {}
-        helps: dict[Fact, dict[Fact, None]] = {}
-        waiting = list(_missing_facts(goal, holds))
+        helps: dict[Fact, set[Fact]] = {}
+        waiting = list(self._missing_facts(goal, state))
         while waiting:
             fact = waiting.pop()
             if fact not in needed:
                 needed[fact] = self._achievers_of(fact)
                 for _, tree in needed[fact]:
-                    for lacking in _missing_facts(tree, holds):
+                    for lacking in self._missing_facts(tree, state):
                         waiting.append(lacking)
-                        helps.setdefault(lacking, {})[fact] = None
+                        helps.setdefault(lacking, set()).add(fact)
         cost: dict[Fact, int] = {}
         best: dict[Fact, tuple[int, _FactTree]] = {}
         stale = set(needed)
@@ -88,6 +91,19 @@ class DistanceHeuristic:
                         stale.update(helps.get(fact, ()))
         self.world.spend(rounds * len(needed) // _FACTS_PER_UNIT)
         return _cost(goal, holds, cost), frozenset(_first_steps(goal, holds, cost, best))
+
+    def _missing_facts(self, tree: _FactTree, state: int) -> tuple[Fact, ...]:
+        entry = self._missing.get(id(tree))
+        if entry is None:
+            packing = self.world.packing
+
+            def missing(pattern: int) -> tuple[Fact, ...]:
+                return _missing_facts(tree, lambda fact: packing.value(fact[0], pattern) == fact[1])
+
+            entry = tree, packing.mask(_variables(tree, set())), MemoTable(missing)
+            self._missing[id(tree)] = entry
+        _, mask, table = entry
+        return table[state & mask]
 
     def tree(self, condition: Expr, value: bool = True) -> _FactTree:
         """Return the condition, or its negation, as a tree of facts. Too complex parts are approximated by true."""
@@ -174,18 +190,43 @@ def _combine(kind: str, operands: Iterable[_FactTree]) -> _FactTree:
     return (kind, relevant)
 
 
-def _missing_facts(tree: _FactTree, holds: Callable[[Fact], bool]) -> Iterator[Fact]:
-    """Yield the facts that do not hold and would help; none where the condition holds."""
+def _missing_facts(tree: _FactTree, holds: Callable[[Fact], bool]) -> tuple[Fact, ...]:
+    """Return the facts that do not hold and would help; none where the condition holds.
+
+    Trees share subtrees, and each is evaluated once: without that, the time is exponential in their depth.
+    """
+    results: dict[int, tuple[Fact, ...]] = {}
+
+    def missing(tree: _FactTree) -> tuple[Fact, ...]:
+        kind, operands = tree
+        if not isinstance(operands, tuple):
+            return () if holds((kind, operands)) else ((kind, operands),)
+        facts = results.get(id(tree))
+        if facts is None:
+            facts = results[id(tree)] = joined(kind, operands)
+        return facts
+
+    def joined(kind: str, operands: tuple[_FactTree, ...]) -> tuple[Fact, ...]:
+        inner: dict[Fact, None] = {}
+        for operand in reversed(operands):
+            facts = missing(operand)
+            if kind == "any" and not facts:
+                return ()
+            inner.update(dict.fromkeys(reversed(facts)))
+        return tuple(reversed(inner))
+
+    return missing(tree)
+
+
+def _variables(tree: _FactTree, visited: set[int]) -> Iterator[str]:
+    """Yield the variables of a tree; subtrees that were visited are left out."""
     kind, operands = tree
     if not isinstance(operands, tuple):
-        if not holds((kind, operands)):
-            yield (kind, operands)
-        return
-    inner = [list(_missing_facts(operand, holds)) for operand in operands]
-    if kind == "any" and any(not facts for facts in inner):
-        return
-    for facts in inner:
-        yield from facts
+        yield kind
+    elif id(tree) not in visited:
+        visited.add(id(tree))
+        for operand in operands:
+            yield from _variables(operand, visited)
 
 
 def _cost(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int]) -> int:
