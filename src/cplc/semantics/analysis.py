@@ -17,7 +17,8 @@ from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.imports import Load, load_program
 from cplc.semantics.instances import MAX_INSTANCES, MAX_INSTANCES_OF_OTHER_PROTOCOLS, InstanceTable, ProtocolInstance
 from cplc.semantics.instantiate import Instantiator, has_defaults, parameter_values
-from cplc.semantics.instantiate_clauses import ClauseInstantiator, assumptions
+from cplc.semantics.instantiate_bounds import assumptions
+from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.lints import GuardLints, precedence_warnings, report_unused
 from cplc.semantics.model import Bound, CheckedModel
