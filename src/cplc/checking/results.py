@@ -34,7 +34,7 @@ class Question:
     expected: Literal["holds", "fails"] = "holds"
     assuming: frozenset[str] = frozenset()
     bounds: tuple[tuple[str, int], ...] = ()
-    """What acts within how many ticks by assumption, as users read it; the system of the question keeps the bounds."""
+    """Roles and messages with the ticks within which they act by assumption; the system of the question keeps them."""
     title: str | None = None
     advisory: bool = False
     """A failure is a warning, not an error."""

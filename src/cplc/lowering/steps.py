@@ -79,8 +79,8 @@ class StepBuilder:
         channel = message.sender, message.receiver
         if self.model.sync or channel in self.model.unordered:
             return False
-        others = (other for other in self.channels[channel] if other.name not in (message.name, *message.rivals))
-        return any(self._can_recur(other) for other in others)
+        rivals = (other for other in self.channels[channel] if other.name not in (message.name, *message.rivals))
+        return any(self._can_recur(other) for other in rivals)
 
     def _can_recur(self, message: Message) -> bool:
         restarting = any(scope in self._blocked for scope in self.dependencies.enclosing_scopes(message.scope))

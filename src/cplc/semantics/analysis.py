@@ -63,7 +63,7 @@ class Analysis:
         problems = DiagnosticSink()
         roles = self.model.roles if self.model else ()
         messages = self.model.messages if self.model else ()
-        found: list[tuple[tuple[str, ...], int | None]] = []
+        resolved_names: list[tuple[tuple[str, ...], int | None]] = []
         for text in assumed:
             span = Span(Source("--assuming", text), 0, len(text))
             name, within, bound = text.partition(" within ")
@@ -79,8 +79,8 @@ class Analysis:
                 problems.report(
                     rules.UNKNOWN_NAME, span, f"No role or message is called `{name}`", *did_you_mean(name, candidates)
                 )
-            found.append((tuple(matching), int(bound) if within else None))
-        progress, bounds = assumptions(found, {message.name: message.sender for message in messages})
+            resolved_names.append((tuple(matching), int(bound) if within else None))
+        progress, bounds = assumptions(resolved_names, {message.name: message.sender for message in messages})
         return progress, bounds, problems.sorted()
 
 

@@ -56,7 +56,7 @@ class BoundInstantiator:
                 yield from self._ends(pending, channel)
 
     def delays(self) -> dict[tuple[str, str], int]:
-        """Return the delays of channels; what names a channel counts before what is said of all."""
+        """Return the delays of channels; a declaration that names a channel counts before one for all."""
         delays: dict[tuple[str, str], int] = {}
         first: dict[tuple[bool, tuple[str, str]], Span] = {}
         for pending, channel in sorted(self._channels, key=lambda one: one[1].sender is not None):

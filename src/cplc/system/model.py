@@ -223,7 +223,7 @@ class Justice:
 
     @property
     def recurs(self) -> bool:
-        """Return whether one of the steps must be taken infinitely often, wherever they are enabled."""
+        """Return whether one of the steps must be taken infinitely often, enabled or not."""
         return self.due == TRUE
 
 
