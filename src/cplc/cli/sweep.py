@@ -85,7 +85,11 @@ Examples:
     help="For analyze: vary the probability in an agent's belief about a message. May be repeated.",
 )
 @click.option("--protocol", metavar="NAME", help="Protocol of each file.  [default: the last one]")
-@click.option("--channels", type=click.Choice(["sync", "async"]), help="Deliver messages at once (sync) or later.")
+@click.option(
+    "--channels",
+    type=click.Choice(["sync", "async"]),
+    help="Deliver messages at once (sync) or later (async); overrides the files.",
+)
 @click.option(
     "--property",
     "properties",
@@ -113,6 +117,7 @@ Examples:
 @click.option(
     "--runs",
     type=click.IntRange(1, 10**9),
+    metavar="N",
     default=1000,
     show_default=True,
     help="For simulate: number of runs per point.",
@@ -120,11 +125,14 @@ Examples:
 @click.option(
     "--steps",
     type=click.IntRange(1),
+    metavar="N",
     default=100,
     show_default=True,
     help="For simulate: maximum length of a run, in steps.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random numbers.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True, help="Seed of the random numbers."
+)
 @click.option(
     "--bias",
     type=click.Choice(["coverage", "uniform"]),
