@@ -130,7 +130,7 @@ def test_large_graphs_are_summarised() -> None:
     _check_chart(chart)
 
 
-def test_what_has_no_families_is_cut() -> None:
+def test_graph_without_families_is_truncated() -> None:
     nodes = tuple(Node(f"n{at}", (f"n{at}",)) for at in range(200))
     graph = fold_families(Graph("", "", nodes, tuple(Edge(f"n{at}", f"n{at + 1}") for at in range(199))), family)
     assert len(graph.nodes) == MAX_NODES
