@@ -11,8 +11,8 @@ A bound takes away no step but ticks: the clock waits until what is bounded has 
 A tick that something can stop must recur on fair runs (`Justice.recurs`), so a run on which the clock stands still is
 not fair. A state from which no fair run begins is a timelock (`cplc.checking.realizability`).
 
-Ages are per message. With one age per role any message of it would reset the age of all, and the bound of one member of a family
-would depend on another member.
+Ages are per message. With one age per role any message of it would reset the age of all, and the bound of one member
+of a family would depend on another member.
 
 Claim: a message with bound k on a channel of n messages with delay d is sent at age k + n d at the latest, so the
 variables of ages need no larger values. Proof: while it is overdue, the clock stands where the channel is free. At most
