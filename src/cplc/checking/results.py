@@ -54,6 +54,15 @@ class Question:
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Source location for the failure of each operand, if the question has none itself."""
 
+    @property
+    def assumed(self) -> str:
+        """What is assumed, as it stands after ``assuming``: roles and messages, with their bounds."""
+        bounds = dict(self.bounds)
+        texts = [f"{name} within {bounds[name]}" if name in bounds else name for name in sorted(self.assuming)]
+        return ", ".join(
+            (*texts, *(f"{name} within {ticks}" for name, ticks in self.bounds if name not in self.assuming))
+        )
+
 
 @dataclass(frozen=True)
 class ExcludedStates:
@@ -75,7 +84,7 @@ class ExcludedStates:
 
 
 RemarkCode = Literal[
-    "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "unrealizable-fairness",
+    "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "timelock", "unrealizable-fairness",
     "not-serial", "not-keepable", "never-fulfilled", "content-does-not-last", "independent-atom",
 ]  # fmt: skip
 
