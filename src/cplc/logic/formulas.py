@@ -42,25 +42,56 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """The positions that a path operator ranges over: those before which ``low`` to ``high`` steps are taken.
+
+    With ``ticks`` these steps alone are counted, otherwise all steps and idle steps. The window never closes on a path
+    with fewer ticks, and without ``low`` ticks it never opens.
+    """
+
+    high: int
+    low: int = 0
+    ticks: Taken | None = None
+
+    def __str__(self) -> str:
+        window = f"[{self.low}..{self.high}]" if self.low else f"<={self.high}"
+        return window if self.ticks is None else f"{window} ticks"
+
+    @property
+    def next(self) -> Bound | None:
+        """The rest after one of the steps that are counted; None if the window closes."""
+        return replace(self, high=self.high - 1, low=max(self.low - 1, 0)) if self.high else None
+
+    @property
+    def has_end(self) -> bool:
+        """True if the window closes on every path."""
+        return self.ticks is None
+
+
+@dataclass(frozen=True, slots=True)
 class Next:
     operand: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
+    """The right operand holds at a position within the bound, and the left one at all positions before it."""
+
     left: Formula
     right: Formula
-    bound: int | None = None
-    """The right operand holds after at most this many steps."""
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The dual of until: ``left R right`` is ``!(!left U !right)``."""
+    """The dual of until: ``left R right`` is ``!(!left U !right)``.
+
+    The right operand holds at all positions within the bound that come after no position at which the left one holds.
+    """
 
     left: Formula
     right: Formula
-    bound: int | None = None
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +277,7 @@ class Iff(Derived):
 @dataclass(frozen=True, slots=True)
 class Finally(Derived):
     operand: Formula
-    bound: int | None = None
+    bound: Bound | None = None
 
     SYMBOL = "F"
 
@@ -257,7 +288,7 @@ class Finally(Derived):
 @dataclass(frozen=True, slots=True)
 class Globally(Derived):
     operand: Formula
-    bound: int | None = None
+    bound: Bound | None = None
 
     SYMBOL = "G"
 
@@ -267,30 +298,36 @@ class Globally(Derived):
 
 @dataclass(frozen=True, slots=True)
 class WeakUntil(Derived):
-    """Until, or the left operand forever."""
+    """Until, or the left operand forever; with a bound, until, or the left operand up to the end of the window."""
 
     left: Formula
     right: Formula
+    bound: Bound | None = None
 
     OPERANDS = ("left", "right")
     SYMBOL = "W"
 
     def _define(self) -> Formula:
-        return Release(self.right, Or((self.left, self.right)))
+        if self.bound is None or not self.bound.low:
+            return Release(self.right, Or((self.left, self.right)), self.bound)
+        return Or((Globally(self.left, replace(self.bound, low=0)), Until(self.left, self.right, self.bound)))
 
 
 @dataclass(frozen=True, slots=True)
 class StrongRelease(Derived):
-    """Release, and the left operand comes."""
+    """Release, and the left operand comes, at the end of the window at the latest: the dual of weak until."""
 
     left: Formula
     right: Formula
+    bound: Bound | None = None
 
     OPERANDS = ("left", "right")
     SYMBOL = "M"
 
     def _define(self) -> Formula:
-        return Until(self.right, And((self.left, self.right)))
+        if self.bound is None or not self.bound.low:
+            return Until(self.right, And((self.left, self.right)), self.bound)
+        return And((Release(self.left, self.right, self.bound), Finally(self.left, replace(self.bound, low=0))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,9 +457,14 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
 
 def core_subformulas(formula: Formula) -> Iterator[Core]:
-    """Yield every formula in it after derived operators are replaced by their definitions, itself first."""
+    """Yield every formula in it after derived operators are replaced by their definitions, itself first.
+
+    The ticks that a bound counts belong to it.
+    """
     unfolded = core(formula)
     yield unfolded
+    if isinstance(unfolded, Until | Release) and unfolded.bound is not None and unfolded.bound.ticks is not None:
+        yield unfolded.bound.ticks
     for child in children(unfolded):
         yield from core_subformulas(child)
 
@@ -573,9 +615,9 @@ def has_finite_evidence(quantifier: str, path: CtlOperator) -> bool:
         case Next():
             return True
         case Until(_, _, bound):
-            return quantifier == "E" or bound is not None
+            return quantifier == "E" or (bound is not None and bound.has_end)
         case Release(_, _, bound):
-            return quantifier == "A" or bound is not None
+            return quantifier == "A" or (bound is not None and bound.has_end)
         case _:
             assert_never(path)
 
