@@ -10,19 +10,19 @@ from benchmarks.points import Point
 _BEFORE = """\
 # Performance benchmarks
 
-`make bench` measures `cplc`, MCMAS, NuSMV, NuSMV with ARCTL and Storm on the same questions in the same run.
-`CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name the programs of the peers; Storm takes part where its package for
-Python is installed. Times are seconds of processor time. Those of `cplc` include {start} or more for starting Python
-and reading the protocol, and the search for the counterexample or witness; the peers read a file that `cplc export` has
-written before.
+This page compares the performance of `cplc` with that of MCMAS, NuSMV, NuSMV with ARCTL and Storm. `make bench`
+measures them on the same questions in the same run. `CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name the programs
+of the peers; Storm takes part if its package for Python is installed. Times are seconds of processor time. Those of
+`cplc` include {start} or more for starting Python and reading the protocol, and the search for the counterexample or
+witness; the peers read a file that `cplc export` has written before.
 
-A model written by hand for one of the peers may be faster, for example by omitting what a question does not need;
-`cplc` omits it automatically. MCMAS reorders its variables (`-o 3`), NuSMV runs with and without reordering, Storm with
-its explicit and its symbolic engine, and the faster of two runs with an answer counts. Storm has no fairness for such
-questions: the assumptions are part of the formula, from which it builds an automaton.
+A model written by hand for one of the peers may be faster, for example by omitting variables that a question does not
+need; `cplc` omits them automatically. MCMAS reorders its variables (`-o 3`), NuSMV runs with and without reordering,
+Storm with its explicit and its symbolic engine, and the faster of two runs with an answer counts. Storm has no fairness
+for such questions: the assumptions are part of the formula, from which it builds an automaton.
 
-Below, each column gives the largest n for which a tool answered within {limit:g} seconds, and how many times as long as
-`cplc` it took at the largest n that both answered; a dash stands where its language cannot express the question. All
+Below, each column gives the largest n for which a tool answered within {limit:g} seconds, and its time as a multiple of
+that of `cplc` at the largest n that both answered; a dash means that its language cannot express the question. All
 verdicts agree, and probabilities to four places.
 Measured on {date} with {system}, {processor}, Python {python}, version {version}.
 """

@@ -25,7 +25,8 @@ DERIVED = {
     if isinstance(value, type) and issubclass(value, formulas.Derived)
 }
 CORE = {kind.__name__: kind for kind in get_args(formulas.Core)}
-KINDS = frozenset(CORE | DERIVED)
+GROUPS = {kind.__name__: kind for kind in (formulas.PathOperator, formulas.StateOperator)}
+KINDS = frozenset(CORE | DERIVED | GROUPS)
 
 
 def names_of_formulas(tree: ast.Module) -> frozenset[str]:
@@ -143,6 +144,43 @@ match expr:
         pass
 """
     assert not matches_over_formulas(text)
+
+
+def test_groups_partition_the_operators_of_the_core_but_atoms_and_connectives() -> None:
+    grouped = {
+        name: [group for group, kinds in GROUPS.items() if issubclass(kind, kinds)] for name, kind in CORE.items()
+    }
+    assert {name for name, groups in grouped.items() if not groups} == {"Atom", "Not", "And"}
+    assert all(len(groups) <= 1 for groups in grouped.values())
+
+
+def test_state_formulas_are_those_of_state_operators() -> None:
+    f, p = formulas, formulas.VALID
+    on_paths: list[formulas.Formula] = [
+        f.Next(p),
+        f.Until(p, p),
+        f.Release(p, p),
+        f.Previous(p),
+        f.Since(p, p),
+        f.Taken(frozenset(), "does(a)"),
+    ]
+    of_agents: list[formulas.Formula] = [
+        f.Enforces(("a",), f.Next(p)),
+        f.Knows("each", ("a",), p),
+        f.KnownFrom((), p, "a"),
+    ]
+    examples: list[formulas.Formula] = [
+        *on_paths,
+        *of_agents,
+        f.OnPaths("E", f.Next(p)),
+        f.Adjacent(p, ()),
+        f.Regardless(p),
+    ]
+    assert {type(example) for example in examples} == {
+        kind for kind in CORE.values() if issubclass(kind, tuple(GROUPS.values()))
+    }
+    for example in examples:
+        assert formulas.is_state_formula(example) is isinstance(example, formulas.StateOperator), example
 
 
 def test_core_has_few_operators() -> None:

@@ -18,25 +18,20 @@ from cplc.logic.expressions import Const
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
-    Adjacent,
     And,
     Atom,
     CtlOperator,
     Derived,
-    Enforces,
     Formula,
     Globally,
     Iff,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Or,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     WeakUntil,
@@ -378,10 +373,7 @@ class Expansion:
                     yield from (Disjunct((last, first)), Disjunct((last,), (again,), True))
             case Derived():
                 yield Disjunct((self.number(formula.definition, holds),))
-            case (
-                Atom() | Not() | Taken()
-                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case Atom() | Not() | Taken() | StateOperator():
                 raise AssertionError(f"{formula} has no expansion law")
             case _:
                 assert_never(formula)

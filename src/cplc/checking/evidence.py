@@ -32,16 +32,12 @@ from cplc.logic.formulas import (
     Implies,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
-    Taken,
-    Until,
+    StateOperator,
     children,
     ctl_path,
     is_propositional,
@@ -149,7 +145,7 @@ def is_exhaustive(formula: Formula, holds: bool) -> bool:
             return False
         case Derived():
             return is_exhaustive(formula.definition, holds)
-        case Atom() | Next() | Until() | Release() | Previous() | Since() | Taken():
+        case Atom() | PathOperator():
             return False
         case _:
             assert_never(formula)
@@ -279,7 +275,7 @@ class _Explainer(Generic[S]):
                 )
             case Atom() | Not() | And() | Derived():
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise EvidenceError(f"{formula} is a path formula")
             case _:
                 assert_never(formula)
@@ -306,10 +302,7 @@ class _Explainer(Generic[S]):
                 return [need for value in values for need in self._needs(value, state)]
             case Derived():
                 return self._needs((formula.definition, holds), state)
-            case (
-                Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case PathOperator() | StateOperator():
                 return [claim]
             case _:
                 assert_never(formula)

@@ -12,23 +12,19 @@ from typing import Final, assert_never
 
 from cplc.logic.expressions import FALSE, TRUE
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
     Historically,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Or,
+    PathOperator,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     has_past_operators,
@@ -100,7 +96,7 @@ class _Run:
                 return disjunction(map(after, operands))
             case Derived():
                 return after(formula.definition)
-            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            case Atom() | StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
@@ -129,9 +125,9 @@ class _Run:
                 return self.value(right, at) or lasts
             case Derived():
                 return self.value(formula.definition, at)
-            case Next() | Until() | Release():
+            case PathOperator():
                 raise NotProgressible("a past operator has a future operand")
-            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            case Atom() | StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)

@@ -35,23 +35,16 @@ from cplc.checking.verdict_cache import decided
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
-    KnownFrom,
-    Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
+    StateOperator,
     Taken,
-    Until,
     children,
     core,
 )
@@ -114,10 +107,7 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
                 yield from _outermost(child)
         case Derived():
             yield from _outermost(formula.definition)
-        case (
-            Atom() | Next() | Until() | Release() | Previous() | Since() | Taken()
-            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case Atom() | PathOperator() | StateOperator():
             pass
         case _:
             assert_never(formula)

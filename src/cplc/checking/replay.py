@@ -25,15 +25,11 @@ from cplc.logic.formulas import (
     Enforces,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
     Taken,
-    Until,
     ctl_path,
     is_state_formula,
 )
@@ -236,9 +232,7 @@ class _Replay:
                     yield "a run is given for what one state decides"
                 if facts.truth(formula) is not evidence.holds:
                     yield "the state does not have the value claimed"
-            case (
-                Atom() | Not() | And() | Derived() | Next() | Until() | Release() | Previous() | Since() | Taken()
-            ):  # fmt: skip
+            case Atom() | Not() | And() | Derived() | PathOperator():
                 yield "a path formula has no value in a state"
             case _:
                 assert_never(formula)
@@ -341,10 +335,7 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
             universal = True
         case Adjacent():
             universal = not evidence.holds
-        case (
-            Atom() | Not() | And() | Next() | Until() | Release() | Previous() | Since() | Taken()
-            | Regardless() | Derived()
-        ):  # fmt: skip
+        case Atom() | Not() | And() | PathOperator() | Regardless() | Derived():
             universal = False
         case _:
             assert_never(formula)

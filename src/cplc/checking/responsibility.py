@@ -12,22 +12,20 @@ from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unme
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
     Enforces,
     Finally,
     Formula,
-    KnownFrom,
-    Knows,
     Next,
     Not,
     OnPaths,
+    PathOperator,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -481,10 +479,7 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
                 yield from _fair_operators(child, system, positive=positive)
         case Derived():
             yield from _fair_operators(formula.definition, system, positive=positive)
-        case (
-            And() | Next() | Until() | Release() | Previous() | Since()
-            | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case And() | PathOperator() | StateOperator():
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)
         case _:
@@ -512,7 +507,7 @@ def _shows_early(path: Formula, value: bool) -> bool:
             return all(_shows_early(child, value) for child in children(path))
         case Derived():
             return _shows_early(path.definition, value)
-        case Taken() | Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+        case Taken() | Atom() | StateOperator():
             return True
         case _:
             assert_never(path)

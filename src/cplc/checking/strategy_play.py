@@ -13,7 +13,6 @@ from math import prod
 from typing import assert_never
 
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
@@ -21,16 +20,10 @@ from cplc.logic.formulas import (
     Finally,
     Formula,
     Globally,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
+    PathOperator,
+    StateOperator,
     Until,
     children,
     is_propositional,
@@ -66,10 +59,7 @@ def propositional_value(formula: Formula, state: State) -> bool:
             return all(propositional_value(operand, state) for operand in operands)
         case Derived():
             return propositional_value(formula.definition, state)
-        case (
-            Next() | Until() | Release() | Previous() | Since() | Taken()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             raise ValueError("more than one state decides the formula")
         case _:
             assert_never(formula)

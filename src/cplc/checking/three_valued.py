@@ -10,21 +10,17 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
+    PathOperator,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -93,10 +89,7 @@ class ThreeValuedRun:
             case Derived():
                 shown = self.shown_value(formula, position)
                 return self._at(formula.definition, position) if shown is None else shown
-            case (
-                Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case PathOperator() | StateOperator():
                 return self.shown_value(formula, position)
             case _:
                 assert_never(formula)
@@ -152,7 +145,7 @@ class ThreeValuedRun:
                 return _since(of(left), of(right))
             case Derived():
                 return of(formula.definition)
-            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            case Atom() | StateOperator():
                 raise AssertionError(f"{formula} is decided by a state")
             case _:
                 assert_never(formula)

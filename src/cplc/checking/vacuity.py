@@ -33,11 +33,13 @@ from cplc.logic.formulas import (
     Not,
     OnPaths,
     Or,
+    PathOperator,
     Previous,
     Regardless,
     Release,
     Shorthand,
     Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -129,10 +131,10 @@ def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent
             yield from positive_antecedents(operand, positive, replace(at, on_runs=True, along=None))
         case Commits(operand=operand) | Fulfils(operand=operand):
             yield from positive_antecedents(operand, positive, elsewhere)
-        case Knows() | KnownFrom() | Enforces() | Adjacent() | Regardless():
+        case StateOperator():
             for child in children(formula):
                 yield from positive_antecedents(child, positive, elsewhere)
-        case Atom() | And() | Next() | Until() | Release() | Previous() | Since() | Taken():
+        case Atom() | And() | PathOperator():
             for child in children(formula):
                 yield from positive_antecedents(child, positive, at)
         case Derived():
@@ -220,7 +222,7 @@ class _Laws:
             case Since(left, right):
                 last = self.simplified(right)
                 return last if _constant(last) is not None else Since(self.simplified(left), last)
-            case Knows() | KnownFrom() | Regardless() | Adjacent() | Enforces():
+            case StateOperator():
                 return self._modal(formula)
             case SociallyCommits():
                 return self._social(formula)
@@ -330,10 +332,7 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
             positions = tuple(
                 None if sign is None else positive if sign else _other(positive) for sign in polarities(formula)
             )
-        case (
-            And() | Next() | Until() | Release() | Previous() | Since()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case And() | PathOperator() | StateOperator():
             pass
         case _:
             assert_never(formula)

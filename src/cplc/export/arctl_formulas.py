@@ -89,10 +89,7 @@ class Arctl:
                 return everybody[0] if len(everybody) == 1 else checked_length(f"({' & '.join(everybody)})")
             case f.KnownFrom(observed, operand, observer):
                 return self._for_all_related(SamePromises(observed, observer), operand)
-            case (
-                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.Enforces() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 fair = " under fairness constraints" if self.vocabulary.system.fairness else ""
                 raise NotExpressible(f"{construct_name(formula)}{fair}")
             case _:

@@ -254,10 +254,7 @@ class Gctl:
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)
-            case (
-                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 raise NotExpressible(construct_name(formula))
             case _:
                 assert_never(formula)
@@ -333,7 +330,7 @@ class Gctl:
                 raise NotExpressible("past operators")
             case f.Derived():
                 return self._path(path.definition, positive)
-            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{path} is a state formula")
             case _:
                 assert_never(path)

@@ -64,9 +64,9 @@ class _Distribution:
                 return self.exists(f.WeakUntil(right, f.And((right, left))))
             case f.Derived():
                 return self.exists(path.definition)
-            case f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken():
+            case f.PathOperator():
                 return None
-            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{path} is a state formula")
             case _:
                 assert_never(path)
@@ -135,11 +135,11 @@ def _not(path: Formula) -> Formula:
             return f.Until(_not(right), f.And((_not(left), _not(right))))
         case f.Release(left, right, None):
             return f.Until(_not(left), _not(right))
-        case f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken() | f.Shorthand():
+        case f.PathOperator() | f.Shorthand():
             return f.Not(path)
         case f.Derived():
             return _not(path.definition)
-        case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+        case f.Atom() | f.StateOperator():
             raise AssertionError(f"{path} is a state formula")
         case _:
             assert_never(path)

@@ -151,10 +151,7 @@ def to_ltl(formula: Formula) -> Formula | None:
             return _rebuilt(formula, (left, to_ltl(right)))
         case f.Or(operands) if sum(not f.is_propositional(operand) for operand in operands) <= 1:
             return _rebuilt(formula, [part if f.is_propositional(part) else to_ltl(part) for part in operands])
-        case (
-            f.Atom() | f.Not() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-            | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless() | f.Derived()
-        ):  # fmt: skip
+        case f.Atom() | f.Not() | f.PathOperator() | f.StateOperator() | f.Derived():
             return None
         case _:
             assert_never(formula)
@@ -177,10 +174,7 @@ def _linear_path(path: Formula) -> Formula | None:
             return path if f.is_propositional(operand) else None
         case f.Derived():
             return _linear_path(path.definition)
-        case (
-            f.Atom() | f.Not() | f.And() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-            | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-        ):  # fmt: skip
+        case f.Atom() | f.Not() | f.And() | f.PathOperator() | f.StateOperator():
             return None
         case _:
             assert_never(path)

@@ -197,10 +197,7 @@ def _value_without_fair_runs(formula: Formula) -> bool | None:
             return None
         case f.Derived():
             return _value_without_fair_runs(formula.definition)
-        case (
-            f.Atom() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-            | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-        ):  # fmt: skip
+        case f.Atom() | f.PathOperator() | f.StateOperator():
             return None
         case _:
             assert_never(formula)

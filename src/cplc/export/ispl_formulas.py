@@ -70,10 +70,7 @@ def to_mcmas_operators(formula: Formula, system: System) -> Formula:
             return f.with_children(formula, tuple(map(translated, f.children(formula))))
         case f.Derived():
             return translated(formula.definition)
-        case (
-            f.Atom() | f.Not() | f.And() | f.Next() | f.Until() | f.Release()
-            | f.OnPaths() | f.Knows() | f.Adjacent() | f.Regardless()
-        ):  # fmt: skip
+        case f.Atom() | f.Not() | f.And() | f.PathOperator() | f.StateOperator():
             return f.with_children(formula, tuple(map(translated, f.children(formula))))
         case _:
             assert_never(formula)
@@ -203,10 +200,7 @@ class Ctl:
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
             case f.Derived():
                 return self.text(formula.definition)
-            case (
-                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.KnownFrom() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 raise AssertionError(formula)
             case _:
                 assert_never(formula)
@@ -303,10 +297,7 @@ class CtlStar:
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
             case f.Derived():
                 return self.text(formula.definition)
-            case (
-                f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.Enforces() | f.KnownFrom() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 raise AssertionError(formula)
             case _:
                 assert_never(formula)

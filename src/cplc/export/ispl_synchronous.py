@@ -381,10 +381,7 @@ class _File:
                     raise NotExpressible("uniform strategies, an option of MCMAS (-atlk 2),")
                 case f.Enforces() | f.Knows(_, ()) if not is_ctl(formula):
                     raise NotExpressible("strategies and validity in CTL*")
-                case (
-                    f.Atom() | f.Not() | f.And() | f.Next() | f.Until() | f.Release()
-                    | f.OnPaths() | f.Enforces() | f.Knows() | f.Regardless()
-                ):  # fmt: skip
+                case f.Atom() | f.Not() | f.And() | f.PathOperator() | f.StateOperator():
                     pass
                 case _:
                     assert_never(part)

@@ -50,10 +50,7 @@ class Pctl:
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)
-            case (
-                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 raise NotExpressible(construct_name(formula))
             case _:
                 assert_never(formula)
@@ -129,7 +126,7 @@ class Pctl:
                 raise NotExpressible("past operators")
             case f.Derived():
                 return self._path(path.definition)
-            case f.Atom() | f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{path} is a state formula")
             case _:
                 assert_never(path)

@@ -35,10 +35,7 @@ class Ctl:
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
                 return self.text(formula.definition)
-            case (
-                f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-                | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless()
-            ):  # fmt: skip
+            case f.PathOperator() | f.StateOperator():
                 raise NotExpressible(construct_name(formula))
             case _:
                 assert_never(formula)
@@ -145,7 +142,7 @@ class Ltl:
                 raise NotExpressible(construct_name(path))
             case f.Derived():
                 return self.text(path.definition)
-            case f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+            case f.StateOperator():
                 raise NotExpressible(construct_name(path))
             case _:
                 assert_never(path)
@@ -210,10 +207,7 @@ def construct_name(formula: Formula) -> str:
             return "operations on commitments, which compare adjacent states,"
         case f.OnPaths():
             return "nested path quantifiers"
-        case (
-            f.Atom() | f.Not() | f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Taken()
-            | f.Regardless() | f.Derived()
-        ):  # fmt: skip
+        case f.Atom() | f.Not() | f.And() | f.PathOperator() | f.Regardless() | f.Derived():
             return "path formulas in place of state formulas"
         case _:
             assert_never(formula)

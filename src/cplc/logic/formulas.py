@@ -5,8 +5,9 @@ temporal operators is evaluated at the current state of the path.
 
 The core has few operators. Every other operator is `Derived`: it abbreviates a formula, its ``definition``, and
 remembers how it was written. A `match` over formulas handles the operators of the core one by one, `Derived` by its
-definition, and ends in `assert_never`. A new derived operator needs its class here and its syntax; for a new operator
-of the core, the type checker names every place.
+definition, and ends in `assert_never`. Operators that are treated alike are matched by their group, `PathOperator` or
+`StateOperator`. A new derived operator needs its class here and its syntax; for a new operator of the core, the type
+checker names every place that does not treat its group alike.
 """
 
 from __future__ import annotations
@@ -19,6 +20,18 @@ from cplc.logic.expressions import FALSE, TRUE, Expr, Read
 from cplc.records import dataclass
 
 # --- operators of the core
+
+
+class PathOperator:
+    """An operator of the core whose value depends on the path: temporal operators, and the next step."""
+
+    __slots__ = ()
+
+
+class StateOperator:
+    """An operator of the core that a state decides, whatever its operand: paths, strategies, knowledge, rounds."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,7 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
+<<<<<<< HEAD
 class Bound:
     """The positions that a path operator ranges over: those before which ``low`` to ``high`` steps are taken.
 
@@ -69,12 +83,12 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class Next(PathOperator):
     operand: Formula
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class Until(PathOperator):
     """The right operand holds at a position within the bound, and the left one at all positions before it."""
 
     left: Formula
@@ -83,7 +97,7 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(PathOperator):
     """The dual of until: ``left R right`` is ``!(!left U !right)``.
 
     The right operand holds at all positions within the bound that come after no position at which the left one holds.
@@ -95,7 +109,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
+class Previous(PathOperator):
     """``Y``: the path did not start here, and the operand held one step before.
 
     The past starts where the innermost path quantifier is evaluated.
@@ -105,13 +119,13 @@ class Previous:
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class Since(PathOperator):
     left: Formula
     right: Formula
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(PathOperator):
     """The next step of the path is one of these, by the names of the steps; never the idle step."""
 
     steps: frozenset[str]
@@ -124,7 +138,7 @@ MOVES: Final = "!does(idle)"
 
 
 @dataclass(frozen=True, slots=True)
-class OnPaths:
+class OnPaths(StateOperator):
     """``A path``: on every fair path; ``E path``: on some fair path.
 
     ``along`` restricts the quantifier to paths of these steps and idling (ARCTL); for justice, other steps count as
@@ -139,7 +153,7 @@ class OnPaths:
 
 
 @dataclass(frozen=True, slots=True)
-class Enforces:
+class Enforces(StateOperator):
     """``<<group>> goal``: the agents together have a strategy for the goal against all others.
 
     With ``uniform`` each agent decides by its own local state alone.
@@ -151,7 +165,7 @@ class Enforces:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFrom:
+class KnownFrom(StateOperator):
     """Knowledge of a virtual observer: the operand holds in all states that agree with this one on what is observed.
 
     These are the reachable states in which the observed variables and conditions have the same values.
@@ -164,7 +178,7 @@ class KnownFrom:
 
 
 @dataclass(frozen=True, slots=True)
-class Knows:
+class Knows(StateOperator):
     """``K``/``EK`` (each), ``DK`` (together), ``CK`` (common): knowledge by local state, on reachable states."""
 
     mode: Literal["each", "together", "common"]
@@ -173,7 +187,7 @@ class Knows:
 
 
 @dataclass(frozen=True, slots=True)
-class Adjacent:
+class Adjacent(StateOperator):
     """In a synchronous system: some round leads from here to the operand or, if ``back``, from the operand to here.
 
     ``same`` pairs a variable before the round with one after it that has the same value. ``choice`` is an action that a
@@ -188,7 +202,7 @@ class Adjacent:
 
 
 @dataclass(frozen=True, slots=True)
-class Regardless:
+class Regardless(StateOperator):
     """The operand, evaluated without fairness conditions; for formulas inside a fairness condition."""
 
     operand: Formula
@@ -477,13 +491,13 @@ def state_subformulas(formula: Formula) -> Iterator[Formula]:
 def is_state_formula(formula: Formula) -> bool:
     """Return whether it is a state formula: path operators occur below path quantifiers alone."""
     match formula:
-        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+        case Atom() | StateOperator():
             return True
         case Not(operand):
             return is_state_formula(operand)
         case And(operands):
             return all(map(is_state_formula, operands))
-        case Next() | Until() | Release() | Previous() | Since() | Taken() | Shorthand():
+        case PathOperator() | Shorthand():
             return False
         case Derived():
             return is_state_formula(formula.definition)
@@ -502,10 +516,7 @@ def is_propositional(formula: Formula) -> bool:
             return all(map(is_propositional, operands))
         case Derived():
             return is_propositional(formula.definition)
-        case (
-            Next() | Until() | Release() | Previous() | Since() | Taken()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return False
         case _:
             assert_never(formula)

@@ -15,26 +15,21 @@ from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     Historically,
     Iff,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Or,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     is_state_formula,
@@ -75,7 +70,7 @@ def _positive(path: Formula) -> Formula:
             return path
         case Derived():
             return _positive(path.definition)
-        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+        case Atom() | StateOperator():
             raise AssertionError(f"{path} is a state formula")
         case _:
             assert_never(path)
@@ -118,7 +113,7 @@ def _negative(path: Formula) -> Formula:
             )
         case Derived():
             return _negative(path.definition)
-        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+        case Atom() | StateOperator():
             raise AssertionError(f"{path} is a state formula")
         case _:
             assert_never(path)

@@ -29,28 +29,22 @@ from cplc.logic.expressions import (
     reads,
     substitute,
 )
+from cplc.logic.formulas import And as AndFormula
 from cplc.logic.formulas import (
-    Adjacent,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     KnownFrom,
     Knows,
-    Next,
     OnPaths,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
+    PathOperator,
+    StateOperator,
     Until,
     possibility,
     with_children,
 )
-from cplc.logic.formulas import And as AndFormula
 from cplc.logic.formulas import Not as NotFormula
 from cplc.logic.formulas import Or as OrFormula
 from cplc.logic.formulas import children as operands_of
@@ -244,10 +238,7 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
             return None if inner is None else replace(formula, operand=inner)
         case Derived():
             return implying(formula.definition, value)
-        case (
-            Next() | Until() | Release() | Previous() | Since() | Taken()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return None
         case _:
             assert_never(formula)

@@ -38,25 +38,19 @@ from cplc.logic.expressions import And as AllOf
 from cplc.logic.expressions import Or as AnyOf
 from cplc.logic.expressions import conj
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
+    PathOperator,
+    StateOperator,
     Until,
     invariant,
 )
@@ -171,10 +165,7 @@ class ViewAbstraction:
                     hidden = self._system.variable.keys() - self._system.agent[agent].local
                     satisfying = satisfying & ~encoding.diagrams.exists(missing, encoding.cube(hidden))
                 return satisfying
-            case (
-                Not() | Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | Knows() | Adjacent() | Regardless() | Derived()
-            ):  # fmt: skip
+            case Not() | PathOperator() | StateOperator() | Derived():
                 raise ValueError(f"view abstraction cannot decide {type(formula).__name__}")
             case _:
                 assert_never(formula)

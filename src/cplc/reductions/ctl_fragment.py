@@ -11,28 +11,19 @@ from typing import assert_never
 
 from cplc.logic.expressions import TRUE, Expr, conj, disj, negate
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     Iff,
     Implies,
-    KnownFrom,
-    Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
-    Until,
+    PathOperator,
+    StateOperator,
     children,
     ctl_core,
     ctl_path,
@@ -75,10 +66,7 @@ def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool
             if path is None or not has_finite_evidence(formula.quantifier, ctl_core(path)):
                 return False
             operands = children(path)
-        case (
-            Atom() | Next() | Until() | Release() | Previous() | Since() | Taken()
-            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case Atom() | PathOperator() | StateOperator():
             return False
         case _:
             assert_never(formula)
@@ -122,10 +110,7 @@ def condition_of(formula: Formula) -> Expr | None:
             return condition_of(Or((Not(left), right)))
         case Derived():
             return condition_of(formula.definition)
-        case (
-            Next() | Until() | Release() | Previous() | Since() | Taken()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return None
         case _:
             assert_never(formula)
@@ -150,10 +135,7 @@ def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
             return all(_collect(child, goals) for child in children(formula))
         case Derived():
             return _collect(formula.definition, goals)
-        case (
-            Next() | Until() | Release() | Previous() | Since() | Taken()
-            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return False
         case _:
             assert_never(formula)
@@ -193,10 +175,7 @@ def _hint(formula: Formula, value: bool) -> Expr:
             return TRUE
         case Derived():
             return _hint(formula.definition, value)
-        case (
-            Next() | Until() | Release() | Previous() | Since() | Taken()
-            | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return TRUE
         case _:
             assert_never(formula)

@@ -45,21 +45,16 @@ from typing import assert_never
 
 from cplc.logic import expressions as e
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     WeakUntil,
@@ -113,7 +108,7 @@ def _kind(formula: Formula) -> _Kind:
             return _until(_kind(left), _kind(right))
         case Derived():
             return _kind(formula.definition)
-        case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+        case Atom() | StateOperator():
             return _Kind.STUTTER_INVARIANT  # a state decides it
         case _:
             assert_never(formula)

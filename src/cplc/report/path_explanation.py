@@ -9,12 +9,10 @@ from typing import assert_never
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     CtlOperator,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
@@ -22,17 +20,15 @@ from cplc.logic.formulas import (
     Iff,
     Implies,
     KnownFrom,
-    Knows,
     Next,
     Not,
     Once,
-    OnPaths,
     Or,
     Previous,
-    Regardless,
     Release,
     Shorthand,
     Since,
+    StateOperator,
     Taken,
     Until,
     WeakUntil,
@@ -143,7 +139,7 @@ class _PathExplanation:
                 yield from self._since(left, right, value, at)
             case Derived():
                 yield from self.marks(formula.definition, value, at)
-            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            case Atom() | StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)

@@ -24,26 +24,21 @@ from cplc.checking.replay import some_fair_run
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import (
-    Adjacent,
     And,
     Atom,
     CtlOperator,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Iff,
     Implies,
-    KnownFrom,
-    Knows,
     Next,
     Not,
     OnPaths,
     Or,
-    Previous,
-    Regardless,
+    PathOperator,
     Release,
-    Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -110,10 +105,7 @@ class RunVerdicts:
                 return True if self._refutes(Not(path), along, assuming, run) else None
             case Or() | Implies() | Iff():
                 return self._truth(formula.definition, assuming, run)
-            case (
-                Next() | Until() | Release() | Previous() | Since() | Taken()
-                | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless() | Derived()
-            ):  # fmt: skip
+            case PathOperator() | StateOperator() | Derived():
                 return None
             case _:
                 assert_never(formula)
@@ -169,7 +161,7 @@ def _without_universal(path: Formula, *, positive: bool = True) -> Formula:
             if isinstance(core(path), CtlOperator) and all(polarities(path)):
                 return path.with_parts(tuple(_without_universal(one, positive=positive) for one in path.parts))
             return path
-        case Atom() | Previous() | Since() | Taken() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+        case Atom() | PathOperator() | StateOperator():
             return path
         case _:
             assert_never(path)

@@ -36,10 +36,9 @@ from cplc.logic.formulas import (
     Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
     Release,
-    Since,
     Taken,
     Until,
     ctl_core,
@@ -250,7 +249,7 @@ class ExplicitEngine(Engine[States]):
                 return self.enforcing(formula, assuming).winning_region
             case Derived():
                 return states(formula.definition)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)

@@ -35,16 +35,13 @@ from cplc.logic.formulas import (
     Implies,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
+    StateOperator,
     Taken,
-    Until,
     children,
     ctl_path,
     is_propositional,
@@ -159,7 +156,7 @@ class Checker:
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
             case Derived():
                 return self.test(formula.definition)
-            case Next() | Until() | Release() | Previous() | Since() | Taken() | Regardless():
+            case PathOperator() | Regardless():
                 raise AssertionError(f"no formula on states: {formula}")
             case _:
                 assert_never(formula)
@@ -280,10 +277,7 @@ class Checker:
                 return determines(view.sight, observed)
             case Derived():
                 return self._is_determined_by(formula.definition, view)
-            case (
-                Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case PathOperator() | StateOperator():
                 return False
             case _:
                 assert_never(formula)

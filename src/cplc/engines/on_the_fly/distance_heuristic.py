@@ -20,22 +20,16 @@ from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Formula,
     Iff,
-    KnownFrom,
-    Knows,
-    Next,
     Not,
-    OnPaths,
-    Previous,
-    Regardless,
+    PathOperator,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     children,
@@ -348,10 +342,7 @@ def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) ->
             return relaxed_goal(heuristic, right, value)
         case Derived():
             return relaxed_goal(heuristic, formula.definition, value)
-        case (
-            Next() | Release() | Previous() | Since()
-            | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):  # fmt: skip
+        case PathOperator() | StateOperator():
             return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])
         case _:
             assert_never(formula)

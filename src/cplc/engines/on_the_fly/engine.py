@@ -31,15 +31,11 @@ from cplc.logic.formulas import (
     Iff,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
-    Taken,
-    Until,
+    StateOperator,
     is_propositional,
     subformulas,
 )
@@ -98,7 +94,7 @@ class EvidenceBuilder:
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
             case Atom() | Not() | And() | Derived():
                 return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
-            case Next() | Until() | Release() | Previous() | Since() | Taken() | Enforces() | Regardless():
+            case PathOperator() | Enforces() | Regardless():
                 raise AssertionError(f"the engine does not decide {formula}")
             case _:
                 assert_never(formula)
@@ -129,10 +125,7 @@ class EvidenceBuilder:
                 return [need for value in values for need in self._needs(value, state)]
             case Derived():
                 return self._needs((formula.definition, holds), state)
-            case (
-                Next() | Until() | Release() | Previous() | Since() | Taken()
-                | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless()
-            ):  # fmt: skip
+            case PathOperator() | StateOperator():
                 return [claim]
             case _:
                 assert_never(formula)

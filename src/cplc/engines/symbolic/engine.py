@@ -40,15 +40,11 @@ from cplc.logic.formulas import (
     Globally,
     KnownFrom,
     Knows,
-    Next,
     Not,
     OnPaths,
-    Previous,
+    PathOperator,
     Regardless,
-    Release,
-    Since,
     Taken,
-    Until,
     ctl_path,
 )
 from cplc.runtime.limits import MemoryFilled, ResourceExhausted
@@ -289,7 +285,7 @@ class SymbolicEngine(Engine[Node]):
                 return self._enforcing(formula, assuming).winning_region
             case Derived():
                 return self._holds(formula.definition, assuming)
-            case Next() | Until() | Release() | Previous() | Since() | Taken():
+            case PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)

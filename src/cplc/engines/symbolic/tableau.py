@@ -36,25 +36,20 @@ from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.formulas import (
     UNSATISFIABLE,
-    Adjacent,
     And,
     Atom,
     Derived,
-    Enforces,
     Finally,
     Formula,
     Globally,
     Historically,
-    KnownFrom,
-    Knows,
     Next,
     Not,
-    OnPaths,
     Or,
     Previous,
-    Regardless,
     Release,
     Since,
+    StateOperator,
     Taken,
     Until,
     is_state_formula,
@@ -175,7 +170,7 @@ class Tableau:
                 return self._past(True, lambda before: self._of(operand) & before)
             case Derived():
                 return self._of(formula.definition)
-            case Atom() | OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent() | Regardless():
+            case Atom() | StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
