@@ -8,6 +8,7 @@ value so far, since a path quantifier over the rest starts a new past.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final, assert_never
 
 from cplc.logic.expressions import FALSE, TRUE
@@ -85,13 +86,13 @@ class _Run:
             case Next(operand):
                 return operand
             case Until(left, right, bound):
-                if bound == 0:
-                    return after(right)
-                return disjunction((after(right), conjunction((after(left), Until(left, right, _less(bound))))))
+                arrives = after(right) if bound is None or not bound.low else UNSATISFIABLE
+                rest = self._rest(formula, at)
+                return disjunction((arrives, UNSATISFIABLE if rest is None else conjunction((after(left), rest))))
             case Release(left, right, bound):
-                if bound == 0:
-                    return after(right)
-                return conjunction((after(right), disjunction((after(left), Release(left, right, _less(bound))))))
+                lasts = after(right) if bound is None or not bound.low else VALID
+                rest = self._rest(formula, at)
+                return conjunction((lasts, VALID if rest is None else disjunction((after(left), rest))))
             case Or(operands):
                 return disjunction(map(after, operands))
             case Derived():
@@ -100,6 +101,13 @@ class _Run:
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
+
+    def _rest(self, formula: Until | Release, at: int) -> Until | Release | None:
+        """Return the operator for the next position; None if its window closes with this step."""
+        bound = formula.bound
+        if bound is None or (bound.ticks is not None and self._steps[at] not in bound.ticks.steps):
+            return formula
+        return None if bound.next is None else replace(formula, bound=bound.next)
 
     def value(self, formula: Formula, at: int) -> bool:
         """Return the value of a formula about the past, or about the step taken here."""
@@ -155,10 +163,6 @@ class _Run:
 
 def _constant(value: bool) -> Formula:
     return VALID if value else UNSATISFIABLE
-
-
-def _less(bound: int | None) -> int | None:
-    return None if bound is None else bound - 1
 
 
 def negation(formula: Formula) -> Formula:

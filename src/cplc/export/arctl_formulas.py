@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.fairness import needs_fairness
 from cplc.export.request import NotExpressible
 from cplc.export.smv_expressions import IDLE, STEP, Vocabulary
@@ -140,10 +141,10 @@ class Arctl:
                 return self._globally(self.text(operand), along)
             case f.Globally(operand, None):
                 return f"!{self._until(_REACHABLE, f'!{self.text(operand)}', along)}"
-            case f.Globally(operand, int() as bound):
+            case f.Globally(operand, f.Bound() as bound):
                 other = "A" if quantifier == "E" else "E"
                 broken = f"!{self.text(operand)}"
-                return f"!{self._bounded(other, self.vocabulary.dialect.true, broken, bound, along)}"
+                return f"!{self._bounded(other, self.vocabulary.dialect.true, broken, step_count(bound), along)}"
             case f.Until(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
@@ -151,7 +152,7 @@ class Arctl:
                 return f"!({self._weak(f'!{other}', f'(!{one} & !{other})', along)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded(quantifier, self.text(left), self.text(right), bound, along)
+                return self._bounded(quantifier, self.text(left), self.text(right), step_count(bound), along)
             case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
@@ -159,7 +160,7 @@ class Arctl:
                 return f"!{self._until(f'!{one}', f'!{other}', along)}"
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
                     return self._weak(one, other, along)

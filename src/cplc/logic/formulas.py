@@ -55,7 +55,6 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
-<<<<<<< HEAD
 class Bound:
     """The positions that a path operator ranges over: those before which ``low`` to ``high`` steps are taken.
 
@@ -75,11 +74,6 @@ class Bound:
     def next(self) -> Bound | None:
         """The rest after one of the steps that are counted; None if the window closes."""
         return replace(self, high=self.high - 1, low=max(self.low - 1, 0)) if self.high else None
-
-    @property
-    def has_end(self) -> bool:
-        """True if the window closes on every path."""
-        return self.ticks is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,14 +465,9 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
 
 
 def core_subformulas(formula: Formula) -> Iterator[Core]:
-    """Yield every formula in it after derived operators are replaced by their definitions, itself first.
-
-    The ticks that a bound counts belong to it.
-    """
+    """Yield every formula in it after derived operators are replaced by their definitions, itself first."""
     unfolded = core(formula)
     yield unfolded
-    if isinstance(unfolded, Until | Release) and unfolded.bound is not None and unfolded.bound.ticks is not None:
-        yield unfolded.bound.ticks
     for child in children(unfolded):
         yield from core_subformulas(child)
 
@@ -626,11 +615,16 @@ def has_finite_evidence(quantifier: str, path: CtlOperator) -> bool:
         case Next():
             return True
         case Until(_, _, bound):
-            return quantifier == "E" or (bound is not None and bound.has_end)
+            return quantifier == "E" or closes(bound)
         case Release(_, _, bound):
-            return quantifier == "A" or (bound is not None and bound.has_end)
+            return quantifier == "A" or closes(bound)
         case _:
             assert_never(path)
+
+
+def closes(bound: Bound | None) -> bool:
+    """Return whether the window of an operator closes on every path; in ticks it need not, since time may stop."""
+    return bound is not None and bound.ticks is None
 
 
 def dual(path: CtlOperator) -> CtlOperator:
