@@ -89,14 +89,14 @@ def without_mark(document: dict[str, Any]) -> dict[str, Any]:
     ],
     ids=" ".join,
 )
-def test_a_verdict_comes_back_with_all_that_belongs_to_it(arguments: list[str], verify: Verify) -> None:
+def test_cached_verdict_keeps_evidence_and_remarks(arguments: list[str], verify: Verify) -> None:
     named = [str(_EXAMPLES / arguments[0]), *arguments[1:]]
     first, second = verify(*named), verify(*named)
     assert (cached(first), cached(second)) == ({False}, {True})
     assert without_mark(first) == without_mark(second)
 
 
-def test_a_verdict_reads_as_before_but_for_the_mark(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cached_report_differs_in_its_mark_only(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ("text", "concise", "junit", "sarif", "html"):
         outputs = []
         for option in ("--no-cache", "--cache", "--cache"):
@@ -120,26 +120,26 @@ def test_a_verdict_reads_as_before_but_for_the_mark(here: Path, capsys: pytest.C
     ],
     ids=" ".join,
 )
-def test_what_is_asked_otherwise_is_asked_anew(here: Path, verify: Verify, different: list[str]) -> None:
+def test_changed_question_misses_cache(here: Path, verify: Verify, different: list[str]) -> None:
     verify("p.cpl")
     assert cached(verify("p.cpl", *different)) == {False}
     assert cached(verify("p.cpl", *different)) == {True}
     assert cached(verify("p.cpl")) == {True}
 
 
-def test_whose_word_a_formula_relies_on_matters(here: Path, verify: Verify) -> None:
+def test_changed_assumptions_miss_cache(here: Path, verify: Verify) -> None:
     assert cached(verify("p.cpl", "--formula", "AF m")) == {False}
     assert cached(verify("p.cpl", "--formula", "AF m", "--assuming", "A")) == {False}
     assert cached(verify("p.cpl", "--formula", "AF m", "--assuming", "A")) == {True}
 
 
-def test_what_is_shown_makes_no_difference(here: Path, verify: Verify) -> None:
+def test_output_options_hit_cache(here: Path, verify: Verify) -> None:
     verify("p.cpl", "--detail", "verdicts")
     assert cached(verify("p.cpl", "--detail", "everything", "--strict", "--timeout", "60")) == {True}
     assert cached(verify("p.cpl", "--property", "q")) == {True}
 
 
-def test_a_change_of_any_file_that_is_read_counts(here: Path, verify: Verify) -> None:
+def test_changed_input_file_misses_cache(here: Path, verify: Verify) -> None:
     first = verify("p.cpl")
     for name, text in (
         ("p.cpl", _TEXT.replace("EF m", "EF k")),
@@ -165,7 +165,7 @@ def test_a_change_of_any_file_that_is_read_counts(here: Path, verify: Verify) ->
     assert cached(verify("elsewhere/p.cpl")) == {False}, "places in it are named otherwise"
 
 
-def test_another_program_finds_its_own_verdicts(here: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_program_misses_cache(here: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     verify("p.cpl")
     with monkeypatch.context() as changed:
         changed.setattr(cache_keys, "program_fingerprint", lambda: "another")
@@ -179,14 +179,14 @@ def test_another_program_finds_its_own_verdicts(here: Path, verify: Verify, monk
     assert cached(verify("p.cpl")) == {True}
 
 
-def test_what_is_unknown_is_not_kept(verify: Verify, cache: EntryStore) -> None:
+def test_unknown_verdict_is_not_cached(verify: Verify, cache: EntryStore) -> None:
     formula = "<<Mer>> F deliver[1]"  # the engine decides nothing of groups, and says so at once
     arguments = [str(_EXAMPLES / "netbill.cpl"), "--engine", "onthefly", "--formula", formula]
     assert verify(*arguments)["exit"] == 3
     assert cache.count() == (0, 0)
 
 
-def test_damaged_entries_are_not_there(here: Path, verify: Verify, cache: EntryStore) -> None:
+def test_damaged_entry_is_ignored(here: Path, verify: Verify, cache: EntryStore) -> None:
     first = without_mark(verify("p.cpl"))
     whole = {path: path.read_bytes() for path in cache.folder.glob("*.verdict")}
     assert len(whole) == 2
@@ -221,7 +221,7 @@ class _Evil:
         return Path.touch, (self.path,)
 
 
-def test_nothing_but_results_is_read(here: Path) -> None:
+def test_cache_entry_executes_no_code(here: Path) -> None:
     compilation, bound_question = _asked(here / "p.cpl")
     (result,) = compilation.verify([bound_question])
     content = encode_result(result, bound_question.system)
@@ -234,7 +234,7 @@ def test_nothing_but_results_is_read(here: Path) -> None:
     assert not touched.exists()
 
 
-def test_where_nothing_can_be_kept_everything_is_found(
+def test_unwritable_cache_does_not_prevent_verification(
     here: Path, verify: Verify, cache: EntryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.folder.write_text("in the way", encoding="utf-8")
@@ -245,7 +245,9 @@ def test_where_nothing_can_be_kept_everything_is_found(
     assert cached(verify("p.cpl")) == {False}
 
 
-def test_when_verdicts_are_kept(here: Path, verify: Verify, cache: EntryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_is_used_by_default_except_in_ci(
+    here: Path, verify: Verify, cache: EntryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for setting in ("off", "0", "no", "", "False"):
         monkeypatch.setenv("CPLC_CACHE", setting)
         verify("p.cpl")
@@ -262,7 +264,7 @@ def test_when_verdicts_are_kept(here: Path, verify: Verify, cache: EntryStore, m
     assert cached(verify("p.cpl", "--no-cache")) == {False}
 
 
-def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+def test_least_recently_used_entry_is_evicted_first(tmp_path: Path) -> None:
     store = EntryStore(tmp_path / "small", most=1000)
     for number in range(4):
         store.put(f"{number:064}", bytes(300))
@@ -274,7 +276,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     assert store.count()[1] <= 1000
 
 
-def test_what_a_killed_run_left_is_removed_and_nothing_else(
+def test_temporary_files_of_killed_runs_are_removed(
     cache: EntryStore, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache.put("0" * 64, b"content")
@@ -297,7 +299,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(
     assert run(["cache", "clear"]) == 0
 
 
-def test_runs_share_what_they_keep(here: Path, cache: EntryStore) -> None:
+def test_concurrent_runs_share_cache(here: Path, cache: EntryStore) -> None:
     command = [sys.executable, "-m", "cplc", "verify", "p.cpl", "--format", "concise"]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT / "src")}
 
@@ -316,7 +318,7 @@ def test_runs_share_what_they_keep(here: Path, cache: EntryStore) -> None:
     assert cache.count()[0] == 2
 
 
-def test_where_verdicts_are_kept_on_each_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_folder_of_each_operating_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CPLC_CACHE_DIR")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

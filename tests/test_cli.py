@@ -40,7 +40,7 @@ def test_transcript(test: ConsoleTest, tmp_path: Path, update_golden: bool, monk
 
 
 @pytest.mark.parametrize("pages", [pytest.param(pages, id=name) for name, pages in _TALES])
-def test_pages_that_are_told_in_order(pages: tuple[Path, ...], tmp_path: Path, update_golden: bool) -> None:
+def test_page_sequences(pages: tuple[Path, ...], tmp_path: Path, update_golden: bool) -> None:
     (tmp_path / "examples").symlink_to(_ROOT / "examples", target_is_directory=True)
     play(steps(pages), tmp_path, update=update_golden)
 

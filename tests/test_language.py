@@ -15,5 +15,5 @@ _FILES = sorted((Path(__file__).parent / "language").glob("**/*.md"))
     "test",
     [pytest.param(test, id=f"{path.stem}::{test.name}") for path in _FILES for test in language_tests(path)],
 )
-def test_model_says_what_it_announces(test: LanguageTest, tmp_path: Path) -> None:
+def test_announced_diagnostics_and_verdicts(test: LanguageTest, tmp_path: Path) -> None:
     check_language(test, tmp_path)

@@ -41,7 +41,7 @@ def test_models_in_ispl_hold(path: Path) -> None:
     assert {result["verdict"] for result in json.loads(ran.stdout)["results"]} == {"holds"}
 
 
-def test_the_tour_leads_past_every_example_and_says_what_fails() -> None:
+def test_examples_page_lists_every_example_and_failing_property() -> None:
     rows = re.findall(r"^\| `(\w+\.\w+)` \|.*\|.*\| (.*) \|$", _TOUR.read_text("utf-8"), re.MULTILINE)
     assert sorted(name for name, _ in rows) == sorted(path.name for path in _EXAMPLES.glob("*.*pl"))
     for name, failures in rows:
@@ -52,7 +52,7 @@ def test_the_tour_leads_past_every_example_and_says_what_fails() -> None:
             assert re.search(f"{as_property}|{as_check}", text, re.DOTALL), f"{name}: {property_name}"
 
 
-def test_there_is_nothing_to_warn_of() -> None:
+def test_library_and_examples_have_no_warnings() -> None:
     command = [sys.executable, "-m", "cplc", "check", str(shipped("stdlib")), str(_EXAMPLES), "--strict"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -70,7 +70,7 @@ def _pages(site: Path) -> Iterator[tuple[Path, _Loads]]:
         yield path, parser
 
 
-def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+def test_manual_loads_nothing_from_the_network(built: Path) -> None:
     pages = list(_pages(built))
     foreign = [
         f"{path.name}: {address}"
@@ -85,7 +85,7 @@ def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
         assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
-def test_what_is_loaded_is_there(built: Path) -> None:
+def test_linked_files_exist(built: Path) -> None:
     missing = [
         f"{path.name}: {address}"
         for path, page in _pages(built)

@@ -126,7 +126,7 @@ def _said(document: dict[str, Any]) -> dict[str, Any]:
     [(_EXPLICIT, 60), (_ROUNDS, 3), (_SYMBOLIC, 24)],
     ids=["state by state", "in rounds", "decision diagrams"],
 )
-def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tmp_path: Path) -> None:
+def test_interrupted_runs_resume_with_the_same_answers(command: list[str], moment: int, tmp_path: Path) -> None:
     runs = _Runs(tmp_path, command)
     whole = _said(runs.ended(runs.started()))
     all_moments = runs.count
@@ -160,7 +160,7 @@ def test_killed_and_stopped_and_gone_on_with(command: list[str], moment: int, tm
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
-def test_a_run_that_is_stopped_keeps_what_it_has_found(number: signal.Signals, tmp_path: Path) -> None:
+def test_stopped_run_saves_its_answers(number: signal.Signals, tmp_path: Path) -> None:
     runs = _Runs(tmp_path, _EXPLICIT)
     stopped = runs.started("--checkpoint", str(runs.file), "--checkpoint-every", "1h", stay_at=3)
     runs.wait_until_there(3)

@@ -103,7 +103,7 @@ def replace(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def test_it_runs_again_when_a_file_or_an_import_or_the_settings_change(folder: Path) -> None:
+def test_change_of_file_import_or_settings_triggers_run(folder: Path) -> None:
     with watching("verify", "p.cpl", folder=folder) as watched:
         assert "1 as expected" in watched.settled()
         (folder / "p.cpl").write_text(_BAD, encoding="utf-8")
@@ -140,7 +140,7 @@ def test_a_file_that_is_away_for_a_moment_is_there(folder: Path) -> None:
         assert watched.end() == 0
 
 
-def test_what_is_only_touched_has_not_changed(folder: Path) -> None:
+def test_touched_file_triggers_no_run(folder: Path) -> None:
     with watching("verify", "p.cpl", "--format", "concise", folder=folder) as watched:
         watched.settled()
         (folder / "p.cpl").touch()
@@ -159,7 +159,7 @@ def test_files_that_are_new_are_checked(folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="where processes cannot be looked at")
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_takes_long_gives_way_to_a_change_and_to_ctrl_c(tmp_path: Path, by: signal.Signals) -> None:
+def test_change_or_ctrl_c_cancels_current_run(tmp_path: Path, by: signal.Signals) -> None:
     endless = (_ROOT / "examples" / "netbill.cpl").read_text(encoding="utf-8").replace("= 1)", "= 30)")
     (tmp_path / "p.cpl").write_text(endless, encoding="utf-8")
     (tmp_path / "part.cpl").touch()

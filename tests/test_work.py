@@ -61,7 +61,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, int]]:
     ],
     ids=lambda one: one if isinstance(one, str) else one.name,
 )
-def test_no_more_work_than_before(
+def test_work_does_not_exceed_recorded_budget(
     family: Family, kind: str, counted: Callable[[], dict[str, int]], update_golden: bool
 ) -> None:
     pytest.importorskip("oxidd")

@@ -38,7 +38,7 @@ def _within(bounds: Bounds, value: Fraction) -> None:
 
 @examples(200)
 @given(st.data())
-def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) -> None:
+def test_probabilities_match_enumeration_of_strategies(data: st.DataObject) -> None:
     system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))
     judge = Judge(Naive(system), participant)
     assume(len(judge.game) <= 24 and judge.policies() <= _POLICIES)
@@ -64,7 +64,7 @@ def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) ->
 
 @examples(50)
 @given(st.data())
-def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
+def test_benefit_matches_enumeration_of_strategies(data: st.DataObject) -> None:
     system, participant = data.draw(st.one_of(little_games(circles=False), _random()))
     judge = Judge(Naive(system), participant)
     assume(participant.worth and len(judge.game) <= _PATHS and judge.is_acyclic)
@@ -85,7 +85,7 @@ def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
 
 @examples(100)
 @given(st.data())
-def test_what_is_expected_in_circles_is_what_all_strategies_make(data: st.DataObject) -> None:
+def test_expected_value_of_cyclic_model_matches_enumeration_of_strategies(data: st.DataObject) -> None:
     system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))
     judge = Judge(Naive(system), participant)
     assume(participant.worth and len(judge.game) <= 24 and judge.policies() <= _POLICIES)

@@ -28,7 +28,7 @@ def _exactly(value: str) -> Bounds:
 
 
 @pytest.mark.parametrize(("copies", "states"), [(1, 23), (2, 421), (3, 8_117)])
-def test_the_trade_has_the_states_of_the_papers_table(copies: int, states: int) -> None:
+def test_state_count_of_trade_matches_paper(copies: int, states: int) -> None:
     """Those of the system, and one more for each end that is not wanted."""
     given, seller = ecommerce(copies)
     explored = explore(given, seller, 10_000)
@@ -39,7 +39,7 @@ def test_the_trade_has_the_states_of_the_papers_table(copies: int, states: int) 
 
 
 @pytest.mark.parametrize(("copies", "states"), [(4, 160_609), pytest.param(5, 3_203_093, marks=pytest.mark.slow)])
-def test_large_trades_have_the_states_of_the_papers_table(copies: int, states: int) -> None:
+def test_state_counts_of_large_trades_match_paper(copies: int, states: int) -> None:
     """As one system, in which nobody is counted."""
     given, seller = ecommerce(copies)
     analysis = analyse(given, seller, reduction=False, sensitivity=False)
@@ -68,18 +68,18 @@ def _masks(given: System, who: Participant) -> list[int]:
 
 
 @pytest.mark.parametrize("reduction", [True, False])
-def test_the_seller_conforms_with_the_product_of_its_copies(reduction: bool) -> None:
+def test_conformance_of_copies_is_product(reduction: bool) -> None:
     given, seller = ecommerce(2)
     analysis = analyse(given, seller, exact=True, reduction=reduction, sensitivity=False)
     assert analysis.figure("conformance").guaranteed == Bounds(Fraction("0.846415") ** 2, Fraction("0.846415") ** 2)
 
 
-def test_copies_are_solved_once() -> None:
+def test_equal_components_solved_once() -> None:
     work = analyse(*ecommerce(50)).work
     assert (work.parts, work.distinct, work.states) == (50, 1, 20)
 
 
-def test_slopes_are_those_of_the_polynomial() -> None:
+def test_sensitivities_match_derivative_of_polynomial() -> None:
     """It is ``1 - pay + pay * order * provide * deliver``."""
     given, seller = ecommerce(1)
     sensitivities = {one.belief: one for one in analyse(given, seller).sensitivities if one.event == 0}
@@ -90,7 +90,7 @@ def test_slopes_are_those_of_the_polynomial() -> None:
     assert sensitivities[6].slope == pytest.approx(0.9 * 0.95 * 0.9, abs=1e-9)
 
 
-def test_the_verdict_flips_where_the_polynomial_meets_the_threshold() -> None:
+def test_flip_probability_solves_polynomial() -> None:
     given, seller = ecommerce(1)
     threshold = Threshold("conformance", ">=", Fraction("0.8"))
     analysis = analyse(given, seller, (threshold,))
@@ -115,14 +115,14 @@ def _waiting() -> tuple[System, Participant]:
 
 
 @pytest.mark.parametrize(("fairness", "least"), [(True, "0.973"), (False, "0")])
-def test_what_is_believed_happens_some_time_if_the_world_is_fair(fairness: bool, least: str) -> None:
+def test_believed_event_happens_under_fairness(fairness: bool, least: str) -> None:
     analysis = analyse(*_waiting(), exact=True, fairness=fairness)
     assert analysis.figure("conformance").guaranteed == _exactly(least)
     assert analysis.figure("conformance").best == _exactly("0.973")
     assert [remark.kind for remark in analysis.remarks] == ["endless-runs"]
 
 
-def test_nobody_has_to_send_what_nobody_believes() -> None:
+def test_fairness_does_not_force_unbelieved_sends() -> None:
     place = own("at", ("waiting", "paid"))
     steps = [
         step("delay", "C", at("at", "waiting"), {"at": "waiting"}),
@@ -134,7 +134,7 @@ def test_nobody_has_to_send_what_nobody_believes() -> None:
     assert analysis.figure("conformance").guaranteed == _exactly("0")
 
 
-def test_nearly_endless_waiting_is_solved_exactly() -> None:
+def test_slowly_converging_cycle_solved_exactly() -> None:
     """Plain iteration would stop at 1e-7."""
     place = own("at", ("waiting", "paid", "refused"))
     here = at("at", "waiting")
@@ -170,7 +170,7 @@ def _coins() -> tuple[System, Participant]:
 
 
 @pytest.mark.parametrize("reduction", [True, False])
-def test_the_world_may_know_what_was_made_elsewhere(reduction: bool) -> None:
+def test_environment_strategy_may_depend_on_accumulated_value(reduction: bool) -> None:
     analysis = analyse(*_coins(), exact=True, reduction=reduction)
     assert analysis.figure("benefit").guaranteed == _exactly("0.25")
     assert analysis.gain is not None
@@ -178,7 +178,7 @@ def test_the_world_may_know_what_was_made_elsewhere(reduction: bool) -> None:
     assert analysis.gain.guaranteed == _exactly("0")
 
 
-def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
+def test_benefit_not_computed_by_component() -> None:
     """The reason why sums are never looked at that way: what is open is decided before it is known what was made."""
     given, who = _coins()
     explored = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
@@ -206,7 +206,7 @@ def test_value_at_risk_and_shortfall() -> None:
     )
 
 
-def test_sums_of_many_copies_are_certain_bounds() -> None:
+def test_distribution_of_many_copies_has_sound_bounds() -> None:
     """Each of 200 coins makes 1 or loses 1; half of the time more than nothing is made, but for a tie."""
     variables = [own(f"x{n}", ("toss", "heads", "tails")) for n in range(200)]
     steps = []
@@ -249,7 +249,7 @@ def _delivery(name: str, ready: e.Expr, stock: str) -> Step:
     return replace(plain, updates=(("end", e.ite(at("stock", stock), e.Const("ok"), e.Const("bad"))),))
 
 
-def test_what_is_best_may_depend_on_more_than_is_seen() -> None:
+def test_warning_if_optimal_strategy_needs_unobserved_state() -> None:
     figure = analyse(*_choosing(), exact=True).figure("achievement")
     assert figure.guaranteed == _exactly("1")
     assert figure.advice is not None
@@ -266,7 +266,7 @@ def test_a_decision_forbids() -> None:
     assert "stuck" in [remark.kind for remark in analyse(given, stuck).remarks]
 
 
-def test_probabilities_within_bounds_are_as_bad_as_they_can_be() -> None:
+def test_guaranteed_probability_uses_worst_distribution_within_bounds() -> None:
     place = own("at", ("open", "good", "bad"))
     here = at("at", "open")
     steps = [step("good", "B", here, {"at": "good"}), step("bad", "B", here, {"at": "bad"})]
@@ -277,13 +277,13 @@ def test_probabilities_within_bounds_are_as_bad_as_they_can_be() -> None:
     assert (figure.guaranteed, figure.best) == (_exactly("0.85"), _exactly("0.95"))
 
 
-def test_bounds_that_do_not_tell_are_unknown() -> None:
+def test_threshold_within_bounds_is_unknown() -> None:
     threshold = Threshold("conformance", ">", Fraction("0.5"))
     assert judged(Bounds(0.4, 0.6), threshold) == "unknown"
     assert judged(Bounds(Fraction(1, 2), Fraction(1, 2)), threshold) == "fails"
 
 
-def test_what_is_too_large_is_unknown() -> None:
+def test_state_limit_makes_threshold_unknown() -> None:
     figure = analyse(*ecommerce(2), reduction=False, limit=100).figure("conformance")
     assert "100" in figure.unsolved
     assert (figure.guaranteed.low, figure.guaranteed.high) == (0, 1)

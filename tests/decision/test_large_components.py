@@ -79,7 +79,7 @@ def _random(draw: DrawFn) -> tuple[System, Participant]:
 
 @examples(60)
 @given(st.data())
-def test_layers_find_what_lists_find(data: st.DataObject) -> None:
+def test_layered_solver_matches_explicit_solver(data: st.DataObject) -> None:
     given, who = data.draw(st.one_of(little_games(circles=False), _random()))
     reduction = data.draw(st.booleans())
     listed, layered = _both(given, who, exact=False, reduction=reduction)
@@ -156,7 +156,7 @@ def _copies(draw: DrawFn) -> tuple[System, Participant]:
 
 @examples(80)
 @given(st.data())
-def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
+def test_counter_abstraction_matches_full_model(data: st.DataObject) -> None:
     given, who = data.draw(_copies())
     exact = data.draw(st.booleans())
     listed, layered = _both(given, who, exact=exact, reduction=True)
@@ -181,7 +181,7 @@ def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_what_is_in_stock_makes_copies_depend_on_each_other(exact: bool) -> None:
+def test_shared_stock_couples_copies(exact: bool) -> None:
     """As many orders as there are in stock can be made, and all others that are paid for are broken."""
     given, seller = ecommerce(5, stock=3)
     analysis = analyse(given, seller, exact=exact, sensitivity=False)
@@ -195,7 +195,7 @@ def test_what_is_in_stock_makes_copies_depend_on_each_other(exact: bool) -> None
     assert bounds.high - bounds.low <= (0 if exact else 1e-12)
 
 
-def test_whoever_cannot_be_exchanged_is_told_apart() -> None:
+def test_asymmetric_agents_are_distinguished() -> None:
     given, seller = ecommerce(3, stock=2)
     unlike = replace(
         seller.beliefs[2], events=tuple(replace(it, low=_HALF, high=_HALF) for it in seller.beliefs[2].events)
@@ -229,7 +229,7 @@ def _coins(copies: int) -> tuple[System, Participant]:
     return system(variables, steps, ("A", "B", "C")), participant(worth=worth, beliefs=beliefs)
 
 
-def test_open_choices_of_many_copies_are_followed_together() -> None:
+def test_open_choices_of_many_copies_solved_jointly() -> None:
     """At best one stops when ahead, which of forty tosses one is but falling behind forever; at worst none begins."""
     with _layers():
         analysis = analyse(*_coins(40), sensitivity=False)

@@ -43,7 +43,7 @@ def _around(*events: tuple[str, int, str, str], sender: str = "B") -> tuple[Syst
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_what_is_made_in_a_circle_that_is_left_some_time(exact: bool) -> None:
+def test_expected_value_of_cycle_with_exit(exact: bool) -> None:
     """Nine times on average before it ends, and two in the end."""
     analysis = analyse(*_around(("again", 0, "0.9", "1.5"), ("end", 1, "0.1", "2")), exact=exact)
     gain = _gain(analysis)
@@ -53,7 +53,7 @@ def test_what_is_made_in_a_circle_that_is_left_some_time(exact: bool) -> None:
     assert analysis.figure("benefit").guaranteed.middle == pytest.approx(1, abs=1e-12)
 
 
-def test_who_may_go_round_as_often_as_he_likes_makes_it_infinite() -> None:
+def test_expected_value_infinite_if_cycle_need_not_be_left() -> None:
     for amount, least, most in (("1", 2, inf), ("-1", -inf, 2)):
         gain = _gain(analyse(*_around(("again", 0, "", amount), ("end", 1, "", "2")), exact=True))
         assert (gain.guaranteed.low, gain.best.high) == (least, most)
@@ -63,12 +63,12 @@ def test_who_may_go_round_as_often_as_he_likes_makes_it_infinite() -> None:
     assert "both gains and losses" in unknown.unknown
 
 
-def test_a_circle_that_nobody_can_leave() -> None:
+def test_expected_value_of_cycle_without_exit() -> None:
     gain = _gain(analyse(*_around(("again", 0, "", "1")), exact=True))
     assert gain.guaranteed.low == gain.best.high == inf
 
 
-def test_going_round_in_one_part_keeps_another_waiting() -> None:
+def test_cycle_in_one_component_delays_another() -> None:
     """A message that nobody believes in need not come as long as something else can happen."""
     idle, waiting = own("idle", range(1), "A"), own("waiting", range(2), "A")
     steps = [step("turn", "B", e.TRUE, {"idle": 0}), step("give", "C", at("waiting", 0), {"waiting": 1})]
@@ -79,7 +79,7 @@ def test_going_round_in_one_part_keeps_another_waiting() -> None:
 
 
 @pytest.mark.parametrize("stop", ["0.2", "0.1", "0.04"])
-def test_sums_that_go_up_and_down_without_end(stop: str) -> None:
+def test_cycle_with_gain_and_loss_is_unknown(stop: str) -> None:
     """A walk that stops: as likely above zero as below, and at zero with 1 / sqrt(1 - 4pq) of what stops."""
     turn = str((1 - Fraction(stop)) / 2)
     walk = _around(("up", 0, turn, "1"), ("down", 0, turn, "-1"), ("stop", 1, stop, ""))
@@ -93,7 +93,7 @@ def test_sums_that_go_up_and_down_without_end(stop: str) -> None:
 
 @examples(60)
 @given(little_games(circles=False))
-def test_at_least_so_much_is_benefit_with_that_much_less(game: tuple[System, Participant]) -> None:
+def test_probability_of_at_least_a_value_is_shifted_benefit(game: tuple[System, Participant]) -> None:
     """For each value: as if so much (and nearly a unit more) had been paid before."""
     given_system, who = game
     assume(who.worth)
@@ -112,7 +112,7 @@ def test_at_least_so_much_is_benefit_with_that_much_less(game: tuple[System, Par
 
 
 @pytest.mark.parametrize(("copies", "open_choice"), [(1, True), (3, False)])
-def test_what_the_expected_value_hangs_on(copies: int, open_choice: bool) -> None:
+def test_sensitivity_of_expected_value(copies: int, open_choice: bool) -> None:
     given_system, who = ecommerce(copies)
     step_rewards = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.5")}
     worth = [

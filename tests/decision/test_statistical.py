@@ -38,7 +38,7 @@ def _tail(successes: int, runs: int, probability: Fraction) -> Fraction:
 
 @given(st.integers(1, 60), st.data(), st.sampled_from((Fraction(1, 10), Fraction(1, 100), Fraction(1, 10**6))))
 @examples(60)
-def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: st.DataObject, miss: Fraction) -> None:
+def test_clopper_pearson_bounds_have_their_coverage(runs: int, data: st.DataObject, miss: Fraction) -> None:
     successes = data.draw(st.integers(0, runs))
     low, high = binomial_interval(successes, runs, float(1 - miss))
     assert 0 <= low <= successes / runs <= high <= 1
@@ -51,7 +51,7 @@ def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: 
 
 
 @pytest.mark.parametrize("runs", [10**4, 10**6, 10**8])
-def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
+def test_bounds_narrow_with_number_of_runs(runs: int) -> None:
     low, high = binomial_interval(runs * 9 // 10, runs, 0.99)
     assert 0.9 - 1.0 / runs**0.5 < low < 0.9 < high < 0.9 + 1.0 / runs**0.5
     assert binomial_interval(0, runs, 0.99)[0] == 0.0
@@ -60,7 +60,7 @@ def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
 
 @examples(60)
 @given(st.data())
-def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.DataObject) -> None:
+def test_uniform_scheduler_estimates_uniform_choices(data: st.DataObject) -> None:
     game, player = data.draw(little_games(circles=False))
     estimated = estimate(game, player, Sampling(400, data.draw(st.integers(0, 99)), "uniform", _SURE))
     judge = Judge(Naive(game), player)
@@ -92,7 +92,7 @@ def _random(draw: DrawFn) -> tuple[System, Participant]:
 
 @examples(15, deadline=None)
 @given(st.data(), st.sampled_from(SCHEDULERS))
-def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: str) -> None:
+def test_estimate_between_guaranteed_and_best(data: st.DataObject, scheduler: str) -> None:
     game, player = data.draw(_random())
     sampling = Sampling(40, 1, scheduler, _SURE, 50)  # type: ignore[arg-type]
     try:
@@ -109,7 +109,7 @@ def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: st
                 assert one.bounds.high >= figure.guaranteed.low
 
 
-def test_what_is_sought_is_found() -> None:
+def test_best_and_worst_schedulers_are_found() -> None:
     """A choice that is best in one state and worst in another is found out by trying."""
     here = own("at", range(6), "A")
     steps = [step(f"{n}", "C", at("at", n // 2), {"at": to}) for n, to in enumerate((1, 4, 4, 2, 5, 4))]
@@ -121,7 +121,7 @@ def test_what_is_sought_is_found() -> None:
     assert successes["best-seen"] == 50
 
 
-def test_runs_that_have_no_end_count_as_either() -> None:
+def test_endless_runs_widen_bounds() -> None:
     here = own("at", range(2), "A")
     steps = [step("there", "C", at("at", 0), {"at": 1}), step("back", "C", at("at", 1), {"at": 0})]
     estimated = estimate(

@@ -76,7 +76,7 @@ def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", _WITH_AGENTS, ids=lambda place: place.stem)
-def test_storm_agrees_on_the_least_where_nobody_decides(place: Path, tmp_path: Path) -> None:
+def test_storm_agrees_on_minimum_without_decisions(place: Path, tmp_path: Path) -> None:
     """The participant's decisions are left open for both, since in models of PRISM one side makes all choices."""
     compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
     assert isinstance(compilation, CplCompilation)
@@ -133,7 +133,7 @@ def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
 
 @examples(40)
 @given(st.data())
-def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_storm_agrees_on_random_games(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games())
     participant = replace(participant, agents=())
     _, values = _asked(system, replace(participant, worth=()), tmp_path_factory.mktemp("storm"))
@@ -146,7 +146,7 @@ def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, 
 
 @examples(15)
 @given(st.data())
-def test_storm_agrees_on_what_is_expected(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_storm_agrees_on_expected_value(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     system, participant = data.draw(little_games(circles=False))
     worth = tuple(replace(one, amount=abs(one.amount)) for one in participant.worth)
     participant = replace(participant, agents=(), worth=worth)

@@ -170,7 +170,7 @@ def _defined() -> list[States]:
 
 
 @on_every_engine
-def test_commitments_mean_what_is_defined(make: Callable[[System], Engine[Any]]) -> None:
+def test_commitments_match_definition(make: Callable[[System], Engine[Any]]) -> None:
     reading = _reading()
     engine = make(reading.system)
     for question, expected in zip(reading.questions(), _defined(), strict=True):
@@ -178,7 +178,7 @@ def test_commitments_mean_what_is_defined(make: Callable[[System], Engine[Any]])
         assert satisfying == expected, question.question.text
 
 
-def test_each_is_true_somewhere_and_false_elsewhere() -> None:
+def test_each_modality_is_true_and_false_somewhere() -> None:
     naive = NaiveRounds(_reading().system)
     sizes = [len(states) for states in _defined()]
     for number, operator in enumerate(OPERATORS):

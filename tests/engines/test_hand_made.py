@@ -223,7 +223,7 @@ def test_moving_and_looking(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_a_state_that_is_not_reachable(make: MakeEngine) -> None:
+def test_unreachable_state_does_not_count(make: MakeEngine) -> None:
     engine = make(purchase())
     with pytest.raises(ValueError, match="not reachable"):
         engine.singleton(ROW[0] | {"pay@Mer": True})
@@ -235,7 +235,7 @@ def test_a_state_that_is_not_reachable(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_a_message_that_nobody_receives(make: MakeEngine) -> None:
+def test_message_never_received(make: MakeEngine) -> None:
     """Once it is sent no state has the creditor's copy equal to it, so the debtor is committed to anything."""
     lost = system(
         (own("x@A", "A", (False, True), False), own("x@B", "B", (False, True), False)),
@@ -252,7 +252,7 @@ def test_a_message_that_nobody_receives(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_what_the_creditor_does_not_share_stays_as_it_is(make: MakeEngine) -> None:
+def test_accessibility_preserves_unshared_variables_of_creditor(make: MakeEngine) -> None:
     """``y`` is the creditor's own: not seen by the debtor, but compared; ``z`` is of nobody and free."""
     bools = (False, True)
     free = system(
@@ -309,7 +309,7 @@ def test_justice(make: MakeEngine, joined: tuple[int, ...], always: bool, inevit
 
 
 @on_every_engine
-def test_constraints_are_met_in_one_cycle(make: MakeEngine) -> None:
+def test_all_fairness_constraints_met_in_one_cycle(make: MakeEngine) -> None:
     """Each constraint can be met alone without leaving ``z`` false, but the two not together."""
     split = system(
         (own("y", "A", (0, 1, 2), 0), own("z", "A", (False, True), False)),
@@ -415,7 +415,7 @@ def test_remainders(make: MakeEngine) -> None:
 
 
 @on_every_engine
-def test_common_knowledge_goes_from_one_agent_to_the_next(make: MakeEngine) -> None:
+def test_common_knowledge_follows_chains_of_agents(make: MakeEngine) -> None:
     """A cannot tell (0, 0) from (0, 1), nor B (0, 1) from (1, 1); both tell (2, 2) from all else."""
     moves = [(1, 1), (0, 1), (2, 2)]
     steps = [

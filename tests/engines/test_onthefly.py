@@ -62,28 +62,28 @@ def decided(compilation: CplCompilation, formula: str, limit: int = FEW) -> tupl
         ("AG (sent(reserve[1]) -> C(Shop -> Cus[1], ship[1]))", False),
     ],
 )
-def test_short_answers_in_a_large_system(stock: CplCompilation, formula: str, holds: bool) -> None:
+def test_short_witness_found_in_large_system(stock: CplCompilation, formula: str, holds: bool) -> None:
     assert decided(stock, formula)[0] is holds
 
 
-def test_a_run_that_is_needed_is_short(stock: CplCompilation) -> None:
+def test_found_run_is_short(stock: CplCompilation) -> None:
     _, evidence = decided(stock, "EF (ship[1] & ship[7])")
     assert len(evidence.run.moves) == 20
 
 
-def test_what_takes_every_state_is_given_up(stock: CplCompilation) -> None:
+def test_exhaustive_search_stops_at_limit(stock: CplCompilation) -> None:
     with pytest.raises(ResourceExhausted, match="has met more than 20,000 states"):
         decided(stock, "AG AX Shop.stock < 3")
 
 
-def test_groups_are_not_covered() -> None:
+def test_strategies_not_supported() -> None:
     goal = Enforces(("Shop",), Finally(Atom(TRUE, "true")))
     assert not supports(goal)
     assert not supports(OnPaths("A", Finally(goal)))
     assert supports(OnPaths("A", Finally(Atom(TRUE, "true"))))
 
 
-def test_groups_are_answered_by_a_reason(stock: CplCompilation) -> None:
+def test_strategy_question_is_unknown_with_reason(stock: CplCompilation) -> None:
     one = asked(stock, "<<Shop>> F ship[1]")
     result = Verifier(one.system, "onthefly").answer(one.question)
     assert (result.answer, result.engine) == ("unknown", "onthefly")
@@ -91,20 +91,20 @@ def test_groups_are_answered_by_a_reason(stock: CplCompilation) -> None:
     assert "what groups can enforce" in result.reason
 
 
-def test_the_quick_search_answers_before_diagrams_are_made(stock: CplCompilation) -> None:
+def test_auto_tries_onthefly_before_symbolic(stock: CplCompilation) -> None:
     one = asked(stock, "EF (ship[1] & ship[7])")
     result = Verifier(one.system, "auto").answer(one.question)
     assert (result.answer, result.engine, result.engine_reason) == ("holds", "onthefly", "a quick search settled it")
 
 
-def test_small_systems_are_not_searched_first() -> None:
+def test_auto_skips_onthefly_for_small_systems() -> None:
     small = load(str(STOCK), {"customers": "1"})
     assert isinstance(small, CplCompilation)
     one = asked(small, "EF ship[1]")
     assert Verifier(one.system, "auto").answer(one.question).engine == "symbolic"
 
 
-def test_an_engine_that_was_asked_for_is_the_one() -> None:
+def test_requested_engine_is_used() -> None:
     small = load(str(STOCK), {"customers": "2"})
     assert isinstance(small, CplCompilation)
     for text in ("EF ship[1]", "AG (pay[1] -> EF (ship[1] | refund[1]))", "AG (order[1] -> AF reserve[1])"):
@@ -118,7 +118,7 @@ def test_an_engine_that_was_asked_for_is_the_one() -> None:
         assert len(answers) == 1
 
 
-def test_it_goes_the_same_way_every_time() -> None:
+def test_search_is_deterministic() -> None:
     """How sets of names are ordered differs from process to process; what is met must not."""
     asking = f"""
 from cplc.engines.on_the_fly import OnTheFlyEngine

@@ -35,7 +35,7 @@ def some(path: Formula, along: Taken | None = None) -> OnPaths:
 
 
 @on_symbolic_engines
-def test_again_and_again(make: MakeEngine) -> None:
+def test_recurrence(make: MakeEngine) -> None:
     both = And((Globally(Finally(is_("x", 0))), Globally(Finally(is_("x", 1)))))
     assert where(make, some(both)) == {0, 1}
     assert where(make, some(And((both, Globally(MOVED))))) == {0, 1}
@@ -44,7 +44,7 @@ def test_again_and_again(make: MakeEngine) -> None:
 
 
 @on_symbolic_engines
-def test_only_some_steps(make: MakeEngine) -> None:
+def test_restricted_steps(make: MakeEngine) -> None:
     assert where(make, some(Finally(is_("x", 2)), LEFT)) == {2}
     assert where(make, some(Finally(is_("x", 2)))) == {0, 1, 2}
 

@@ -101,7 +101,7 @@ def test_names_filled_in_from_fields() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"step": "Reminder 3"}, {"step": "Note"}, {"step": "order", "kind": "DRAFT"}])
-def test_what_is_ignored_is_nothing(fields: dict[str, object]) -> None:
+def test_ignored_names_yield_no_event(fields: dict[str, object]) -> None:
     assert _event(id="1", **fields) is None
 
 
@@ -122,7 +122,7 @@ def test_a_message_without_index_has_none() -> None:
         ),
     ],
 )
-def test_records_that_mean_nothing(fields: dict[str, object], reason: str) -> None:
+def test_unmapped_records_are_reported(fields: dict[str, object], reason: str) -> None:
     assert _event(**fields) == Garbage("log:1", reason, 7)
 
 
@@ -194,7 +194,7 @@ def test_times_without_a_format(written: object, nanoseconds: int) -> None:
 @pytest.mark.parametrize(
     "written", ["", "soon", "2026-02-30", True, float("inf"), float("nan"), 10**30, [1], "9" * 400]
 )
-def test_what_is_no_time(written: object) -> None:
+def test_invalid_time_is_reported(written: object) -> None:
     for form in (None, "iso", "seconds", "%Y"):
         with pytest.raises((ValueError, OverflowError)):
             clock(form, UTC)(written)

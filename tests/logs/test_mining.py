@@ -121,7 +121,7 @@ _BELIEFS = """\
 
 @pytest.mark.parametrize("channels", ["sync", ""], ids=["sync", "async"])
 @pytest.mark.parametrize(("pay", "passed", "haggle"), [("0.6", "0.3", "0.1"), ("0.05", "0.95", "0"), ("1", "0", "0")])
-def test_known_probabilities_are_found_again(channels: str, pay: str, passed: str, haggle: str) -> None:
+def test_estimated_beliefs_contain_true_probabilities(channels: str, pay: str, passed: str, haggle: str) -> None:
     compilation = _market(_BELIEFS % (pay, passed, haggle), channels)
     choices, _ = _watched(compilation, _drawn(compilation, seed=11, runs=600))
     estimates = estimate_beliefs(choices, frozenset(["Seller"]), 0.999)
@@ -138,7 +138,7 @@ def test_known_probabilities_are_found_again(channels: str, pay: str, passed: st
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.sampled_from([0.5, 0.9, 0.99999]))
 @examples(20)
-def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, confidence: float) -> None:
+def test_estimated_beliefs_parse(seed: int, runs: int, points: bool, confidence: float) -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed, runs))
     estimates = estimate_beliefs(choices, frozenset(["Seller"]), confidence)
@@ -152,7 +152,7 @@ def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, con
 
 @given(plans().map(text_of), st.integers(0, 2**32), st.booleans())
 @examples(25)
-def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: int, points: bool) -> None:
+def test_estimated_beliefs_of_random_protocols_parse(text: str, seed: int, points: bool) -> None:
     compilation = CplCompilation(Source("random.cpl", text))
     system = compilation.system
     recorder = Recorder(system, 3600 * 10**9, 30)
@@ -188,7 +188,7 @@ def test_receipts_need_not_be_in_the_log() -> None:
     assert whole == less
 
 
-def test_who_plays_one_of_a_family_believes_of_the_others() -> None:
+def test_beliefs_of_a_family_member_concern_other_members() -> None:
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     choices, _ = _watched(compilation, _drawn(compilation, seed=1, runs=50))
     estimates = estimate_beliefs(choices, frozenset(["Buyer[1]"]), 0.95)
@@ -196,7 +196,7 @@ def test_who_plays_one_of_a_family_believes_of_the_others() -> None:
     assert [line.partition(": ")[0] for line in lines] == ["believes Buyer[2]", "believes Buyer[2]"]
 
 
-def test_what_logs_do_not_say_is_not_made_up() -> None:
+def test_no_belief_without_observations() -> None:
     """Payloads missing in the log yield no beliefs, and all other counts stay right."""
     compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
     events = _drawn(compilation, seed=1, runs=50)
@@ -209,7 +209,7 @@ def test_what_logs_do_not_say_is_not_made_up() -> None:
     assert less == {event: bounds for event, bounds in full.items() if not event.startswith("ask")}
 
 
-def test_coverage_names_what_never_came() -> None:
+def test_coverage_names_missing_messages() -> None:
     compilation = _market(_BELIEFS % ("1", "0", "0"))
     choices, states = _watched(compilation, _drawn(compilation, seed=5, runs=40))
     lines = list(coverage_text(log_coverage(choices, states)))
@@ -222,7 +222,7 @@ def test_coverage_names_what_never_came() -> None:
     assert lines[5].startswith("13 of 17 seen (76 %): messages 6 of 8, ways of choices 6 of 8, promises 1 of 1")
 
 
-def test_nothing_seen_is_no_coverage() -> None:
+def test_empty_log_has_no_coverage() -> None:
     compilation = _market("")
     choices, states = _watched(compilation, [])
     coverage = log_coverage(choices, states)

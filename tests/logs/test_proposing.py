@@ -32,7 +32,7 @@ OrderNo;When;What;Who;Qty
 """
 
 
-def test_a_plain_log_is_understood() -> None:
+def test_mapping_inferred_from_plain_log() -> None:
     proposal = propose(records(io.BytesIO(_LOG.encode()), None, LogMapping()), _WORDS)
     mapping, problems = parse_mapping(Source("proposed.toml", proposal.text), _WORDS)
     assert problems == ()
@@ -53,7 +53,7 @@ _VALUES = st.text(max_size=12) | st.sampled_from(["order", "Seller", "2026-01-01
 
 @given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=6), max_size=12), st.none() | st.text(max_size=5))
 @examples(200)
-def test_what_is_proposed_is_a_mapping(fields: list[dict[str, object]], case_type: str | None) -> None:
+def test_inferred_mapping_is_valid(fields: list[dict[str, object]], case_type: str | None) -> None:
     proposal = propose((Record(f"log:{at}", at, one) for at, one in enumerate(fields)), _WORDS, case_type or None)
     _, problems = parse_mapping(Source("proposed.toml", proposal.text), _WORDS)
     assert problems == (), proposal.text

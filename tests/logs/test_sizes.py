@@ -143,7 +143,7 @@ def test_packed_log_is_read_in_little_memory(name: str) -> None:
         ("deep JSON", "it is nested too deep"),
     ],
 )
-def test_what_is_too_large_is_named_and_the_rest_is_read(name: str, reason: str) -> None:
+def test_oversized_record_is_reported_and_skipped(name: str, reason: str) -> None:
     form, pieces = _BOMBS[name]
     items = list(read(io.BytesIO(_packed(pieces())), form, _MAPPING, name="log"))
     assert any(isinstance(one, Garbage) and reason in one.reason for one in items)

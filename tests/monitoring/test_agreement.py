@@ -86,7 +86,9 @@ def compiled(text: str) -> CplCompilation:
 
 
 @given(protocols(), st.sampled_from(["logged", "inferred"]), st.data())
-def test_what_is_allowed_is_what_some_state_allows(sample: Sample, deliveries: Deliveries, data: st.DataObject) -> None:
+def test_message_allowed_iff_some_possible_state_enables_it(
+    sample: Sample, deliveries: Deliveries, data: st.DataObject
+) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
     reference = Reference(compilation.model)

@@ -102,7 +102,7 @@ def test_a_deadline_stands_still_while_a_commitment_is_pending() -> None:
     assert [type(one) for one in monitor.advance(51 * _HOUR + 1)] == [Violated]
 
 
-def test_what_may_be_sent_and_what_is_owed() -> None:
+def test_allowed_messages_and_debts() -> None:
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl", {"customers": "2"})
     assert [one.message for one in monitor.allowed("Cus[2]", "1").may_send] == ["request[2]"]
     _said(monitor, "request[2]", "offer[2]", "accept[2]", "pay[2]")
@@ -139,7 +139,7 @@ protocol Unsaid {
 """
 
 
-def test_what_a_log_leaves_out_may_be_anything_until_it_is_known() -> None:
+def test_missing_values_keep_all_states_possible() -> None:
     monitor = _of(_UNSAID)
     assert [one.kind for one in _said(monitor, "promise")] == ["changed", "changed"]
     assert _said(monitor, "ask") == [], "neither is owed for certain"
@@ -155,7 +155,7 @@ def test_what_a_log_leaves_out_may_be_anything_until_it_is_known() -> None:
     ]
 
 
-def test_what_becomes_known_later_is_told_then() -> None:
+def test_change_reported_once_certain() -> None:
     monitor = _of("""
     protocol Later {
       role A
@@ -173,7 +173,7 @@ def test_what_becomes_known_later_is_told_then() -> None:
     assert (finding.commitment, finding.before, finding.now) == ("c", "conditional", "active")
 
 
-def test_too_much_that_is_unsaid_is_unknown_and_not_allowed() -> None:
+def test_too_many_possible_states_give_up_the_case() -> None:
     monitor = _of(_UNSAID, most=2)
     findings = _said(monitor, "promise", "ask", "small", "nonsense")
     assert [type(one) for one in findings if not isinstance(one, Changed)] == [LostTrack]
@@ -182,7 +182,7 @@ def test_too_much_that_is_unsaid_is_unknown_and_not_allowed() -> None:
     assert counts == {"low": {"unknown": 1}, "high": {"unknown": 1}}
 
 
-def test_subscribers_hear_everything_until_they_leave() -> None:
+def test_subscribers_receive_findings_until_unsubscribed() -> None:
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl")
     heard: list[Finding] = []
     leave = monitor.subscribe(heard.append)
@@ -194,7 +194,7 @@ def test_subscribers_hear_everything_until_they_leave() -> None:
     assert heard == findings
 
 
-def test_another_monitor_goes_on_from_a_snapshot() -> None:
+def test_snapshot_restores_monitor() -> None:
     first = Monitor.load(_EXAMPLES / "deadlines.cpl", tick=timedelta(hours=1), skew=timedelta(seconds=5))
     for place, (message, time) in enumerate([("pay", 2), ("offer", 1), ("pay", 3)]):
         first.feed(Event(str(place), "1", message, time=time * 10**9, values={}))
@@ -223,7 +223,7 @@ def test_a_snapshot_that_is_damaged_or_of_something_else_is_refused(damage: str)
     assert [one.state for one in monitor.commitments("1")] == ["conditional"]
 
 
-def test_memory_is_for_open_cases() -> None:
+def test_closed_cases_use_no_memory() -> None:
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl")
     for number in range(300):
         assert not any(
@@ -239,7 +239,7 @@ def test_memory_is_for_open_cases() -> None:
 
 
 @pytest.mark.parametrize(("channels", "deliveries"), [("sync", "auto"), ("async", "inferred"), ("async", "auto")])
-def test_receipts_that_are_told_confirm_what_was_sent(channels: str, deliveries: str) -> None:
+def test_logged_receipts_confirm_sends(channels: str, deliveries: str) -> None:
     """Also of the message that ends the case."""
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl", channels=channels, deliveries=deliveries)  # type: ignore[arg-type]
     for name in ("request", "offer", "accept", "pay", "deliver", "receipt", "request"):
@@ -249,14 +249,14 @@ def test_receipts_that_are_told_confirm_what_was_sent(channels: str, deliveries:
     assert summary(monitor).commitments["goods"] == {"fulfilled": 1}
 
 
-def test_a_rejected_receipt_does_not_say_that_receipts_are_told() -> None:
+def test_rejected_receipt_does_not_switch_off_inference() -> None:
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl")
     monitor.feed(Event("1", "1", "request", kind="sent"))
     assert isinstance(monitor.feed(Event("2", "2", "offer", kind="received"))[0], OutOfOrder)
     assert monitor.feed(Event("3", "1", "offer", kind="sent")) == []
 
 
-def test_rounds_that_are_over_do_not_multiply() -> None:
+def test_finished_rounds_do_not_multiply_states() -> None:
     """Each of fifty customers may have begun again or not, and nothing depends on which."""
     monitor = Monitor.load(_EXAMPLES / "netbill.cpl", {"customers": "50"})
     for customer in range(1, 51):
@@ -283,7 +283,7 @@ def test_a_case_is_over_when_nothing_can_happen() -> None:
     assert monitor.totals.endings == {("work", "fulfilled"): 1, ("work", "conditional"): 1}
 
 
-def test_what_is_forbidden_by_a_deadline_is_too_late() -> None:
+def test_message_after_deadline_is_too_late() -> None:
     text = """
     protocol Late {
       role A
@@ -303,7 +303,7 @@ def test_what_is_forbidden_by_a_deadline_is_too_late() -> None:
     assert finding.because == ("`c` is expired",)
 
 
-def test_what_cannot_be_monitored_is_said() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(Invalid, match="unknown-name"):
         _of("protocol P { role A  A -> B : m }")
     with pytest.raises(Invalid, match="cannot read"):
@@ -314,7 +314,7 @@ def test_what_cannot_be_monitored_is_said() -> None:
         Monitor.load(_EXAMPLES / "deadlines.cpl", tick=timedelta(1)).pass_ticks("1")
 
 
-def test_of_two_agents_the_one_that_misbehaves_is_named() -> None:
+def test_guarded_agents_example_names_violator() -> None:
     ran = subprocess.run(
         [sys.executable, str(_EXAMPLES / "guarded_agents.py")], capture_output=True, text=True, check=True, timeout=120
     )

@@ -71,7 +71,7 @@ _ATTEMPTS = 20
 
 
 @pytest.mark.parametrize(("protocol", "more"), [(_NETBILL, []), (_DEADLINES, ["--tick", "1h", "--skew", "3ms"])])
-def test_who_is_killed_loses_and_doubles_nothing(protocol: str, more: Sequence[str], tmp_path: Path) -> None:
+def test_killed_monitor_loses_and_repeats_no_event(protocol: str, more: Sequence[str], tmp_path: Path) -> None:
     log, state = tmp_path / "log.jsonl", tmp_path / "state"
     _log(log, protocol, 40 if protocol == _NETBILL else 250)
     arguments = ["monitor", protocol, str(log), "--all", *more]
@@ -128,7 +128,7 @@ def test_a_log_that_grows_is_followed(tmp_path: Path) -> None:
     assert (summary["events"], summary["accepted"], summary["exit"]) == (3, 2, 0)
 
 
-def test_a_line_that_is_cut_off_is_left_for_the_next_time(tmp_path: Path) -> None:
+def test_unfinished_line_is_read_by_the_next_run(tmp_path: Path) -> None:
     log, state = tmp_path / "log.jsonl", tmp_path / "state"
     whole = '{"case": "1", "message": "request", "sender": "Cus"}\n{"case": "1", "message": "offer", "sender": "Mer"}\n'
     log.write_text(whole[:-20], encoding="utf-8")

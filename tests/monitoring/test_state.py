@@ -322,7 +322,7 @@ def test_two_monitors_never_share_a_state(protocol: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
-def test_of_many_monitors_at_once_one_reads_each_event(protocol: Path, tmp_path: Path) -> None:
+def test_concurrent_monitors_read_each_event_once(protocol: Path, tmp_path: Path) -> None:
     log, state = tmp_path / "log.jsonl", tmp_path / "state"
     _log(log, 30)
     arguments = ["monitor", str(protocol), str(log), "--state", str(state), "--format", "jsonl"]
@@ -335,7 +335,7 @@ def test_of_many_monitors_at_once_one_reads_each_event(protocol: Path, tmp_path:
     assert sorted(number for number in numbers if number) == list(range(1, 31))
 
 
-def test_lock_is_for_one_holder_and_leaves_nothing(tmp_path: Path) -> None:
+def test_lock_is_exclusive_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "state"
     with exclusive_lock(path), pytest.raises(InUse), exclusive_lock(path):
         pass

@@ -39,7 +39,7 @@ def _verified(text: str, **chosen: object) -> list[Any]:
     return [json.loads(records) for records in checker.verified(_asked(text, **chosen))]
 
 
-def test_what_can_be_chosen_is_told() -> None:
+def test_options_of_a_text_are_listed() -> None:
     two = f"protocol First {{ role A role B A -> B : m }}\n{_SHOP}"
     choices = _checked(two)
     assert choices["protocols"] == ["First", "Shop"]
@@ -48,7 +48,7 @@ def test_what_can_be_chosen_is_told() -> None:
     assert choices["ok"]
 
 
-def test_places_are_counted_as_a_browser_counts() -> None:
+def test_positions_are_utf_16() -> None:
     text = "// 🛒é\n" + _SHOP.replace("AF ship", "AF shipp")
     (diagnostic,) = _checked(text)["diagnostics"]
     units = text.encode("utf-16-le")
@@ -59,7 +59,7 @@ def test_places_are_counted_as_a_browser_counts() -> None:
     assert [edit["text"] for fix in diagnostic["fixes"] for edit in fix["edits"]] == ["ship"]
 
 
-def test_answers_come_one_by_one_and_say_when_it_is_over() -> None:
+def test_answers_are_streamed_with_an_end() -> None:
     announcement, result, *usual, end = _verified(_SHOP)
     names = ["shipped", "live", "deadlock_free", "no_debt_forgotten", "sound"]
     assert announcement == {"asked": names}
@@ -69,20 +69,20 @@ def test_answers_come_one_by_one_and_say_when_it_is_over() -> None:
     assert end == {"end": None}
 
 
-def test_few_states_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_systems_use_explicit_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _verified(_SHOP)[1]["result"]["engine"] == "explicit"
     monkeypatch.setattr(checker, "FEW_STATES", 1)
     assert _verified(_SHOP)[1]["result"]["engine"] == "symbolic"
     assert _verified(_SHOP, engine="onthefly")[1]["result"]["engine"] == "onthefly"
 
 
-def test_mistakes_are_told_instead_of_verdicts() -> None:
+def test_errors_reported_instead_of_verdicts() -> None:
     announcement, end = _verified(_SHOP.replace("-> Seller", "-> Seler"))
     assert [one["code"] for one in announcement["diagnostics"]] == ["unknown-name"]
     assert end == {"end": None}
 
 
-def test_what_is_given_for_parameters_counts() -> None:
+def test_parameter_values_are_used() -> None:
     assert [one["code"] for one in _checked(_SHOP, parameters={"most": "10"})["diagnostics"]] == ["value-out-of-range"]
     assert _checked(_SHOP, parameters={"most": ""})["ok"]
 
@@ -102,7 +102,7 @@ def test_a_formula_is_asked_instead_of_the_file() -> None:
         (KeyError("x"), "this is a bug in cplc: KeyError: 'x'"),
     ],
 )
-def test_what_breaks_off_is_said(monkeypatch: pytest.MonkeyPatch, error: Exception, why: str) -> None:
+def test_exception_ends_answers_with_reason(monkeypatch: pytest.MonkeyPatch, error: Exception, why: str) -> None:
     def broken(_: checker.Wanted) -> Any:
         raise error
 

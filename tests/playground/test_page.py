@@ -70,5 +70,5 @@ def test_verdicts_are_those_of_the_command_line(outcomes: dict[str, _Outcome], e
         ("a link carries the protocol", ("examples/contract_net.cpl", "-D", "participants=3")),
     ],
 )
-def test_what_is_chosen_counts(outcomes: dict[str, _Outcome], scenario: str, arguments: tuple[str, ...]) -> None:
+def test_selected_options_are_used(outcomes: dict[str, _Outcome], scenario: str, arguments: tuple[str, ...]) -> None:
     assert outcomes[scenario].reported == verdicts(*arguments)

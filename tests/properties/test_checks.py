@@ -443,7 +443,7 @@ def test_every_check_has_its_definition() -> None:
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
 @examples(25)
 @given(sample=protocols())
-def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
+def test_checks_match_definition(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
     note(sample.text)
     compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
@@ -495,7 +495,7 @@ def hand_overs(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly", "reduced"])
 @examples(10)
 @given(text=hand_overs())
-def test_delegation_loops_are_those_of_one_debt(engine: EngineName, text: str) -> None:
+def test_delegation_loop_concerns_one_debt(engine: EngineName, text: str) -> None:
     note(text)
     compilation = CplCompilation(Source("generated.cpl", text))
     assume(compilation.ok)

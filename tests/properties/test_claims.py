@@ -159,7 +159,7 @@ def guarded(draw: st.DrawFn, message: Message, earlier: Sequence[Message], subje
 
 
 @given(dialogues())
-def test_both_remember_the_same_last_moves(text: str) -> None:
+def test_last_moves_match_reference(text: str) -> None:
     note(text)
     check_last_moves(compiled(text))
 

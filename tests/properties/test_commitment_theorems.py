@@ -67,7 +67,7 @@ def can_reach(graph: Graph, start: int, goal: Callable[[int], bool]) -> bool:
 
 
 @given(protocols())
-def test_commitment_is_promised_and_fulfilment_is_fulfilled(sample: Sample) -> None:
+def test_commitment_and_fulfilment_match_lifecycle(sample: Sample) -> None:
     compilation, logic, worlds = judged(sample)
     for one in only_of_their_pairs(compilation):
         content = InState(one.name, frozenset({"fulfilled"}))

@@ -182,7 +182,7 @@ def is_small(system: System) -> bool:
 
 @given(protocols())
 @examples(15)
-def test_no_protocol_breaks_itself(sample: Sample) -> None:
+def test_protocol_is_compatible_with_itself(sample: Sample) -> None:
     system = CplCompilation(Source("generated.cpl", sample.text)).system
     assume(is_small(system))
     differences = compare(Match(system, system, {}))
@@ -192,7 +192,7 @@ def test_no_protocol_breaks_itself(sample: Sample) -> None:
 
 @given(protocols(), st.integers(0, 12), st.integers(0, 8))
 @examples(40)
-def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, hidden: int) -> None:
+def test_differences_match_enumerated_traces(sample: Sample, first: int, hidden: int) -> None:
     note(sample.text)
     compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok and is_small(compilation.system))
@@ -208,7 +208,7 @@ def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, h
 
 @given(protocols())
 @examples(25)
-def test_messages_that_arrive_at_once_do_nothing_that_others_could_not(sample: Sample) -> None:
+def test_synchronous_version_refines_asynchronous_one(sample: Sample) -> None:
     note(sample.text)
     source = Source("generated.cpl", sample.text)
     travelling, at_once = (CplCompilation(source, channels=channels) for channels in ("async", "sync"))

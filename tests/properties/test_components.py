@@ -145,20 +145,6 @@ def test_conjuncts_equivalent_to_formula(data: st.DataObject) -> None:
     assert all(engine.is_valid(part, assuming) for part in conjuncts_of(formula)) == expected
 
 
-@given(st.data())
-def test_one_conjunct_for_each_slice(data: st.DataObject) -> None:
-    one, whole = data.draw(two_parts())
-    other = slice_of(whole, frozenset(whole.variable) - frozenset(one.variable))
-    assume(one.variables and other.variables)
-    assuming = data.draw(roles(one))
-    inner = f.And((data.draw(formulas(one)), data.draw(formulas(other)), data.draw(formulas(one))))
-    formula: Formula = f.OnPaths("A", f.Globally(inner)) if data.draw(st.booleans()) else inner
-    engine, slices = ExplicitEngine(whole), IndependentComponents(whole)
-    parts = slices.slice_conjuncts(formula)
-    assert len({slices.components_of(part) for part in parts}) == len(parts)
-    assert all(engine.is_valid(part, assuming) for part in parts) == engine.is_valid(formula, assuming)
-
-
 P, Q, R = (f.Atom(e.Read(name), name) for name in "pqr")
 
 

@@ -29,7 +29,7 @@ def graph_of(model: CheckedModel) -> Graph:
 
 @given(protocols())
 @examples(10)
-def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
+def test_verdict_on_mutant_matches_verification(sample: Sample) -> None:
     compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     graph = graph_of(compilation.model)

@@ -41,7 +41,7 @@ def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], actual:
 
 
 @given(st.data())
-def test_the_whole_logic(data: st.DataObject) -> None:
+def test_engines_agree_on_random_formulas(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     compare_system(system, formula, assuming, USUAL, Figures())
@@ -64,7 +64,7 @@ def test_games(data: st.DataObject) -> None:
 
 @examples(40)
 @given(guessing_games(), guessing_goals())
-def test_games_with_little_sight(system: System, formula: Formula) -> None:
+def test_uniform_strategies(system: System, formula: Formula) -> None:
     compare_system(system, formula, frozenset(), USUAL, Figures())
 
 
@@ -97,7 +97,7 @@ def test_satisfying_states(make: MakeEngine, data: st.DataObject) -> None:
 @on_symbolic_engines
 @examples(25)
 @given(data=st.data())
-def test_steps_and_looks(make: MakeEngine, data: st.DataObject) -> None:
+def test_images_and_indistinguishability(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
     condition = data.draw(conditions_over(system.variables))
     group = tuple(sorted(data.draw(roles(system))))

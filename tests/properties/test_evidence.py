@@ -28,7 +28,7 @@ from cplc.system.trace import Evidence, Move, Run
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
 @pytest.mark.parametrize("example_count", [0, shortest_paths.MAX_STATES_FOR_SHORTEST])
 @given(data=st.data())
-def test_what_engines_claim_can_be_shown(engine: str, example_count: int, data: st.DataObject) -> None:
+def test_every_verdict_has_replayable_evidence(engine: str, example_count: int, data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def test_what_engines_claim_can_be_shown(engine: str, example_count: int, data: 
 
 
 @given(data=st.data())
-def test_every_operator_can_be_shown(data: st.DataObject) -> None:
+def test_every_operator_has_evidence(data: st.DataObject) -> None:
     system = data.draw(systems())
     p, q, assuming = data.draw(atoms(system)), data.draw(atoms(system)), data.draw(roles(system))
     engine = ExplicitEngine(system)
@@ -53,7 +53,7 @@ def test_every_operator_can_be_shown(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-def test_any_state_can_be_asked_about(data: st.DataObject) -> None:
+def test_evidence_from_any_state(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     engine = ExplicitEngine(system)
@@ -103,7 +103,7 @@ def _distance(system: System, atom: Atom) -> int | None:
 
 
 @given(data=st.data())
-def test_what_replays_is_true(data: st.DataObject) -> None:
+def test_replayed_evidence_is_true(data: st.DataObject) -> None:
     """Evidence is changed at random: where it is still accepted, what it claims is so by the definitions."""
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
@@ -179,7 +179,7 @@ def _changed_run(draw: st.DrawFn, system: System, run: Run) -> Run:
     return replace(run, moves=before + (() if change is None else (change,)) + after)
 
 
-def test_changes_are_noticed_often() -> None:
+def test_corrupted_evidence_rarely_replays() -> None:
     """The changes above are no blanks: most of them are rejected."""
     rejected: list[bool] = []
 

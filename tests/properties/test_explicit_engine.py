@@ -105,7 +105,7 @@ def test_every_path_formula(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_again_and_again(data: st.DataObject) -> None:
+def test_recurrence(data: st.DataObject) -> None:
     """`GF` on a fair run is one more fairness condition; `FG` means that the run stays there."""
     system = data.draw(systems())
     conditions = data.draw(st.lists(conditions_over(system.variables), min_size=1, max_size=3))
@@ -127,7 +127,7 @@ def test_again_and_again(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_along_some_steps_is_in_a_system_with_no_others(data: st.DataObject) -> None:
+def test_restricted_path_equals_path_in_restricted_system(data: st.DataObject) -> None:
     system = data.draw(systems(states=12))
     along = data.draw(steps_taken(system))
     p, q = data.draw(atoms(system)), data.draw(atoms(system))
@@ -146,7 +146,7 @@ def test_along_some_steps_is_in_a_system_with_no_others(data: st.DataObject) -> 
             assert ExplicitEngine(restricted_system).is_valid(f.OnPaths("E", path), assuming) == (state in satisfying)
 
 
-def test_no_more_pairs_with_the_automaton_than_the_limit() -> None:
+def test_product_state_limit_is_kept() -> None:
     system = counters(2, 10)
     last = f.Atom(Equal(Read("count@1"), Const(9)), "last")
     answered = f.OnPaths("A", f.Globally(f.Implies(last, f.Next(f.Not(last)))))
@@ -155,7 +155,7 @@ def test_no_more_pairs_with_the_automaton_than_the_limit() -> None:
         ExplicitEngine(system, limit=150).satisfying(answered)
 
 
-def test_a_path_formula_is_of_no_state() -> None:
+def test_path_formula_without_quantifier_is_rejected() -> None:
     engine = ExplicitEngine(counters(1, 2))
     with pytest.raises(ValueError, match="needs a path quantifier"):
         engine.satisfying(f.Finally(f.And(())))
@@ -221,7 +221,7 @@ def test_channels_of_shared_variables_have_the_accessibility_of_the_definition(d
 
 
 @given(systems())
-def test_no_more_states_than_the_limit(system: System) -> None:
+def test_state_limit_is_kept(system: System) -> None:
     states = len(Naive(system).reachable)
     assert len(ExplicitEngine(system, limit=states).reachable) == states
     refused = False

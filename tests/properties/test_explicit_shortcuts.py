@@ -36,7 +36,7 @@ def edges(engine: ExplicitEngine, system: System) -> list[tuple[int, int]]:
 
 @examples(30)
 @given(st.data())
-def test_sizes_do_not_matter(data: st.DataObject) -> None:
+def test_batch_sizes_do_not_change_graph(data: st.DataObject) -> None:
     system = data.draw(systems())
     p, q, nested = data.draw(atoms(system)), data.draw(atoms(system)), data.draw(formulas(system))
     assuming = data.draw(roles(system))

@@ -23,7 +23,7 @@ Run = list[tuple[Frozen, Move]]
 
 @examples(12)
 @given(st.data())
-def test_the_tableau_finds_what_the_fixpoints_find(data: st.DataObject) -> None:
+def test_tableau_matches_fixpoints(data: st.DataObject) -> None:
     system = data.draw(systems())
     p, q = data.draw(atoms(system)), data.draw(atoms(system))
     assuming = data.draw(roles(system))
@@ -34,7 +34,7 @@ def test_the_tableau_finds_what_the_fixpoints_find(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_a_run_that_satisfies_a_formula_shows_it(data: st.DataObject) -> None:
+def test_satisfying_run_is_a_witness(data: st.DataObject) -> None:
     """Every fair run that can be drawn at random is on the right side, and its opposite on the other."""
     system = data.draw(systems())
     formula = data.draw(quantified(system))
@@ -83,7 +83,7 @@ def _walk(
 
 @examples(30)
 @given(st.data())
-def test_the_fixpoints_of_games_are_what_strategies_can_do(data: st.DataObject) -> None:
+def test_game_fixpoints_match_enumerated_strategies(data: st.DataObject) -> None:
     system = data.draw(systems(lifelike=True, states=24))
     p, q = data.draw(atoms(system)), data.draw(atoms(system))
     group = data.draw(groups(system))
@@ -102,7 +102,7 @@ def test_the_fixpoints_of_games_are_what_strategies_can_do(data: st.DataObject) 
 
 @examples(30)
 @given(st.data())
-def test_who_sees_less_can_do_no_more(data: st.DataObject) -> None:
+def test_uniform_strategies_are_weaker(data: st.DataObject) -> None:
     system, formula = data.draw(guessing_games()), data.draw(guessing_goals())
     oracle = Naive(system)
     uniform = oracle.satisfying(formula)

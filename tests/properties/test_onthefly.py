@@ -45,14 +45,14 @@ def test_every_operator(data: st.DataObject) -> None:
 
 @examples(60)
 @given(data=st.data())
-def test_the_whole_logic(data: st.DataObject) -> None:
+def test_onthefly_matches_definition_on_random_formulas(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula = data.draw(st.one_of(logic_formulas(system, LOGIC), quantified(system, LOGIC)))
     agree(system, Naive(system), formula, data.draw(roles(system)))
 
 
 @given(data=st.data())
-def test_examples_are_reachable_states(data: st.DataObject) -> None:
+def test_examples_satisfy_the_formula(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula = data.draw(logic_formulas(system, Logic(games=False, depth=1)))
     assuming = data.draw(roles(system))
@@ -63,7 +63,7 @@ def test_examples_are_reachable_states(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-def test_limits_never_change_an_answer(data: st.DataObject) -> None:
+def test_limit_never_changes_a_verdict(data: st.DataObject) -> None:
     system = data.draw(systems())
     formula = data.draw(quantified(system, LOGIC))
     assuming, effort = data.draw(roles(system)), data.draw(st.integers(0, 60))

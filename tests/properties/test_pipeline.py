@@ -31,7 +31,7 @@ from cplc.reductions.cone_of_influence import ConeOfInfluenceReduction
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Pass, Problem
 from cplc.reductions.stubborn_sets import PartialOrderReduction
-from cplc.reductions.symmetry_quotient import SymmetryReduction
+from cplc.reductions.symmetry import SymmetryReduction
 from cplc.system.model import System
 from cplc.system.printer import formula_text
 

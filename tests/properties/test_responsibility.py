@@ -68,7 +68,7 @@ class _Judge:
 
 @given(st.data(), protocols())
 @examples(40)
-def test_responsibility_is_what_brute_force_finds(data: st.DataObject, system: System) -> None:
+def test_responsibility_matches_brute_force(data: st.DataObject, system: System) -> None:
     if not system.messages:
         return
     messages = [Atom(message.received, message.name) for message in system.messages]

@@ -62,7 +62,7 @@ def _interrupted(run: Callable[[], object], data: st.DataObject) -> Keeping:
 
 
 @given(st.data(), st.booleans())
-def test_a_graph_is_the_same_as_if_nobody_had_stopped(data: st.DataObject, in_rounds: bool) -> None:
+def test_state_graph_unchanged_after_resume(data: st.DataObject, in_rounds: bool) -> None:
     system = data.draw(synchronous_systems() if in_rounds else systems())
     with _small_pieces():
         whole = _told(explore(system, _ENOUGH))
@@ -74,7 +74,7 @@ def test_a_graph_is_the_same_as_if_nobody_had_stopped(data: st.DataObject, in_ro
 
 
 @given(st.data(), st.booleans())
-def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rounds: bool) -> None:
+def test_limit_is_kept_after_resume(data: st.DataObject, in_rounds: bool) -> None:
     """A search that was given up is kept, too: it must not pass for one that came to its end."""
     system = data.draw(synchronous_systems() if in_rounds else systems())
     with _small_pieces():
@@ -100,7 +100,7 @@ def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rou
 @pytest.mark.parametrize("backend", _BACKENDS)
 @examples(20)
 @given(st.data(), st.booleans())
-def test_diagrams_are_the_same_as_if_nobody_had_stopped(backend: str, data: st.DataObject, in_rounds: bool) -> None:
+def test_bdd_unchanged_after_resume(backend: str, data: st.DataObject, in_rounds: bool) -> None:
     pytest.importorskip(backend)
     system = data.draw(synchronous_systems() if in_rounds else systems())
     formula = data.draw(formulas(system))
@@ -123,7 +123,7 @@ def _states(engine: ExplicitEngine) -> Iterator[dict[str, bool | int | str]]:
 @pytest.mark.parametrize("method", ["explicit", "symbolic"])
 @examples(20)
 @given(st.data())
-def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) -> None:
+def test_verdicts_and_evidence_unchanged_after_resume(method: str, data: st.DataObject) -> None:
     system = data.draw(systems())
     assuming = data.draw(roles(system))
     question = Question("asked", "formula", data.draw(formulas(system)), "asked", assuming=assuming)
@@ -141,7 +141,7 @@ def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) ->
 @pytest.mark.parametrize("backend", _BACKENDS)
 @examples(20)
 @given(st.data())
-def test_diagrams_come_back_from_bytes(backend: str, data: st.DataObject) -> None:
+def test_bdd_round_trips_through_bytes(backend: str, data: st.DataObject) -> None:
     pytest.importorskip(backend)
     system = data.draw(systems())
     engine = SymbolicEngine(system, backend)

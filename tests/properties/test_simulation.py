@@ -86,7 +86,7 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
 
 @given(st.one_of(protocols(), systems()))
 @examples(25)
-def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
+def test_compiled_steps_match_interpreter(system: System) -> None:
     """All ways from the states of a run are the same, before steps are looked up together and after."""
     interpreter = Interpreter(system)
     with patch("cplc.statespace.interleaved._REGROUPING_STATES", (4, 9)):
@@ -106,7 +106,7 @@ def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
 
 @given(protocols(), st.integers(0, 2**32))
 @examples(25)
-def test_instances_are_counted_as_the_states_show_them(system: System, seed: int) -> None:
+def test_commitment_statistics_match_states(system: System, seed: int) -> None:
     """Counts through tables equal those from the interpreter's operations and states, step by step."""
     *_, (_, statistics) = draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2)
     runs = [one for one, _ in draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2) if one is not None]
@@ -120,7 +120,7 @@ def test_instances_are_counted_as_the_states_show_them(system: System, seed: int
 
 @given(protocols(), st.sampled_from(_BIASES), st.integers(0, 2**32))
 @examples(25)
-def test_what_is_written_down_replays(system: System, bias: Bias, seed: int) -> None:
+def test_recorded_run_replays(system: System, bias: Bias, seed: int) -> None:
     """Whole, and up to a step that was changed."""
     drawn, _ = next(draw(system, bias, None, seed=seed, runs=1, most=12, keep=1))
     assert drawn is not None
@@ -192,7 +192,7 @@ def test_run_verdict_is_the_verdict_wherever_a_run_decides(
 
 @given(protocols(), st.integers(0, 2**32))
 @examples(25)
-def test_no_run_refutes_a_possibility_or_proves_a_necessity(system: System, seed: int) -> None:
+def test_run_never_refutes_existential_or_proves_universal_formula(system: System, seed: int) -> None:
     drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=10, keep=1))
     assert drawn is not None
     verdicts = RunVerdicts(system)

@@ -109,7 +109,7 @@ def questions(draw: st.DrawFn) -> Question:
 
 @examples(60)
 @given(questions())
-def test_social_commitments_are_what_every_run_says(question: Question) -> None:
+def test_social_commitments_match_enumerated_runs(question: Question) -> None:
     plan, pair, operand, trigger = question
     word = f"SC({' -> '.join(pair)}, " if trigger is None else f"SCc({' -> '.join(pair)}, {trigger}, "
     tail = [f"property p0: EF {word}{written(operand)})", f"property p1: EF ({word}true) & !{word}{written(operand)}))"]

@@ -30,10 +30,9 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
-from cplc.reductions import dependency_relation
+from cplc.reductions import stubborn_sets
 from cplc.reductions.ctl_fragment import Goal, ReachabilityGoals, reachability_goals
-from cplc.reductions.dependency_relation import DependencyRelation
-from cplc.reductions.stubborn_sets import StubbornSets
+from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
 from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation
@@ -244,7 +243,7 @@ def test_wrong_dependency_is_detected(name: str, monkeypatch: pytest.MonkeyPatch
 @given(asked())
 def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(dependency_relation, "_MAX_COMBINATIONS", 0)
+        patched.setattr(stubborn_sets, "_MAX_COMBINATIONS", 0)
         assert is_kept(*example)
 
 

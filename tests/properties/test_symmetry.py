@@ -29,14 +29,16 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Fulfils
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
-from cplc.reductions import ctl_fragment, symmetry, symmetry_quotient
+from cplc.reductions import ctl_fragment, symmetry
 from cplc.reductions.ctl_fragment import ctl_conditions
 from cplc.reductions.pipeline import SEARCH_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Problem
-from cplc.reductions.symmetry import Symmetry, SymmetryGroup, renamed_formula
-from cplc.reductions.symmetry_quotient import (
+from cplc.reductions.symmetry import (
+    Symmetry,
+    SymmetryGroup,
     canonical_representative,
     interchangeable_instances,
+    renamed_formula,
     with_adjacent_instances,
 )
 from cplc.source import Source
@@ -234,8 +236,8 @@ LAST_FIRST = f.OnPaths("E", f.Finally(f.Atom(conj((level(1, 0), level(3, 1))), "
 ALL_SERVED = f.OnPaths("E", f.Finally(f.Atom(conj(level(member, 2) for member in (1, 2, 3)), "all are served")))
 BEFORE_THEY_COME = disj(conj((Read(f"x[{member}]@Cus[{member}]"), level(member, 0))) for member in (1, 2, 3))
 SERVED_BEFORE = f.OnPaths("E", f.Until(f.Atom(TRUE, "true"), f.Atom(BEFORE_THEY_COME, "served before they come")))
-_PIECES = symmetry_quotient._instance_variables
-_PIECES = symmetry_quotient._instance_variables
+_PIECES = symmetry._instance_variables
+_PIECES = symmetry._instance_variables
 
 
 def _but_for_one(*given: Any) -> object:
@@ -243,14 +245,14 @@ def _but_for_one(*given: Any) -> object:
 
 
 WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
-    "conditions may tell members apart": (LAST_FIRST, symmetry_quotient, "_is_symmetric", lambda *_: True),
+    "conditions may tell members apart": (LAST_FIRST, symmetry, "_is_symmetric", lambda *_: True),
     "only one of several conditions counts": (
         f.And((ALL_SERVED, LAST_FIRST)),
         ctl_fragment,
         "ctl_conditions",
         lambda formula: (ctl_conditions(formula) or ())[:1],
     ),
-    "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_instance_variables", _but_for_one),
+    "some variable of a member stays": (SERVED_BEFORE, symmetry, "_instance_variables", _but_for_one),
 }
 
 

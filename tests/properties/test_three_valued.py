@@ -29,14 +29,14 @@ def _words(draw: st.DrawFn, system: System) -> Run:
 
 
 @given(data=st.data())
-def test_the_value_on_a_lasso_is_that_of_the_definitions(data: st.DataObject) -> None:
+def test_value_on_lasso_matches_definition(data: st.DataObject) -> None:
     system = data.draw(systems())
     path, word = data.draw(path_formulas(system, PLAIN)), data.draw(_words(system))
     assert ThreeValuedRun(system, word, ()).truth(path) is _defined(system, path, word)
 
 
 @given(data=st.data())
-def test_a_beginning_says_nothing_that_the_whole_denies(data: st.DataObject) -> None:
+def test_prefix_value_never_contradicts_whole_run(data: st.DataObject) -> None:
     system = data.draw(systems())
     path, word = data.draw(path_formulas(system, PLAIN)), data.draw(_words(system))
     prefix_length = data.draw(st.integers(0, len(word.moves)))

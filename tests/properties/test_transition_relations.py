@@ -30,7 +30,7 @@ def _expected(interpreter: Interpreter, packed: int) -> set[tuple[int, int]]:
 
 
 @given(st.one_of(systems(), synchronous_systems()))
-def test_transitions_are_those_of_the_interpreter(system: System) -> None:
+def test_transitions_match_interpreter(system: System) -> None:
     interpreter, relation, graph = Interpreter(system), transition_relation(system), explore(system, _MAX_STATES)
     initial = {relation.packing.pack(state) for state in interpreter.initial_states()}
     assert set(relation.initial_states()) == initial == set(graph.states[: graph.initial])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tests.reference import dialogue
 from tests.reference.contents import TICK, Step, Watched
 
-from cplc.semantics.model import CheckedModel, Operation
+from cplc.semantics.model import CheckedModel, Operation, PayloadDeadline
 from cplc.semantics.terms import Term
 
 OPEN = frozenset({"conditional", "active", "pending"})
@@ -68,6 +68,10 @@ class Life(NamedTuple):
     """The last move of the other side."""
     remainder: int = 0
     """The remainder of a content about runs, while in force."""
+    within: int = 0
+    """Ticks left of the deadline that a payload gave, while it may still run."""
+    expires: int = 0
+    """The same for `expires`."""
 
     @property
     def is_in_force(self) -> bool:
@@ -95,6 +99,7 @@ class ObserverState:
         keeps_arguments: bool = True,
         keeps_last_moves: bool = False,
         ages: Mapping[str, int] | None = None,
+        given: Callable[[Term], int] | None = None,
     ) -> None:
         self.model = model
         self.lives = dict(lives)
@@ -106,6 +111,8 @@ class ObserverState:
         self._keeps_arguments = keeps_arguments
         self._keeps_last_moves = keeps_last_moves
         self._ages = ages or {}
+        self._given = given
+        """The value of a deadline in the payload of the message that takes effect."""
         self.changes: set[Change] = set()
         """Every change made so far, and by what."""
         self._watched = {name: one for name, one in watched.items() if name in self.lives}
@@ -244,9 +251,17 @@ class ObserverState:
         commitment = self.model.commitment[name]
         if name not in self._watched and self._holds(commitment.consequent, self):
             return Life("fulfilled")
-        if self._holds(commitment.antecedent, self):
-            return Life("active")
-        return Life("conditional")
+        return self._timed(name, "active" if self._holds(commitment.antecedent, self) else "conditional")
+
+    def _timed(self, name: str, state: str) -> Life:
+        """Return a new life with the deadlines that its message gives it; `expires` is over once it is active."""
+        commitment = self.model.commitment[name]
+        ticks = {"within": 0, "expires": 0}
+        for clause, one in (("within", commitment.within), ("expires", commitment.expires)):
+            if isinstance(one, PayloadDeadline) and (clause == "within" or state == "conditional"):
+                assert self._given is not None
+                ticks[clause] = max(0, self._given(one.value))
+        return Life(state, within=ticks["within"], expires=ticks["expires"])
 
     def _transfer(self, operation: Operation) -> bool:
         """Apply ``delegate c to d`` or ``assign c to d``.
@@ -268,7 +283,7 @@ class ObserverState:
         if life.state not in LIVE or (d in self.lives and self.lives[d].state in OPEN):
             return False
         if d in self.lives:
-            self._enter(d, Life(life.state))
+            self._enter(d, self._timed(d, life.state))
         if operation.retaining:
             self._enter(c, life._replace(state="pending", former=life.state, follows=d))
             return True
@@ -335,7 +350,7 @@ class ObserverState:
                 case _:
                     pass
         if life.state == "conditional" and self._holds(commitment.antecedent, self):
-            return life._replace(state="active", clock=0, remainder=0)
+            return life._replace(state="active", clock=0, remainder=0, expires=0)
         return life
 
     def tick(self) -> None:
@@ -354,7 +369,13 @@ class ObserverState:
                 due, verdict = commitment.within, "fulfilled" if name in on_course else "violated"
             elif life.state == "conditional":
                 due, verdict = commitment.expires, "expired"
-            if due is not None:
+            if isinstance(due, PayloadDeadline):
+                if life.state == "active":
+                    left, later = life.within, life._replace(within=life.within - 1)
+                else:
+                    left, later = life.expires, life._replace(expires=life.expires - 1)
+                self._enter(name, Life(verdict) if left <= 1 else later)
+            elif due is not None:
                 clock = life.clock + 1
                 self._enter(name, Life(verdict) if clock >= due else life._replace(clock=clock))
         for name, most in self._ages.items():

@@ -20,7 +20,7 @@ from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLa
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
 from cplc.semantics import terms as t
-from cplc.semantics.model import Assignment, CheckedModel, Message, Variable
+from cplc.semantics.model import Assignment, CheckedModel, Message, PayloadDeadline, Variable
 from cplc.semantics.terms import Term, Value
 
 
@@ -295,7 +295,7 @@ class Reference:
         last = before.sent[message.name]
         world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
         if not self.model.sync:
-            self._look(message, before, world, message.sender)
+            self._look(message, before, world, message.sender, own)
             self._changes = frozenset()
             yield Move("send", message.name, payload), world.state()
         elif self._take_effect(message, before, world, own, (message.sender, message.receiver)):
@@ -316,8 +316,15 @@ class Reference:
         if not self._assign(message.receipt, before, world, message.receiver, own):
             self.out_of_range.add(message.name)
             return False
+        for operation in message.operations:
+            name = operation.commitment if operation.verb == "create" else operation.target
+            created = self.model.commitment.get(name or "")
+            for one in () if created is None else (created.within, created.expires):
+                if isinstance(one, PayloadDeadline) and self._ticks_given(one.value, before, own) < 1:
+                    self.out_of_range.add(message.name)
+                    return False
         world.received[message.name] = world.sent[message.name]
-        observer_state = self._env_observer_state(before, world)
+        observer_state = self._env_observer_state(before, world, own)
         observer_state.read(("message", message.name))
         for operation in message.operations:
             state_name = observer_state.lives[operation.commitment].state
@@ -327,7 +334,7 @@ class Reference:
         world.env = observer_state.lives
         self._changes = frozenset(observer_state.changes)
         for viewer in viewers:
-            self._look(message, before, world, viewer)
+            self._look(message, before, world, viewer, own)
         for name in message.resets:
             world.sent[name] = world.received[name] = None
         return True
@@ -345,7 +352,13 @@ class Reference:
 
     # --- commitments
 
-    def _env_observer_state(self, before: World, world: World) -> ObserverState:
+    def _ticks_given(self, deadline: Term, world: World, own: dict[str, Value]) -> int:
+        """Return the ticks of a deadline in the payload of a message."""
+        ticks = self.value(deadline, world, None, own)
+        assert isinstance(ticks, int)
+        return ticks
+
+    def _env_observer_state(self, before: World, world: World, own: dict[str, Value] | None = None) -> ObserverState:
         def holds(term: Term, observer_state: ObserverState) -> bool:
             world.env = observer_state.lives
             return self.holds(term, world)
@@ -362,9 +375,12 @@ class Reference:
             self._state_dependencies.__getitem__,
             self.watched,
             keeps_last_moves=self.keeps_last_moves,
+            given=lambda deadline: self._ticks_given(deadline, before, own or {}),
         )
 
-    def _view_observer_state(self, before: World, world: World, role: str) -> ObserverState:
+    def _view_observer_state(
+        self, before: World, world: World, role: str, own: dict[str, Value] | None = None
+    ) -> ObserverState:
         def holds(term: Term, observer_state: ObserverState) -> bool:
             world.views |= {(name, role): life for name, life in observer_state.lives.items()}
             return self.holds(term, world, role)
@@ -384,11 +400,12 @@ class Reference:
             self.watched,
             keeps_arguments=False,
             ages={name: most for (viewer, name), most in self.ages.items() if viewer == role},
+            given=lambda deadline: self._ticks_given(deadline, before, own or {}),
         )
 
-    def _look(self, message: Message, before: World, world: World, role: str) -> None:
+    def _look(self, message: Message, before: World, world: World, role: str, own: dict[str, Value]) -> None:
         """Let a role's views follow a message that it has just sent or received."""
-        observer_state = self._view_observer_state(before, world, role)
+        observer_state = self._view_observer_state(before, world, role, own)
         observer_state.read(("message", message.name))
         for operation in message.operations:
             observer_state.perform(operation)

@@ -66,13 +66,13 @@ def test_the_probability_that_it_has_is_no_change() -> None:
         (_belief(pay="1", keep="0"), "Tom.pay", "cannot be scaled"),
     ],
 )
-def test_what_would_be_a_guess_is_refused(belief: Belief, name: str, why: str) -> None:
+def test_undetermined_belief_change_is_refused(belief: Belief, name: str, why: str) -> None:
     with pytest.raises(BeliefError, match=why.replace("|", r"\|")):
         believing(_tom(belief), ((name, "0.3"),))
 
 
 @pytest.mark.parametrize("text", ["1.5", "-0.1", "much", "1/0", ""])
-def test_what_is_no_probability_is_refused(text: str) -> None:
+def test_invalid_probability_is_refused(text: str) -> None:
     with pytest.raises(BeliefError):
         probability(text)
 

@@ -34,7 +34,7 @@ def test_a_range_stands_for_its_values_each_once(text: str, expected: tuple[str,
 @pytest.mark.parametrize(
     "text", ["", "1,,2", "3..1", "1..", "1..5/0", "1..5/-1", "a..b", "1..9999999", "0..1/0.0000001"]
 )
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(RangeError):
         values(text)
 

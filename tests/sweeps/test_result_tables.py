@@ -66,7 +66,7 @@ def test_a_table_is_the_same_when_it_is_written_again_from_what_was_read(tmp_pat
 
 
 @pytest.mark.parametrize("answer", ["unknown", "error"])
-def test_what_is_not_settled_is_asked_again(answer: str, tmp_path: Path) -> None:
+def test_unknown_rows_are_computed_again(answer: str, tmp_path: Path) -> None:
     one = _answered(0, ResultRow("a", "holds"), ResultRow("b", answer, reason="too slow"))
     path = tmp_path / "table.json"
     path.write_bytes(written(_table(one), "json"))
@@ -84,7 +84,7 @@ def test_what_is_not_settled_is_asked_again(answer: str, tmp_path: Path) -> None
         ("table.parquet", b"PAR1"),
     ],
 )
-def test_what_is_no_table_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+def test_invalid_table_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
     path = tmp_path / name

@@ -60,7 +60,7 @@ def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: Work
     assert small.is_settled
 
 
-def test_what_was_answered_before_a_limit_counts(apart: WorkerProcess) -> None:
+def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
     item = _item("dining_cryptographers.cpl", SweepOptions(engine="explicit"), n="12")
     rows = apart.rows(item, JobLimits(seconds=1))
     assert {row.answer for row in rows} == {"unknown"}
@@ -123,7 +123,7 @@ def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> Non
     assert len(killed) == 1
 
 
-def test_nobody_works_on_what_nobody_waits_for() -> None:
+def test_cancelled_item_stops_its_worker() -> None:
     apart = WorkerProcess()
     processes: list[int] = []
 

@@ -56,7 +56,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
 # --- the file
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_checkpoint_round_trips(tmp_path: Path) -> None:
     made = _container(tmp_path / "kept")
     content = open_verified(tmp_path / "kept")
     assert content == made
@@ -70,7 +70,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_any_damage_is_noticed(whole: tuple[Path, bytes], data: st.DataObject) -> None:
+def test_damaged_checkpoint_is_refused(whole: tuple[Path, bytes], data: st.DataObject) -> None:
     path, content = whole
     place = data.draw(st.integers(0, len(content) - 1))
     damage = data.draw(
@@ -92,14 +92,14 @@ def test_any_damage_is_noticed(whole: tuple[Path, bytes], data: st.DataObject) -
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_anything_else_is_no_checkpoint(whole: tuple[Path, bytes], content: bytes, with_head: bool) -> None:
+def test_other_file_is_no_checkpoint(whole: tuple[Path, bytes], content: bytes, with_head: bool) -> None:
     path, _ = whole
     path.write_bytes(b"cplc checkpoint 1\n" + content if with_head else content)
     with pytest.raises(Unusable):
         open_verified(path)
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_pipe_or_device_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="it is not a regular file"):
         open_verified(tmp_path)
     if hasattr(os, "mkfifo"):
@@ -108,7 +108,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
             open_verified(tmp_path / "pipe")
 
 
-def test_whoever_is_stopped_while_writing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_interrupted_write_leaves_old_checkpoint(tmp_path: Path) -> None:
     before = _container(tmp_path / "kept")
     content = (tmp_path / "kept").read_bytes()
 
@@ -122,7 +122,7 @@ def test_whoever_is_stopped_while_writing_leaves_the_file_as_it_was(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-def test_what_somebody_else_has_changed_is_not_kept_for_ours(tmp_path: Path) -> None:
+def test_checkpoint_changed_by_another_process_is_not_overwritten(tmp_path: Path) -> None:
     before = _container(tmp_path / "kept")
     replace_file(SectionFile(tmp_path / "kept"), {}, {"states 1": lambda: (bytes(256),)}, ())
     assert before.read("states 1") is None
@@ -134,7 +134,7 @@ def test_what_somebody_else_has_changed_is_not_kept_for_ours(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_killed_runs_have_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_temporary_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     names = {".kept.unfinished-1-old", ".kept.unfinished-1-new", f".kept.unfinished-{os.getpid()}-new", ".kept.other"}
     for name in names:
@@ -150,12 +150,12 @@ def test_what_killed_runs_have_left_is_removed_and_nothing_else(tmp_path: Path) 
 
 
 @given(systems(), systems())
-def test_systems_are_told_apart(one: System, other: System) -> None:
+def test_different_systems_have_different_fingerprints(one: System, other: System) -> None:
     assert (fingerprint(one) == fingerprint(other)) == (one == other)
     assert fingerprint(replace(one)) == fingerprint(one)
 
 
-def test_every_part_of_a_system_counts_but_for_places() -> None:
+def test_fingerprint_covers_system_without_source_positions() -> None:
     system = _netbill()
     step = system.steps[0]
     first, *rest = system.variables
@@ -176,7 +176,7 @@ def test_every_part_of_a_system_counts_but_for_places() -> None:
     assert fingerprint(replace(system, start=And((TRUE, FALSE)))) != fingerprint(replace(system, start=And((TRUE,))))
 
 
-def test_what_is_about_something_else_is_refused_and_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_of_another_system_is_refused_and_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kept"
     store = Checkpoint(path, 1000)
     assert store.open(_netbill()) is None
@@ -225,7 +225,7 @@ def _again(store: Checkpoint) -> Checkpoint:
     return checkpoint
 
 
-def test_a_search_is_written_when_it_is_time(tmp_path: Path) -> None:
+def test_search_is_saved_at_the_interval(tmp_path: Path) -> None:
     store = Checkpoint(tmp_path / "kept", 0.0)
     store.open(_netbill())
     one = _Search("states one")
@@ -246,7 +246,7 @@ def test_a_search_is_written_when_it_is_time(tmp_path: Path) -> None:
     assert _again(store).load("states one") == b"more"
 
 
-def test_writing_takes_a_small_part_of_the_time(store: Checkpoint) -> None:
+def test_saving_takes_bounded_fraction_of_time(store: Checkpoint) -> None:
     store._every = 0.0
     store._effort = 3.0
     store.last = time.monotonic() - 30
@@ -286,7 +286,7 @@ def test_a_limit_is_near_while_there_is_still_time_to_write(tmp_path: Path, monk
     assert near(1) == "memory"
 
 
-def test_what_is_useless_or_little_is_not_kept(store: Checkpoint) -> None:
+def test_discarded_search_is_removed_from_checkpoint(store: Checkpoint) -> None:
     store.register(_Search("states one").search)
     store.register(_Search("states two").search)
     store.put("a", b"answer")
@@ -299,7 +299,7 @@ def test_what_is_useless_or_little_is_not_kept(store: Checkpoint) -> None:
     assert set(_again(store)._file.sections) == {"verdict a", "verdict b"}
 
 
-def test_what_is_found_anew_is_kept_in_its_place(store: Checkpoint) -> None:
+def test_newer_search_replaces_discarded_one(store: Checkpoint) -> None:
     store.register(_Search("states one", b"wrong").search)
     store.put("a", b"answer")
     again = _again(store)
@@ -310,7 +310,7 @@ def test_what_is_found_anew_is_kept_in_its_place(store: Checkpoint) -> None:
         assert again.load("states one") == _again(store).load("states one") == b"right"
 
 
-def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
+def test_finished_checkpoint_has_answers_only(store: Checkpoint) -> None:
     store.register(_Search("states one").search)
     store.put("a", b"answer")
     store.ended(is_complete=False)
@@ -323,7 +323,7 @@ def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
     assert content.text() == "1 result"
 
 
-def test_two_runs_do_each_other_no_harm(store: Checkpoint) -> None:
+def test_concurrent_runs_do_not_corrupt_checkpoint(store: Checkpoint) -> None:
     one, other = _Search("states one", b"1"), _Search("states two", b"2")
     store.register(one.search)
     store.put("a", b"answer")
@@ -342,7 +342,7 @@ def test_two_runs_do_each_other_no_harm(store: Checkpoint) -> None:
     assert (second.problem, _again(store).get("b")) == (None, b"other")
 
 
-def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_error_does_not_stop_verification(store: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -369,7 +369,7 @@ def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeyp
 # --- the end, which another thread sees to
 
 
-def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
+def test_interrupt_waits_for_write(store: Checkpoint) -> None:
     one = _Search("states one")
     store.register(one.search)
     ended, slow = threading.Event(), threading.Event()
@@ -394,7 +394,7 @@ def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
     assert _again(store).load("states one") == b"all"
 
 
-def test_who_does_not_wait_has_the_answers(store: Checkpoint) -> None:
+def test_second_interrupt_keeps_saved_answers(store: Checkpoint) -> None:
     """The work is in the middle of something, and comes by no moment."""
     store.register(_Search("states one").search)
     store.last = time.monotonic()

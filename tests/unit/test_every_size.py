@@ -59,7 +59,7 @@ def _only(compilation: CplCompilation) -> tuple[str, str]:
     return result.answer, _text(result)
 
 
-def test_customers_who_share_nothing() -> None:
+def test_cutoff_if_members_share_nothing() -> None:
     answer, sizes = _only(_shop())
     assert answer == "holds"
     assert sizes == (
@@ -68,12 +68,12 @@ def test_customers_who_share_nothing() -> None:
     )
 
 
-def test_a_pair_of_customers() -> None:
+def test_invariant_of_pairs() -> None:
     property_text = "  property p: forall b in Cus: forall c in Cus: AG (pay[b] & pay[c] -> EF (ship[b] & ship[c]))"
     assert _only(_shop(property_text))[0] == "holds"
 
 
-def test_a_customer_by_number() -> None:
+def test_member_by_number_leaves_smaller_sizes_unknown() -> None:
     answer, reason = _only(_shop("  property p: AG (pay[2] -> EF ship[2])"))
     assert answer == "unknown"
     assert reason.startswith("holds for every customers from 2 on: verified for customers = 2, ")
@@ -82,7 +82,7 @@ def test_a_customer_by_number() -> None:
     assert _only(grown)[0] == "holds"
 
 
-def test_customers_who_share_a_stock() -> None:
+def test_view_abstraction_with_shared_stock() -> None:
     answer, reason = _only(
         _shop("  property p: AG Shop.stock <= 3", "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1")
     )
@@ -90,7 +90,7 @@ def test_customers_who_share_a_stock() -> None:
     assert reason.endswith(f"verified for customers = 1 to 5, the rest proved by {_EACH}")
 
 
-def test_what_needs_somebody_who_is_not_looked_at() -> None:
+def test_growing_dependency_has_no_proof() -> None:
     shop = _shop(
         "  property p: AG (Shop.stock = 2 -> EF Shop.stock = 3)",
         "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1\n    c -> Shop : back  after ship"
@@ -108,7 +108,7 @@ def test_what_needs_somebody_who_is_not_looked_at() -> None:
     )
 
 
-def test_a_flaw_that_takes_four() -> None:
+def test_smallest_failing_size_is_reported() -> None:
     ship = "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1"
     answer, sizes = _only(_shop("  property p: AG Shop.stock > 0", ship))
     assert (answer, sizes) == (
@@ -125,7 +125,7 @@ def test_a_flaw_that_takes_four() -> None:
         (" if c > 3", "it takes a member for a number"),
     ],
 )
-def test_members_that_are_not_alike(ship: str, because: str) -> None:
+def test_asymmetric_members_have_no_proof(ship: str, because: str) -> None:
     result = _result(_shop("  property p: AG (ship[1] -> pay[1])", ship), units=10_000)
     assert result.answer == "unknown"
     assert _text(result).endswith(because)
@@ -141,7 +141,7 @@ def test_members_that_are_not_alike(ship: str, because: str) -> None:
         ("c -> Shop : pay(sum: 0..customers)", "c -> Shop : pay  "),
     ],
 )
-def test_numbers_that_are_reckoned_from_the_size(text: str, by: str) -> None:
+def test_arithmetic_on_size_has_no_proof(text: str, by: str) -> None:
     shop = _SHOP.format(asked=_SERVED, ship="")
     assert by in shop
     compilation = compile(shop.replace(by, text))
@@ -171,7 +171,7 @@ def test_sizes_that_are_all_there_are() -> None:
     assert _only(compilation) == ("holds", "holds for customers = 1 to 3: all declared sizes, each verified")
 
 
-def test_which_parameter_counts() -> None:
+def test_parameter_without_family_is_refused() -> None:
     with pytest.raises(NotCounting) as raised:
         EverySize(compile("protocol P(n: 1..3 = 1) { role A role B A -> B : m  if n > 1 }"), "").parameter  # noqa: B018
     assert raised.value.known == ()

@@ -38,7 +38,7 @@ def release() -> Iterator[threading.Event]:
     event.set()
 
 
-def test_what_is_too_large_is_unknown_and_no_bug() -> None:
+def test_resource_limit_is_unknown_not_a_bug() -> None:
     def work() -> int:
         raise TooLarge("all of it takes more than a million cases")
 
@@ -69,7 +69,7 @@ def test_an_exception_comes_after_what_was_yielded_before() -> None:
     assert received == [1]
 
 
-def test_memory_that_is_used_up_is_an_interruption() -> None:
+def test_memory_error_is_an_interruption() -> None:
     def work() -> Iterator[int]:
         yield 1
         raise MemoryError
@@ -128,7 +128,7 @@ def test_work_whose_events_nobody_takes_ends() -> None:
     assert not workers[0].is_alive()
 
 
-def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading.Event) -> None:
+def test_finished_results_reported_after_limit(release: threading.Event) -> None:
     finished = threading.Event()
 
     def work() -> Iterator[int]:
@@ -149,7 +149,7 @@ def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading
     assert received == [1, 2, 3]
 
 
-def test_the_time_limit_stops_work_that_yields_for_ever(release: threading.Event) -> None:
+def test_time_limit_stops_endless_results(release: threading.Event) -> None:
     def work() -> Iterator[int]:
         while not release.is_set():
             yield 1
@@ -232,7 +232,7 @@ def test_signal_that_the_parent_ignores_does_not_stop_work(release: threading.Ev
         signal.signal(signal.SIGTERM, before)
 
 
-def test_waiting_is_told_while_there_is_nothing(release: threading.Event) -> None:
+def test_progress_reported_while_waiting(release: threading.Event) -> None:
     reported = []
 
     def waiting() -> None:

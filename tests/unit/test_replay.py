@@ -89,7 +89,7 @@ def rejected(evidence: Evidence, because: str, assuming: frozenset[str] = frozen
     assert any(because in problem for problem in problems), problems
 
 
-def test_the_interpreter_takes_steps_as_the_system_says() -> None:
+def test_interpreter_executes_steps() -> None:
     interpreter = Interpreter(SYSTEM)
     (start,) = interpreter.initial_states()
     assert interpreter.enabled(start) == (0, 3)
@@ -149,7 +149,7 @@ def test_keeping_going_makes_the_run_longer() -> None:
     assert shown(NEVER_DONE, frozenset({"A", "B"})).exhaustive
 
 
-def test_one_run_does_not_show_what_is_said_of_all() -> None:
+def test_run_does_not_prove_universal_formula() -> None:
     good = shown(OnPaths("A", Globally(Implies(RECEIVED, SENT))))
     assert good.exhaustive
     rejected(replace(good, exhaustive=False), "no single run")
@@ -176,7 +176,7 @@ def test_bounds_count_steps() -> None:
     rejected(replace(until, formula=OnPaths("E", Until(No(SENT), RECEIVED, 2))), "value claimed")
 
 
-def test_a_pair_of_states_looks_alike_to_those_who_do_not_know() -> None:
+def test_pair_must_be_indistinguishable() -> None:
     knows = OnPaths("A", Globally(Implies(RECEIVED, Knows("each", ("A",), RECEIVED))))
     good = shown(knows)
     ((position, pair),) = good.parts
@@ -259,7 +259,7 @@ def test_a_run_shows_what_is_said_of_a_path() -> None:
     rejected(good, "not fair to count", frozenset({"B"}))
 
 
-def test_a_beginning_is_enough_where_it_decides() -> None:
+def test_good_prefix_is_enough() -> None:
     good = shown(OnPaths("E", AndAlso((Finally(does("count")), Next(SENT)))))
     assert [move.step for move in good.run.moves] == [0, 1, 2]
     assert good.run.loop is None
@@ -275,7 +275,7 @@ def test_the_past_begins_with_the_run() -> None:
     rejected(replace(good, formula=OnPaths("E", Finally(AndAlso((RECEIVED, Once(RECEIVED), No(RECEIVED)))))), "value")
 
 
-def test_a_loop_is_gone_round_until_the_past_is_the_same_each_time() -> None:
+def test_loop_is_unrolled_until_past_repeats() -> None:
     (sent,) = Interpreter(SYSTEM).after(shown(NEVER_DONE).run.start, 0)
     (received,) = Interpreter(SYSTEM).after(sent, 1)
     run = Run(received, (Move(None, received),), 0)
@@ -290,7 +290,7 @@ def test_a_loop_is_gone_round_until_the_past_is_the_same_each_time() -> None:
     assert len(on_loop(Finally(Previous(No(SENT))))) == 2
 
 
-def test_a_run_along_steps_takes_no_others() -> None:
+def test_restricted_run_takes_allowed_steps_only() -> None:
     along = does("send", "receive")
     good = shown(OnPaths("E", Finally(RECEIVED), along))
     assert [move.step for move in good.run.moves] == [0, 1]
@@ -301,7 +301,7 @@ def test_a_run_along_steps_takes_no_others() -> None:
     assert shown(OnPaths("E", Globally(No(RECEIVED))), frozenset({"A", "B"})).exhaustive
 
 
-def test_no_more_parts_than_it_takes_to_see_it() -> None:
+def test_evidence_parts_are_minimal() -> None:
     possible, sure = OnPaths("E", Next(RECEIVED)), OnPaths("A", Globally(SENT))
     good = shown(OnPaths("E", Finally(Or((AndAlso((possible, Next(SENT))), AndAlso((sure, does("count"))))))))
     ((position, part),) = good.parts

@@ -38,7 +38,7 @@ def answers(properties: str, engine: str = "symbolic", source: str = RELAY) -> l
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_the_smallest_sets_of_roles_that_make_it_true(engine: str) -> None:
+def test_smallest_sets_of_roles_are_named(engine: str) -> None:
     (every, one, given) = answers(
         "property every: forall m in Mid: AF done[m]\n"
         "  property owed: forall m in Mid: AG (hand[m] -> AF done[m])\n"
@@ -57,7 +57,7 @@ def test_who_stopped_may_still_owe(engine: str) -> None:
     assert result.blame == Responsibility((("Mid",),), ("Mid[1]",), ("work[1]",))
 
 
-def test_nobody_is_blamed_for_what_fairness_does_not_change() -> None:
+def test_no_role_named_if_fairness_makes_no_difference() -> None:
     (safety, possibility, mixed) = answers(
         "property safety: AG !done[1]\n"
         "  property possibility: EF (done[1] & !offer[1])\n"
@@ -206,7 +206,7 @@ def test_many_roles_are_reduced_instead_of_tried() -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_what_is_said_of_paths_is_blamed_alike(engine: str) -> None:
+def test_path_formulas_have_responsibility(engine: str) -> None:
     (owed, again, past) = answers(
         "property owed: A G (does(hand[1]) -> F does(done[1]))\n"
         "  property again: A (F done[1] & F done[2])\n"
@@ -221,7 +221,7 @@ def test_what_is_said_of_paths_is_blamed_alike(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_nobody_stops_who_may_not_go_on(engine: str) -> None:
+def test_disabled_role_has_not_stopped(engine: str) -> None:
     (free, bound) = answers(
         "property free: A{!does(send offer[2])} F done[1]\n  property bound: A{!does(send offer[1])} F done[1]", engine
     )

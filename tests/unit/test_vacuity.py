@@ -57,7 +57,9 @@ def answer(formula: str, engine: Literal["explicit", "symbolic"], channels: str 
         ("A G ((O does(never)) -> done)", "holds"),
     ],
 )
-def test_implications_that_never_apply(formula: str, verdict: str, engine: Literal["explicit", "symbolic"]) -> None:
+def test_implication_with_unsatisfied_antecedent_is_vacuous(
+    formula: str, verdict: str, engine: Literal["explicit", "symbolic"]
+) -> None:
     result = answer(formula, engine)
     assert result.answer == verdict
     assert {remark.code for remark in result.remarks} == ({"vacuous-implication"} if verdict == "vacuous" else set())
@@ -136,9 +138,7 @@ def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symboli
         ("!(true -> AF done)", None),
     ],
 )
-def test_formulas_that_say_nothing_of_the_protocol(
-    formula: str, code: str | None, engine: Literal["explicit", "symbolic"]
-) -> None:
+def test_trivial_formulas_are_reported(formula: str, code: str | None, engine: Literal["explicit", "symbolic"]) -> None:
     result = answer(formula, engine)
     assert [remark.code for remark in result.remarks] == ([] if code is None else [code])
     assert (result.answer == "vacuous") == (code is not None and result.answer != "fails")
@@ -203,7 +203,7 @@ FAMILIES = """protocol P(n: 0..3 = 0) {
         ("AG !everyone", None),
     ],
 )
-def test_quantifiers_that_range_over_nothing(formula: str, quantifiers: list[str] | None) -> None:
+def test_quantifier_over_empty_range_is_vacuous(formula: str, quantifiers: list[str] | None) -> None:
     compilation = CplCompilation(Source("p.cpl", FAMILIES % formula))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
     questions = (*compilation.declared_questions(), compilation.formula_question(formula))

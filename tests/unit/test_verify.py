@@ -48,7 +48,7 @@ def results(engine: str) -> Iterator[Result]:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_answers_do_not_depend_on_slices(engine: str) -> None:
+def test_verdicts_do_not_depend_on_slicing(engine: str) -> None:
     assert [result.answer for result in results(engine)] == ["holds", "fails", "fails", "holds"]
 
 
@@ -101,7 +101,7 @@ def test_an_engine_that_gives_up_makes_the_answer_unknown(monkeypatch: pytest.Mo
     assert not result.as_expected
 
 
-def test_a_failure_stays_one_when_its_run_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdict_stands_without_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def exhausted(*_: object) -> None:
         raise ResourceExhausted("no more memory")
 
@@ -125,7 +125,7 @@ def test_evidence_that_does_not_replay_is_never_shown(engine: str, monkeypatch: 
     assert result.reason.startswith("internal: evidence does not replay")
 
 
-def test_what_independent_parts_can_reach_they_can_reach_together() -> None:
+def test_reachability_of_independent_components_is_product() -> None:
     one = asked("all")
     formula = one.question.formula
     assert isinstance(formula, OnPaths)

@@ -74,7 +74,7 @@ def test_exit_code_of_a_result(result: Result, lenient: Exit, strict: Exit) -> N
     assert _exit(result, strict=True) == strict
 
 
-def test_what_is_certain_outweighs_what_is_unknown() -> None:
+def test_unexpected_verdict_outweighs_unknown_in_exit_code() -> None:
     assert _exit(_result("unknown"), _result("fails")) == Exit.UNEXPECTED
     assert _exit(_result("unknown"), _result("holds")) == Exit.UNKNOWN
     assert _exit(_result("holds"), interrupted="the run was interrupted") == Exit.UNKNOWN
@@ -88,7 +88,7 @@ def test_errors_outweigh_everything_and_warnings_count_if_asked_to() -> None:
     assert _exit(_result("holds"), diagnostics=[_WARNING], strict=True) == Exit.UNEXPECTED
 
 
-def test_of_a_formula_the_verdict_alone_decides() -> None:
+def test_exit_code_of_formula_is_its_verdict() -> None:
     assert _exit(_result("holds"), diagnostics=[_WARNING], strict=True, asks_formula=True) == Exit.EXPECTED
     assert _exit(_result("vacuous"), strict=True, asks_formula=True) == Exit.UNEXPECTED
 

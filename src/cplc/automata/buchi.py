@@ -217,6 +217,8 @@ def satisfiable(successors: Mapping[Clause, set[Clause]]) -> frozenset[Clause]:
     untils: set[Ltl] = {formula for clause in successors for formula in clause if isinstance(formula, Until)}
     alive = {clause for clause, after in successors.items() if after}
     while True:
+        # Invariant: an accepting run visits no clause outside of `alive`. Each pass retains the clauses with a
+        # successor that reaches, within `alive`, a clause without the until.
         size = len(alive)
         for until in untils or {TRUE}:
             reaching = {clause for clause in alive if until not in clause}

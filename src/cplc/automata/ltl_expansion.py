@@ -123,6 +123,8 @@ class Expansion:
         conjuncts = {part for obligation in obligations for part in self._conjuncts(obligation)}
         implied = set[int]()
         waiting = list(conjuncts)
+        # `G p` implies `p` here and at every later position, so the invariant parts of an obligation need not be
+        # stored.
         while waiting:
             for part in self._invariant_parts(waiting.pop()):
                 if part not in implied:
@@ -220,6 +222,7 @@ class Expansion:
         closure = dict.fromkeys(one for position in positions for one in numbers(position.obligations))
         eventualities: dict[int, None] = {}
         waiting = list(closure)
+        # Finite: expansion yields subformulas, their negations, invariants of these, and smaller bounds.
         for one in waiting:  # grows
             ways = () if self.is_literal(one) else (*self._disjuncts_of(one, 0), *self._disjuncts_of(one, -1))
             for way in ways:
@@ -252,6 +255,8 @@ class Expansion:
         transition: this suffices, since a path that could meet several infinitely often can meet them in turn.
         """
         pending: list[_Branch] = [_Branch(list(numbers(position.obligations)), 0, 0, 0, False)]
+        # Invariant: each path that satisfies the obligations of the state follows a transition that was yielded, or one
+        # from a branch in `pending`.
         while pending:
             self._branches_tried += 1
             if self._branches_tried > self._limit:

@@ -98,6 +98,8 @@ def _subsets(
     number: dict[_Subset, int] = {first: 0}
     subsets = [first]
     rows: list[tuple[tuple[int, ...], ...]] = []
+    # Invariant: the subsets before `len(rows)` have their successors; a subset has what remains of the formula and of
+    # its negation after the same words.
     while len(rows) < len(subsets):
         positive, negative = subsets[len(rows)]
         reached: dict[Letter, int] = {}

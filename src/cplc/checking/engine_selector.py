@@ -7,23 +7,91 @@ systems share one engine.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Hashable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from cplc.checking.results import QUICK_SEARCH
-from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
 from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import And, Enforces, Finally, Formula, KnownFrom, Knows, OnPaths, subformulas
 from cplc.records import dataclass
-from cplc.reductions.components import IndependentComponents
-from cplc.reductions.decomposition import Decomposition
+from cplc.reductions.components import Decomposition, IndependentComponents, conjuncts_of
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Problem
 from cplc.reductions.symmetry import Symmetry
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.limits import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
+
+# --- Verdict cache up to symmetry: formulas that a permutation of role instances maps to each other share one verdict
+
+
+T = TypeVar("T")
+
+_DecisionKey = tuple[Formula, frozenset[str]]
+
+
+class UpToSymmetry:
+    """Decisions on formulas under sets of roles that keep going, each made once up to symmetry.
+
+    If a decision exceeded a limit, symmetric ones do too.
+    """
+
+    def __init__(self, symmetry: Symmetry) -> None:
+        self._symmetry = symmetry
+        self._exactly: dict[_DecisionKey, bool | str] = {}
+        self._known: dict[Hashable, bool | str] = {}
+        self._unnamed: list[_DecisionKey] = []
+        """Questions without a computed symmetry key: a single question needs none."""
+
+    def answer(self, formula: Formula, assuming: frozenset[str], decide: Callable[[], bool]) -> bool:
+        """Return the cached verdict, or decide the formula."""
+        question = (formula, assuming)
+        verdict = self._exactly.get(question)
+        if verdict is None:
+            verdict = self._exactly[question] = (
+                self._once(question, decide) if self._exactly else self._first(question, decide)
+            )
+        if isinstance(verdict, str):
+            raise ResourceExhausted(verdict)
+        return verdict
+
+    def _first(self, question: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
+        verdict = decided(decide)
+        self._unnamed.append(question)
+        return verdict
+
+    def _once(self, question: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
+        """Return the verdict of a symmetric formula, or decide it."""
+        while self._unnamed:
+            first = self._unnamed.pop()
+            self._known[self._key(first)] = self._exactly[first]
+        key = self._key(question)
+        if key not in self._known:
+            self._known[key] = decided(decide)
+        return self._known[key]
+
+    def _key(self, question: _DecisionKey) -> Hashable:
+        formula, assuming = question
+        return self._symmetry.key(formula, assuming), assuming
+
+
+def decided(decide: Callable[[], T]) -> T | str:
+    """Return the decision, or the limit that was exceeded, to be cached.
+
+    What is cached must not depend on earlier questions: if they filled the memory, a new engine decides once more.
+    """
+    reason = ""
+    for _ in range(2):
+        try:
+            return decide()
+        except MemoryFilled as limit:  # the engine is replaced outside of this clause, where its nodes are not held
+            reason = str(limit)
+        except ResourceExhausted as limit:
+            return str(limit)
+    return reason
+
 
 if TYPE_CHECKING:
     from cplc.engines.explicit.por_symmetry import ReducedEngines
@@ -219,7 +287,7 @@ class EngineSelector:
         )
 
     def _conjuncts(self, formula: Formula) -> tuple[Formula, ...]:
-        return (formula,) if self._is_indivisible else self._decomposition.conjuncts(formula)
+        return (formula,) if self._is_indivisible else conjuncts_of(formula)
 
     def smallest_sufficient(self, formula: Formula) -> Formula:
         """Return a formula on fewer components that decides this one: the first alternative, if there are any."""

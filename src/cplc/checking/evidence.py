@@ -157,6 +157,8 @@ def minimise_claims(claims: list[Shown], enough: Callable[[list[Shown]], bool]) 
     while size:
         position = 0
         while position < len(claims):
+            # Invariant: `claims` is enough, and each block of this size before `position` was needed when it was
+            # tested.
             fewer = claims[:position] + claims[position + size :]
             if enough(fewer):
                 claims = fewer
@@ -475,6 +477,8 @@ class _Explainer(Generic[S]):
             case "each":
                 steps = 1
             case "common":
+                # Invariant: `near` has the states from which a chain of `steps` links leads to a state where the
+                # operand fails.
                 steps, near = 1, self._indistinguishable_from(agents, lacking)
                 while engine.is_empty(engine.intersection(near, here)):
                     steps, near = (

@@ -362,6 +362,7 @@ class Product(Generic[S]):
         """Return the states from which some run stays in the set forever and meets every goal infinitely often."""
         goals = tuple(goals)
         while True:
+            # Emerson and Lei: `states` contains every state with such a run, and shrinks until each goal is met again.
             before_round = states
             states = self._staying(states, before)
             for goal in goals:

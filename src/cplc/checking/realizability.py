@@ -27,11 +27,11 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, assert_never
 
+from cplc.checking.engine_selector import decided
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.checking.rounds import with_actions
 from cplc.checking.shortest_paths import EngineRunSearch
-from cplc.checking.verdict_cache import decided
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,

@@ -57,6 +57,7 @@ def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, 
     """
     ahead, behind = _Front(target), _Front(starts)
     while engine.is_empty(engine.intersection(ahead.last, behind.last)):
+        # Invariant: layer i of a front has the states at distance i from its start; the cheaper front goes first.
         with ahead if ahead.seconds <= behind.seconds else behind as front:
             if front is ahead:
                 layer_ahead = engine.intersection(engine.predecessors(front.last), within)
@@ -352,6 +353,7 @@ class RunSearch(Generic[S]):
     def _without_detours(self, loop: Run) -> Run:
         """Remove detours that a fair loop does not need, the longest first."""
         while True:
+            # Invariant: `loop` meets every goal. Each cut is shorter, so the search terminates.
             fair = (run for run in self._cuts(loop) if not self._unmet_goals(self.goals, run))
             shorter = next(fair, None)
             if shorter is None:

@@ -230,6 +230,7 @@ def _cases(situations: list[_Situation], names: Sequence[str], used: tuple[int, 
     """Return the paths of a decision tree that is right in every situation, grown from a sample that is extended."""
     sample = situations[:SAMPLE_SIZE]
     while True:
+        # Counterexample-guided: situations that the tree gets wrong join the sample, so it grows until none is left.
         cases = list(_grown(sample, names, used, ()))
         wrong = [
             one

@@ -7,9 +7,8 @@ from functools import cached_property
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import Answer
 from cplc.compatibility.matching import Match
-from cplc.compatibility.round_behaviour import RoundBehaviour
 from cplc.compatibility.trace_inclusion import Findings, Watch, search
-from cplc.compatibility.visible_behaviour import Behaviour, step_behaviours
+from cplc.compatibility.visible_behaviour import Behaviour, RoundBehaviour, step_behaviours
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.interpreter import Interpreter

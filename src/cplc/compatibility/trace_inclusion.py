@@ -188,6 +188,8 @@ class _Search:
         sets = self.other.sets
         antichain = self._smallest.setdefault(place.node, [])
         followed = sets[place.followed]
+        # A trace or commitment that breaks after a set breaks after each of its subsets, so minimal sets suffice
+        # (antichains: De Wulf, Doyen, Henzinger and Raskin 2006). Breadth first, so runs stay shortest.
         if any(other == place.followed or sets[other] <= followed for other in antichain):
             return
         antichain[:] = [other for other in antichain if not followed < sets[other]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, conjuncts, isomorphic_components
+from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
 from cplc.decision.reachability import advice
 from cplc.decision.results import (
     Analysis,
@@ -18,7 +18,7 @@ from cplc.decision.results import (
     by_impact,
 )
 from cplc.decision.total_reward import total_reward_and_benefit
-from cplc.logic.expressions import TRUE, Expr, conj, reads
+from cplc.logic.expressions import TRUE, Expr, conj, conjuncts, reads
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State, System

@@ -27,9 +27,24 @@ from typing import TYPE_CHECKING
 from cplc.decision.mdp import ActionKind, EventProbability, ExploredMdp, ModelDiagnostics, explore, with_chances
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
 from cplc.decision.results import Bounds
-from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Or, Read, children, conj, is_true, reads, substitute
+from cplc.logic.expressions import (
+    And,
+    Arith,
+    Const,
+    Equal,
+    Expr,
+    Or,
+    Read,
+    children,
+    conj,
+    conjuncts,
+    is_true,
+    reads,
+    substitute,
+)
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.model import State, System
 from cplc.system.participant import Belief, Event, Participant, Worth
 
@@ -206,16 +221,6 @@ def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
     return tuple(tokens)
 
 
-def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    match condition:
-        case And(operands):
-            return tuple(component for operand in operands for component in conjuncts(operand))
-        case Const(True):
-            return ()
-        case _:
-            return (condition,)
-
-
 def is_separable(system: System) -> bool:
     """Tell whether the system may be split: no restart, initial condition or step without variables joins all."""
     return is_true(system.start) and not any(
@@ -250,7 +255,7 @@ class ComponentPartition:
         self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
         steps = (step.footprint for step in system.steps)
         variables = {name: name for name in system.variable}
-        self._leader = _merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
+        self._leader = merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
 
     def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
@@ -259,7 +264,7 @@ class ComponentPartition:
         """Return the finest components such that each of these sets of variables lies in one of them."""
         leader = self._leader
         wider = [names for names in connected if len({leader[name] for name in names}) > 1]
-        return self._split(_merged_classes(leader, wider)) if wider else self._smallest
+        return self._split(merged_classes(leader, wider)) if wider else self._smallest
 
     @cached_property
     def _smallest(self) -> tuple[Component, ...]:
@@ -291,27 +296,6 @@ class ComponentPartition:
                 self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
             )
         return self._made[names]
-
-
-def _merged_classes(leader: Mapping[str, str], connected: Iterable[frozenset[str]]) -> dict[str, str]:
-    """Return the representative of each variable after the given sets are connected (union-find)."""
-    parent = dict(leader)
-
-    def find(name: str) -> str:
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
-    for names in connected:
-        first = ""
-        for name in names:
-            root = find(name)
-            if not first:
-                first = root
-            elif root != first:
-                parent[root] = first
-    return {name: find(name) for name in parent}
 
 
 # --- Component cache: the MDP of each component is built and solved once per isomorphism class
@@ -539,7 +523,7 @@ class ComponentCache:
         return self._pieces[condition]
 
     def _component_groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
-        operands = conjuncts(condition)
+        operands = tuple(conjuncts(condition))
         parts = self.components(reads(one) for one in operands)
         home = {name: at for at, component in enumerate(parts) for name in component.order}
         mine: dict[int, list[Expr]] = {}

@@ -15,7 +15,6 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.components import conjuncts
 from cplc.decision.layered_mdp import (
     WORD_BITS,
     BitProjection,
@@ -38,7 +37,7 @@ from cplc.decision.mdp import (
     union_table,
 )
 from cplc.decision.symmetric_agents import Family, MemberPredicate, SymmetricAgents
-from cplc.logic.expressions import Expr, Value, reads
+from cplc.logic.expressions import Expr, Value, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Packing

@@ -187,9 +187,12 @@ def _solve_single_player(
     alive = set(range(len(nodes)))
     lost: set[int] = set()
     if worst:
+        # In a fair end component the adversary can stay forever, and an infinite run attains nothing.
         lost = set().union(*end_components(nodes, alive, fair=fairness))
         alive -= lost
     leader = {index: index for index in alive}
+    # MEC quotient: all nodes of an end component have the same optimal value, and afterwards every policy is proper (de
+    # Alfaro 1997).
     for circle in end_components(nodes, alive, fair=False):
         leader.update(dict.fromkeys(circle, min(circle)))
     groups = sorted(set(leader.values()))
@@ -254,6 +257,7 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
         inside = waiting.pop()
         sub_mdp = _SubMdp(nodes, inside)
         doubtful = set(inside)
+        # Invariant: a node of `inside` that lost a staying action since its last test is in `doubtful`.
         while doubtful:
             gone = {index for index in doubtful if not _stays(sub_mdp, index, fair)}
             inside -= gone
@@ -291,6 +295,7 @@ def policy_iteration(nodes: Sequence[Node], worst: bool, *, first: bool = False)
     values: list[Number] = [Fraction(0)] * len(nodes)
     policy = [_greedy_choice(Node(node.actions[:1]) if first else node, values, worst) for node in nodes]
     while True:
+        # Each round improves the values of some node and worsens none, so no policy occurs twice (Howard 1960).
         solved = _solve_linear_system(policy)
         if solved is None:
             return None
@@ -347,6 +352,7 @@ def _solve_linear_system(policy: Sequence[_NodePolicy | None]) -> list[Fraction]
         constants.append(constant)
     operations = 0
     for at in range(len(rows)):
+        # Invariant: rows from `at` on have no entry in earlier columns. `below` has the rows with an entry in a column.
         pivot = rows[at][at]
         for other in below[at]:
             if other <= at or not (factor := rows[other].pop(at, Fraction(0))):

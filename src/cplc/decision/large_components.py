@@ -11,27 +11,25 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.backward_induction import (
-    BackwardInduction,
-    DecisionValues,
-    LayeredObjective,
-    ValueArray,
-    initial_values,
-)
 from cplc.decision.components import Component
 from cplc.decision.counted_state_space import CountedStateSpace, StateTooLarge, longest_path_ranks
 from cplc.decision.layered_mdp import (
     WORD_BITS,
+    BackwardInduction,
     BitProjection,
+    DecisionValues,
     Digit,
     EnabledActions,
     EnabledGroups,
     LayerDiagnostics,
     LayeredMdp,
+    LayeredObjective,
     LayeredTransition,
     NotLayered,
+    ValueArray,
     Words,
     explore_layers,
+    initial_values,
     path_to,
 )
 from cplc.decision.mdp import ModelDiagnostics

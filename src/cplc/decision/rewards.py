@@ -144,6 +144,7 @@ class _SinglePlayerRewards:
 
     def _zero_reward_components(self, remaining: set[int]) -> tuple[dict[int, int], set[int]]:
         """Return the representative of each end component without reward, and those in which a run may stay."""
+        # A cycle without reward changes no sum, so it may be collapsed like an end component.
         plain = [replace(node, actions=tuple(map(_exit_if_rewarded, node.actions))) for node in self.nodes]
         leader = {at: at for at in remaining}
         staying = set()
@@ -209,6 +210,7 @@ def _proper_policy(merged: Sequence[Sequence[Action]]) -> dict[int, Action]:
     while True:
         chosen: dict[int, Action] = {}
         grown = True
+        # Inner fixpoint: nodes that reach the exit with positive probability and stay within `within` surely.
         while grown:
             grown = False
             for at in within - set(chosen):

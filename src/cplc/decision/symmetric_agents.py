@@ -40,6 +40,7 @@ def colours(system: System, participant: Participant, conditions: Sequence[Expr]
     numbers: dict[object, int] = {}
     colour = {one.name: numbers.setdefault((one.domain, one.initial), len(numbers)) for one in system.variables}
     classes = 0
+    # Colour refinement: variables of different colours are never symmetric; stable once no class is split.
     while len(set(colour.values())) > classes:
         classes = len(set(colour.values()))
         signatures = _Signatures(colour)

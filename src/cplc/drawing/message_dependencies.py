@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from cplc.logic.expressions import And, Expr, Not, Or, Read
+from cplc.logic.expressions import And, Expr, Not, Or, Read, conjuncts
 from cplc.records import dataclass
 from cplc.system.model import Step, System
 
@@ -74,16 +74,8 @@ def _sendings(steps: Iterable[Step]) -> Iterator[Step]:
     return (step for step in steps if step.kind in ("send", "exchange"))
 
 
-def _conjuncts(guard: Expr) -> Iterator[Expr]:
-    if isinstance(guard, And):
-        for operand in guard.operands:
-            yield from _conjuncts(operand)
-    else:
-        yield guard
-
-
 def _prerequisites(system: System, step: Step) -> Iterator[tuple[str, ...]]:
-    for part in _conjuncts(step.guard):
+    for part in conjuncts(step.guard):
         required = tuple(dict.fromkeys(one for one in _required_messages(system, part) if one != step.event))
         if required:
             yield required
@@ -102,7 +94,7 @@ def _required_messages(system: System, part: Expr) -> Iterator[str]:
 
 
 def _exclusive_messages(system: System, step: Step) -> Iterator[str]:
-    for part in _conjuncts(step.guard):
+    for part in conjuncts(step.guard):
         match part:
             case Not(Read(name)):
                 variable = system.variable[name]

@@ -84,7 +84,7 @@ def _own_values(system: System, shown: Iterable[Variable], projection: State) ->
             yield f"{variable_text(system, variable)} = {value_text(value)}"
 
 
-_VIEWS: Final = ("view", "standing", "clock")
+_VIEWS: Final = ("view", "standing", "clock", "remaining")
 """Kinds of variables by which an agent observes commitments and claims."""
 
 

@@ -16,7 +16,6 @@ from typing import Final, assert_never
 
 from cplc.export.bounds import step_count
 from cplc.export.ccs_expressions import Vocabulary, cofactors, leftmost_variable
-from cplc.export.expression_simplify import substitute
 from cplc.export.fairness import needs_fairness
 from cplc.export.prism_formulas import without_nested_quantifiers
 from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
@@ -65,7 +64,7 @@ def buffered_variables(system: System) -> frozenset[str]:
 
 def _ordered(step: Step) -> tuple[list[Update], list[str]]:
     """Return the updates in the order of writing, and the variables that are read after they are written."""
-    remaining = {name: substitute(value, _guard_constants(step.guard)) for name, value in step.updates}
+    remaining = {name: e.substitute(value, _guard_constants(step.guard)) for name, value in step.updates}
     order: list[Update] = []
     late: list[str] = []
     while remaining:
@@ -112,7 +111,7 @@ class _StepWriter:
     def definitions(self) -> tuple[Process, ...]:
         begin = _Node()
         begin.uses = 2
-        self._add(begin, "'lock", self._guard_test(substitute(self.step.guard, {}), begin, {}))
+        self._add(begin, "'lock", self._guard_test(e.substitute(self.step.guard, {}), begin, {}))
         return tuple(self._named(begin))
 
     def _add(self, node: _Node, action: str, after: _Node) -> None:

@@ -8,7 +8,6 @@ from dataclasses import field
 from functools import cached_property
 from typing import Final
 
-from cplc.export.expression_simplify import substitute
 from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
@@ -124,7 +123,7 @@ class Vocabulary:
             case e.Or(operands):
                 return _joined(" \\/ ", map(self.condition, operands), "ff")
             case _:
-                plain = substitute(expr, {})
+                plain = e.substitute(expr, {})
                 return self._cases(plain) if e.reads(plain) else self.condition(plain)
 
     def _cases(self, expr: Expr) -> str:
@@ -170,5 +169,5 @@ def cofactors(variable: Variable, expr: Expr) -> dict[Expr, list[Value]]:
     """Return the cofactors of an expression with respect to a variable, each with its values."""
     by_cofactor: dict[Expr, list[Value]] = {}
     for value in variable.domain:
-        by_cofactor.setdefault(substitute(expr, {variable.name: e.Const(value)}), []).append(value)
+        by_cofactor.setdefault(e.substitute(expr, {variable.name: e.Const(value)}), []).append(value)
     return by_cofactor

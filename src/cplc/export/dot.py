@@ -150,7 +150,11 @@ def _agents(system: System) -> Iterator[Node]:
 
 def _standings(system: System) -> Iterator[Node]:
     for one in system.commitments:
-        limits = [f"{word} {n}" for word, n in (("within", one.within), ("expires", one.expires)) if n is not None]
+        limits = [
+            f"{word} {'at most ' if f'{one.variable}.{word}' in system.variable else ''}{n}"
+            for word, n in (("within", one.within), ("expires", one.expires))
+            if n is not None
+        ]
         what = f"{_short(condition_text(system, one.antecedent))} ⇒ {_short(content_text(system, one))}"
         lines = (one.name, f"{one.debtor} → {one.creditor}", what, *limits)
         yield Node(one.name, lines, "shape=box, style=rounded")

@@ -1,45 +1,13 @@
-"""Substitution in expressions, and a satisfiability check by case splits with unit propagation."""
+"""Unsatisfiability of expressions, by case splits with unit propagation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 
 Domains = Mapping[str, tuple[Value, ...]]
-
-
-def substitute(value: Expr, meanings: Mapping[str, Expr]) -> Expr:
-    """Return the simplified expression after simultaneous substitution of variables."""
-    return replace_variables(value, lambda name: meanings.get(name))
-
-
-def replace_variables(value: Expr, meaning: Callable[[str], Expr | None]) -> Expr:
-    """Return the expression with each variable replaced for which ``meaning`` returns an expression."""
-
-    def of(part: Expr) -> Expr:
-        match part:
-            case e.Const():
-                return part
-            case e.Read(name):
-                return meaning(name) or part
-            case e.Not(operand):
-                return e.negate(of(operand))
-            case e.And(operands):
-                return e.conj(map(of, operands))
-            case e.Or(operands):
-                return e.disj(map(of, operands))
-            case e.Equal(left, right):
-                return e.equal(of(left), of(right))
-            case e.Less(left, right):
-                return e.less(of(left), of(right))
-            case e.Arith(op, left, right):
-                return e.arith(op, of(left), of(right))
-            case e.Ite(condition, then, otherwise):
-                return e.ite(of(condition), of(then), of(otherwise))
-
-    return of(value)
 
 
 def is_unsatisfiable(condition: Expr, domains: Domains, cases: int = 2000) -> bool:
@@ -61,7 +29,7 @@ class _CaseSplit:
             return False
         for value in self._domains[choice]:
             self._remaining_cases -= 1
-            if self._remaining_cases < 0 or not self.refutes(substitute(condition, {choice: e.Const(value)})):
+            if self._remaining_cases < 0 or not self.refutes(e.substitute(condition, {choice: e.Const(value)})):
                 return False
         return True
 
@@ -72,7 +40,7 @@ class _CaseSplit:
             units = dict(fixed for part in parts if (fixed := _unit_literal(part)))
             if not units:
                 break
-            condition = substitute(condition, units)
+            condition = e.substitute(condition, units)
         return condition
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from cplc.export.expression_simplify import Domains, is_unsatisfiable, substitute
+from cplc.export.expression_simplify import Domains, is_unsatisfiable
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -84,7 +84,7 @@ def _enabled_next(system: System, step: Step, condition: Expr) -> tuple[Expr, Do
     chosen = {name: _fresh(f"{name}'", set(domains)) for name in step.free}
     after: dict[str, Expr] = dict(step.updates) | {name: e.Read(later) for name, later in chosen.items()}
     choices = {later: system.variable[name].initial for name, later in chosen.items()}
-    return e.conj((step.guard, substitute(condition, after))), domains | choices
+    return e.conj((step.guard, e.substitute(condition, after))), domains | choices
 
 
 def _with_toggles(system: System, bits: Sequence[str], toggled_by: Mapping[int, Sequence[str]]) -> System:

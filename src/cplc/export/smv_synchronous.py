@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from cplc.export.deadlock_totalisation import PlayerChoice, TotalSystem, totalise
-from cplc.export.expression_simplify import substitute
 from cplc.export.request import CannotExport, Export, Request
 from cplc.export.smv import Declaration, make_export, specification, specification_names
 from cplc.export.smv_expressions import Vocabulary
@@ -72,7 +71,7 @@ class SynchronousModel:
 
     def _composed(self, one: PlayerChoice) -> list[Expr]:
         changes = (change for rule in one.player.rules for change in rule)
-        guards = dict.fromkeys(substitute(change.guard, self._forced_choices) for change in changes)
+        guards = dict.fromkeys(e.substitute(change.guard, self._forced_choices) for change in changes)
         return [guard for guard in guards if isinstance(guard, e.And | e.Or)]
 
     def guards(self) -> list[tuple[str, str]]:
@@ -100,7 +99,7 @@ class SynchronousModel:
                 yield f"({name} = {self.vocabulary.value(action.name)} -> {self._condition(action.allowed)})"
 
     def _rule_constraint(self, rule: tuple[Change, ...], written: list[str]) -> str:
-        guards = [substitute(change.guard, self._forced_choices) for change in rule]
+        guards = [e.substitute(change.guard, self._forced_choices) for change in rule]
         translations = [
             self._conjunction([*self._guard_conjuncts(guard), *self._update_constraints(change, written)])
             for guard, change in zip(guards, rule, strict=True)

@@ -11,9 +11,9 @@ from math import prod
 
 from cplc.ispl.semantics import model as m
 from cplc.logic import expressions as e
-from cplc.logic.expressions import Expr
+from cplc.logic.expressions import Expr, conjuncts
 from cplc.system.model import Agent, Shared, System, Variable
-from cplc.system.satisfying_assignments import conjuncts, satisfying_assignments
+from cplc.system.satisfying_assignments import satisfying_assignments
 from cplc.system.synchronous import Action, Change, Player, out_of_range
 
 _MAX_VALUATIONS = 20_000

@@ -6,11 +6,12 @@ to numbers alone, and lowering guards every partial operation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, TypeVar
 
 from cplc.records import dataclass
 
+T = TypeVar("T")
 Value = bool | int | str
 ArithOp = Literal["+", "-", "*", "/", "%"]
 
@@ -254,6 +255,36 @@ def reads(expr: Expr) -> frozenset[str]:
         elif not isinstance(top, Const):
             stack += children(top)
     return frozenset(variables)
+
+
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """Yield expressions whose conjunction is the condition, none of which is a conjunction."""
+    match condition:
+        case And(operands):
+            for operand in operands:
+                yield from conjuncts(operand)
+        case Not(Or(operands)):
+            for operand in operands:
+                yield from conjuncts(negate(operand))
+        case Const(True):
+            pass
+        case _:
+            yield condition
+
+
+def independent_parts(parts: Iterable[tuple[T, frozenset[str]]]) -> list[tuple[tuple[T, ...], frozenset[str]]]:
+    """Group parts, each given with its variables, so that different groups have no variable in common."""
+    groups: list[tuple[tuple[T, ...], frozenset[str]]] = []
+    for part, variables in parts:
+        members: tuple[T, ...] = (part,)
+        apart = []
+        for group in groups:
+            if group[1] & variables:
+                members, variables = group[0] + members, group[1] | variables
+            else:
+                apart.append(group)
+        groups = [*apart, (members, variables)]
+    return groups
 
 
 def substitute(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:

@@ -10,11 +10,12 @@ still owed. An argument (justify, defend, attack) is made with a claim, which it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from cplc.language import lifecycle as table
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering.expressions import Interpretation, condition
+from cplc.lowering.expressions import Interpretation, condition, value
 from cplc.lowering.lifecycle_analysis import (
     LifecycleAnalysis,
     Move,
@@ -31,9 +32,10 @@ from cplc.lowering.variable_names import (
     follows_variable,
     former_variable,
     monitor_variable,
+    remaining_variable,
     state_variable,
 )
-from cplc.semantics.model import Operation
+from cplc.semantics.model import Operation, PayloadDeadline
 from cplc.semantics.terms import Term
 from cplc.statespace.graph_algorithms import cycles
 from cplc.system.commitments import NOTHING, argument_of, last_move_of, standing_of
@@ -41,6 +43,9 @@ from cplc.system.model import Operation as Performed
 
 Change = tuple[str, str, str | None, bool]
 """A change: verb, commitment or claim, the target of the operation, and whether it is a message's operation."""
+
+_AHEAD: Final = {"within": table.OPEN, "expires": ("conditional", "pending")}
+"""The states in which a deadline of this clause runs or may still run."""
 
 MAX_RULES_PER_COMMITMENT = 3
 """Moves of one commitment by automatic rules in a step: pending, conditional, active, closed.
@@ -125,10 +130,26 @@ class ObserverState:
             self._assign(
                 clock_variable(name), self.mtbdd.conj(when, self.is_in(commitment, table.OPEN)), self.mtbdd.constant(0)
             )
+        declared = self.lifecycles.model.commitment.get(commitment)
+        for clause, _ in () if declared is None else declared.payload_deadlines:
+            over = self.mtbdd.conj(when, self.mtbdd.negate(self.mtbdd.is_in(entered, _AHEAD[clause])))
+            self._assign(remaining_variable(name, clause), over, self.mtbdd.constant(0))
         self._assign(name, when, entered)
         if commitment in self.lifecycles.contents:
             self.put_monitor(commitment, when, self.mtbdd.constant(0))
         self._clear_suspension(commitment, when)
+
+    def _copy_deadlines(self, commitment: str, when: Diagram) -> None:
+        """Copy the deadlines that the creating message determines, where they may still run."""
+        name, constant = state_variable(commitment, self.observer), self.mtbdd.constant
+        for clause, deadline in self.lifecycles.model.commitment[commitment].payload_deadlines:
+            ticks = value(deadline.value, self.interpretation)
+            if deadline.values[0] < 1:  # a hazard excludes the receipt, but the sender's view may hold it
+                ticks = e.ite(e.less(ticks, e.Const(1)), e.Const(0), ticks)
+            ticks = e.arith("+", ticks, e.Const(deadline.spare)) if deadline.spare else ticks
+            ahead = self.mtbdd.conj(when, self.is_in(commitment, _AHEAD[clause]))
+            copied = constant(ticks.value) if isinstance(ticks, e.Const) else self.mtbdd.leaf(ticks)
+            self._assign(remaining_variable(name, clause), ahead, copied)
 
     def set_standing(self, commitment: str, when: Diagram, standing: str, argument: str = NOTHING) -> None:
         """Set its standing, if it has one, and the claim of the argument."""
@@ -266,6 +287,7 @@ class ObserverState:
         if commitment in self.lifecycles.contents:
             self.dirty[commitment] = None
         self.move(commitment, when, mtbdd.ite(fulfilled, mtbdd.constant("fulfilled"), live))
+        self._copy_deadlines(commitment, when)
 
     def _transfer(self, row: table.Transition, when: Diagram, c: str, d: str) -> Diagram:
         """Delegate or assign c to d: d takes over the state, and commitments that waited for c wait for d."""
@@ -273,6 +295,7 @@ class ObserverState:
             when = self.mtbdd.conj(when, self.is_in(d, table.NOT_OPEN))
             self.record_change("create", d, when)
             self.move(d, when, self._live_state(self._state(c)))
+            self._copy_deadlines(d, when)
             self.dirty[d] = None
         if row.target == "pending":
             self._suspend(c, when, d)
@@ -442,17 +465,22 @@ class ObserverState:
     def _tick_deadlines(self, commitment: str, on_course: Diagram) -> None:
         """Advance the deadlines of a commitment; one on course is fulfilled at its deadline."""
         declared = self.lifecycles.model.commitment[commitment]
-        name = clock_variable(state_variable(commitment, self.observer))
-        clock, values = e.Read(name), self.clocks[name]
+        state = state_variable(commitment, self.observer)
         for rule in table.DEADLINES:
-            limit: int | None = getattr(declared, rule.when)
+            limit: int | PayloadDeadline | None = getattr(declared, rule.when)
             if limit is None:
                 continue
             running = self.is_in(commitment, rule.source)
-            at_end = self.mtbdd.auxiliary(e.one_of(clock, values[limit - 1 :]) if limit > 1 else e.TRUE, name)
+            if isinstance(limit, PayloadDeadline):
+                name = remaining_variable(state, rule.when)
+                is_last, change = e.less(e.Read(name), e.Const(2)), -1
+            else:
+                name = clock_variable(state)
+                is_last, change = e.one_of(e.Read(name), self.clocks[name][limit - 1 :]) if limit > 1 else e.TRUE, 1
+            at_end = self.mtbdd.auxiliary(is_last, name)
             over = self.mtbdd.conj(running, at_end)
-            if limit > 1:
-                later = self.mtbdd.leaf(e.arith("+", clock, e.Const(1)))
+            if not e.is_true(is_last):
+                later = self.mtbdd.leaf(e.arith("+" if change > 0 else "-", e.Read(name), e.Const(1)))
                 self._assign(name, self.mtbdd.conj(running, self.mtbdd.negate(at_end)), later)
             if rule.when == "within" and on_course != NO:
                 self.move(commitment, self.mtbdd.conj(over, on_course), "fulfilled")

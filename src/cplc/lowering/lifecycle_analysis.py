@@ -15,6 +15,7 @@ from cplc.lowering.variable_names import (
     follows_variable,
     former_variable,
     monitor_variable,
+    remaining_variable,
     state_variable,
 )
 from cplc.records import dataclass
@@ -82,8 +83,10 @@ class LifecycleAnalysis:
             yield monitor_variable(name), "monitor", domain
         if declared is None:
             return
-        if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
+        if deadlines := [k for k in (declared.within, declared.expires) if isinstance(k, int)]:
             yield clock_variable(name), "clock", tuple(range(max(deadlines)))
+        for clause, deadline in declared.payload_deadlines:
+            yield remaining_variable(name, clause), "remaining", tuple(range(deadline.longest + 1))
         if commitment in self.suspended:
             yield former_variable(name), "former", table.LIVE
         if targets := self.retained.get(commitment):
@@ -108,7 +111,7 @@ class LifecycleAnalysis:
         discrete: dict[str, tuple[Value, ...]] = {}
         for commitment in commitments:
             for name, kind, domain in self.variables(commitment, observer):
-                (clocks if kind in ("clock", "age") else discrete)[name] = domain
+                (clocks if kind in ("clock", "remaining", "age") else discrete)[name] = domain
         return ObserverVariables(commitments, clocks, discrete)
 
 

@@ -11,7 +11,7 @@ from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycl
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import content_text
 from cplc.lowering.variable_names import copy_variable, state_variable
-from cplc.semantics.model import CheckedModel
+from cplc.semantics.model import CheckedModel, longest
 from cplc.semantics.model import Commitment as Declared
 from cplc.semantics.terms import InState, Stands, Term, is_about_runs, subterms
 from cplc.system.commitments import standing_of
@@ -79,8 +79,8 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
                 commitment.name,
                 condition(commitment.antecedent, interpretation),
                 _consequent(commitment, lifecycles, interpretation),
-                commitment.within,
-                commitment.expires,
+                longest(commitment.within),
+                longest(commitment.expires),
                 views=tuple(_views(lifecycles, commitment.name)),
                 content=content_text(commitment.consequent) if commitment.name in lifecycles.contents else "",
                 on_course=_on_course(commitment.name, lifecycles, interpretation),

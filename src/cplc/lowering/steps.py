@@ -166,7 +166,8 @@ class StepBuilder:
         performed, lifecycle_updates = self._effect(f"receive {message.name}", message, own, updates)
         views = self._view(message, receiver, own, updates)
         updates = updates | lifecycle_updates | views | self._resets(message)
-        arriving, fits = in_flight(message), self._in_range(assigned.items())
+        arriving = in_flight(message)
+        fits = e.conj((self._in_range(assigned.items()), self._deadlines_begin(message, own)))
         step = Step(
             f"receive {message.name}",
             "receive",
@@ -178,7 +179,7 @@ class StepBuilder:
             operations=performed,
             span=message.span,
         )
-        return step, self._hazard(message, arriving, fits)
+        return step, self._hazard(message, arriving, fits, own)
 
     def _exchange(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> tuple[Step, Hazard | None]:
         sender, receiver = message.sender, message.receiver
@@ -196,8 +197,8 @@ class StepBuilder:
         performed, lifecycle_updates = self._effect(name, message, own, updates)
         views = self._view(message, sender, own, updates) | self._view(message, receiver, own, updates)
         updates = updates | lifecycle_updates | views | self._resets(message)
-        may, fits = self._send_guard(message, own), self._in_range(on_receipt.items())
-        may = e.conj((may, self._in_range(on_sending.items())))
+        fits = e.conj((self._in_range(on_receipt.items()), self._deadlines_begin(message, own)))
+        may = e.conj((self._send_guard(message, own), self._in_range(on_sending.items())))
         step = Step(
             name,
             "exchange",
@@ -209,13 +210,25 @@ class StepBuilder:
             operations=performed,
             span=message.span,
         )
-        return step, self._hazard(message, may, fits)
+        return step, self._hazard(message, may, fits, own)
 
-    def _hazard(self, message: Message, arriving: Expr, fits: Expr) -> Hazard | None:
+    def _hazard(self, message: Message, arriving: Expr, fits: Expr, own: Mapping[str, Expr]) -> Hazard | None:
         if e.is_true(fits):
             return None
-        text = f"receiving `{message.name}` assigns a value out of range"
-        return text, e.conj((arriving, e.negate(fits))), message.span
+        is_deadline = not e.is_true(self._deadlines_begin(message, own))
+        what = "gives a commitment a deadline of less than 1 tick" if is_deadline else "assigns a value out of range"
+        return f"receiving `{message.name}` {what}", e.conj((arriving, e.negate(fits))), message.span
+
+    def _deadlines_begin(self, message: Message, own: Mapping[str, Expr]) -> Expr:
+        """Return the condition that every deadline that the message determines is at least one tick."""
+        created = (self.model.commitment.get(operation.created or "") for operation in message.operations)
+        return e.conj(
+            e.negate(e.less(value(deadline.value, Interpretation(self.model, own=own)), e.Const(1)))
+            for commitment in created
+            if commitment is not None
+            for _, deadline in commitment.payload_deadlines
+            if deadline.values[0] < 1
+        )
 
     def _effect(
         self, step: str, message: Message, own: Mapping[str, Expr], changed: Mapping[str, Expr]

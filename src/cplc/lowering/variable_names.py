@@ -27,6 +27,11 @@ def clock_variable(name: str) -> str:
     return f"{name}.clock"
 
 
+def remaining_variable(name: str, clause: str) -> str:
+    """Return the name of the ticks that remain of a deadline that was copied from a payload."""
+    return f"{name}.{clause}"
+
+
 def age_variable(name: str) -> str:
     return f"{name}.age"
 

@@ -27,6 +27,8 @@ class CommitmentStatus(NamedTuple):
     """How long its deadline had run before; it pauses while a commitment is pending."""
     is_over: bool = False
     """True if its deadline has expired and fulfilment before that is uncertain."""
+    ticks: int | None = None
+    """The ticks of its running deadline, if a payload determined it."""
 
 
 @dataclass(slots=True)

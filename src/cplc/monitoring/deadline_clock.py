@@ -3,7 +3,7 @@
 A deadline of k ticks expires k tick lengths after it begins. The discrete clocks of a system tick for all deadlines at
 once, so in real time they would expire up to a tick early; here each deadline runs from the moment it begins. The
 clocks of the system serve only to let a single deadline expire: each has two strokes, whatever the protocol declares,
-and is at zero otherwise.
+and is at zero otherwise. A deadline from a payload has a spare tick: the tick of another deadline never ends it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from cplc.monitoring.case_state import Case, CommitmentStatus
-from cplc.monitoring.state_tracker import views
+from cplc.monitoring.state_tracker import SPARE_TICKS, views
 from cplc.records import dataclass
+from cplc.semantics.model import PayloadDeadline, longest
 from cplc.system.model import System
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ class Clock:
     tick: int = 0
     """Nanoseconds of a tick; 0 without real time."""
     limits: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    """The deadlines of commitments and views, by index, in ticks: while active, and while conditional."""
+    """The deadlines of commitments and views, by index, in ticks: while active, and while conditional.
+
+    Of one from a payload, the status has the number of ticks.
+    """
 
     def due(self, position: int, status: CommitmentStatus | None) -> int | None:
         """Return when the running deadline expires."""
@@ -40,6 +44,7 @@ class Clock:
             return None
         within, expires = self.limits[position]
         ticks = {"active": within, "conditional": expires}.get(status.state)
+        ticks = status.ticks if status.ticks is not None else ticks
         return None if ticks is None else status.time + ticks * self.tick - status.ran
 
     def next(self, case: Case, time: int | None) -> tuple[int, int] | None:
@@ -55,13 +60,19 @@ class Clock:
         return min(dues, default=None)
 
 
+def _in_strokes(deadline: int | PayloadDeadline | None) -> int | PayloadDeadline | None:
+    if isinstance(deadline, PayloadDeadline):
+        return replace(deadline, spare=SPARE_TICKS)
+    return None if deadline is None else _STROKES
+
+
 def clock_for(protocol: CplCompilation, tick: timedelta | None) -> Clock:
     """Return the clock for this length of a tick."""
     from cplc.lowering.lower import lower
 
     model = protocol.model
     limits = {
-        at: (one.within, one.expires)
+        at: (longest(one.within), longest(one.expires))
         for at, one in enumerate(model.commitments)
         if one.within is not None or one.expires is not None
     }
@@ -70,8 +81,8 @@ def clock_for(protocol: CplCompilation, tick: timedelta | None) -> Clock:
     same = tuple(
         replace(
             one,
-            within=None if one.within is None else _STROKES,
-            expires=None if one.expires is None else _STROKES,
+            within=_in_strokes(one.within),
+            expires=_in_strokes(one.expires),
         )
         for one in model.commitments
     )

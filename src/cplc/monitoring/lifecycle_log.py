@@ -75,7 +75,9 @@ class LifecycleLog:
         if state == "null":
             case.statuses.pop(position, None)
         else:
-            case.statuses[position] = CommitmentStatus(state, time, place, message, _ran(status, state, time))
+            ticks = self._tracker.ticks_of_payload(position, state, case.states) if self._clock.tick else None
+            ran = _ran(status, state, time)
+            case.statuses[position] = CommitmentStatus(state, time, place, message, ran, ticks=ticks)
         if not is_told or (status is None and state == "null"):
             return
         debtor, creditor = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)

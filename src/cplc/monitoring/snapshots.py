@@ -110,11 +110,12 @@ def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
         at = _number(position, len(tracker.tracked))
         if at in statuses:
             raise ValueError(f"two states of one commitment in the case `{name}`")
-        state, since, where, after, ran, is_over = row
+        state, since, where, after, ran, is_over, *ticks = row
         domain = tracker.system.variable[tracker.tracked[at].variable].domain
         statuses[at] = CommitmentStatus(
             str(_one_of(state, domain)), _number_or_none(since), _text(where),
             None if after is None else _text(after), _number(ran), _checked(is_over, bool),
+            _number_or_none(ticks[0]) if ticks else None,
         )  # fmt: skip
     return Case(packed, statuses, _number_or_none(time), _text(place))
 

@@ -15,7 +15,7 @@ from math import prod
 from typing import Final, Literal, TypeVar
 
 from cplc.logic.expressions import Expr, reads
-from cplc.lowering.variable_names import clock_variable
+from cplc.lowering.variable_names import clock_variable, remaining_variable
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of
@@ -31,6 +31,8 @@ StepSequence = tuple[int, ...]
 
 Ending = Literal["over", "anew"]
 
+SPARE_TICKS: Final = 1
+"""Ticks added to a deadline from a payload, so that the tick of another deadline never ends it."""
 _REMEMBERED: Final = 1 << 17
 _RUN_OUT: Final = ("violated", "expired")
 
@@ -79,6 +81,8 @@ class StateTracker:
         self._footprints = [self.packing.mask(step.footprint) for step in system.steps]
         self._writes = [self.packing.mask(step.writes) for step in system.steps]
         self._clocks = self.packing.mask(one.name for one in system.variables if one.kind in ("clock", "age"))
+        names = [one.name for one in system.variables if one.kind == "remaining"]
+        self._remaining = [(name, self.packing.mask([name])) for name in names]
         self._relevant: dict[tuple[StepSequence, bool], tuple[int, ...]] = {}
         self._known: dict[tuple[States, object, bool], Outcome | None] = {}
         self._over: dict[tuple[States, bool], Ending | None] = {}
@@ -121,6 +125,7 @@ class StateTracker:
         """Return the unobservable steps on which steps with this footprint depend, transitively."""
         waiting = list(self.unseen(inferring))
         chosen: list[int] = []
+        # Least fixpoint; the other steps commute with the chosen ones and may be taken later.
         while near := [step for step in waiting if self._writes[step] & touches or self._footprints[step] & writes]:
             chosen += near
             waiting = [step for step in waiting if step not in near]
@@ -219,23 +224,43 @@ class StateTracker:
     def _expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         tick = (self.tick or 0,)
         variable = self.tracked[position].variable
-        clock = self.system.variable[clock_variable(variable)]
-        last_stroke = self.packing.bits(clock.name, clock.domain[-1])
+        clause = "within" if state == "active" else "expires"
+        if (remaining := remaining_variable(variable, clause)) in self.system.variable:
+            cleared, last_stroke = self.packing.mask([remaining]), self.packing.bits(remaining, 1)
+        else:
+            clock = self.system.variable[clock_variable(variable)]
+            cleared, last_stroke = 0, self.packing.bits(clock.name, clock.domain[-1])
         paths: dict[int, tuple[Effect, ...]] = {}
         histories: dict[tuple[Effect, ...], None] = {}
         for at in states:
             for before, unseen in self._closure(at, self._interfering_unseen(tick, inferring)).items():
                 ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
                 if self.packing.value(variable, before) == state:
-                    ends = self._targets_of(before | last_stroke, tick)
+                    ends = self._targets_of(before & ~cleared | last_stroke, tick)
                 for target, effects in ends:
                     histories[unseen + effects] = None
-                    paths[target & ~self._clocks] = unseen + effects
+                    paths[self._with_copies_of(before, target) & ~self._clocks] = unseen + effects
                     self._check_count(paths)
         targets = self._without_unseen_successors(tuple(sorted(paths)), inferring)
         is_one = len(histories) == 1
         agreed = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
         return Outcome(targets, next(iter(histories)) if is_one else (), agreed)
+
+    def _with_copies_of(self, before: int, after: int) -> int:
+        """Return a state with the deadlines from payloads as they were before a tick, where they are still ahead."""
+        for name, mask in self._remaining:
+            if after & mask != self.packing.bits(name, 0):
+                after = after & ~mask | before & mask
+        return after
+
+    def ticks_of_payload(self, position: int, state: str, states: States) -> int | None:
+        """Return the ticks that the payload gave the running deadline of a commitment, if it did so in all states."""
+        clause = {"active": "within", "conditional": "expires"}.get(state, "")
+        name = remaining_variable(self.tracked[position].variable, clause)
+        if name not in self.system.variable or not states:
+            return None
+        copies = {self.packing.value(name, state) for state in states}
+        return int(min(copies)) - SPARE_TICKS if len(copies) == 1 else None
 
     def _targets_of(self, before: int, way: StepSequence) -> list[tuple[int, tuple[Effect, ...]]]:
         ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
@@ -257,6 +282,8 @@ class StateTracker:
                 if state in minimal:
                     for target in self._closure(state, self.unseen(inferring)):
                         if target != state:
+                            # `state` stays, and the closure of each state is taken before each event, so `target` is
+                            # not lost.
                             minimal.pop(target, None)
         return tuple(minimal)
 

@@ -102,6 +102,8 @@ class ViewAbstraction:
         forgotten = [self._encoding.cube(names) for names in self._members]
         closed = self._encoding.initial_states(frozenset(self._system.variable))
         while True:
+            # Least fixpoint: add the states all of whose views (without one member) are views of the set, and close it
+            # under steps. Views of larger systems are then in it as well (Abdulla, Haziza and Holík 2013).
             before = closed
             views = self._encoding.true
             for cube in forgotten:
@@ -197,6 +199,7 @@ class ViewAbstraction:
                     possible = possible | self._certain[number]
                     away = away | self._transitions[number].preimage(~reaching)
                 waiting = self._forall_last(possible & ~away) & until & ~reaching
+                # Greatest part of `waiting` that no other step leaves, except into `reaching`.
                 while waiting != nothing:
                     staying = waiting & self._forall_last(~self._preimage(~(waiting | reaching)))
                     self._encoding.diagrams.collect_if_needed()

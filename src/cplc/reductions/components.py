@@ -46,19 +46,20 @@ Reference for stuttering: Lamport, "What good is temporal logic?", 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import assert_never
 
-from cplc.logic.expressions import Expr, reads
+from cplc.logic.expressions import Expr, independent_parts, reads
 from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
     Bound,
     Enforces,
+    Finally,
     Formula,
     Globally,
     Historically,
@@ -78,10 +79,12 @@ from cplc.logic.formulas import (
     core_subformulas,
     invariant,
     is_state_formula,
+    possibility,
     with_children,
 )
 from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.stutter import is_stutter_invariant
+from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.interpreter import Interpreter, Key, key
 from cplc.system.model import Justice, Message, State, Step, System
 from cplc.system.trace import Evidence, Move, Run
@@ -99,21 +102,9 @@ class IndependentComponents:
         """The connected components, in the order of their first variables."""
         if self.system.is_synchronous:
             return (frozenset(self.system.variable),)
-        leader = {variable.name: variable.name for variable in self.system.variables}
-
-        def find(name: str) -> str:
-            while leader[name] != name:
-                leader[name] = leader[leader[name]]
-                name = leader[name]
-            return name
-
-        for group in self._connected():
-            first, *rest = group or ("",)
-            for other in rest:
-                leader[find(other)] = find(first)
         members: dict[str, list[str]] = {}
-        for variable in self.system.variables:
-            members.setdefault(find(variable.name), []).append(variable.name)
+        for name, root in merged_classes({name: name for name in self.system.variable}, self._connected()).items():
+            members.setdefault(root, []).append(name)
         return tuple(frozenset(names) for names in members.values())
 
     def _connected(self) -> Iterator[frozenset[str]]:
@@ -163,13 +154,6 @@ class IndependentComponents:
         """Return the variables that these agents observe and that their steps read or write."""
         local_states = (frozenset(self.system.agent[name].local) for name in group)
         return frozenset().union(*local_states, *(step.footprint for step in self.system.steps if step.actor in group))
-
-    def slice_conjuncts(self, formula: Formula) -> tuple[Formula, ...]:
-        """Return conjuncts equivalent to the formula in the initial states, one for each slice."""
-        together: dict[frozenset[str], list[Formula]] = {}
-        for part in conjuncts_of(formula):
-            together.setdefault(self.components_of(part), []).append(part)
-        return (formula,) if len(together) == 1 else tuple(map(_conjunction, together.values()))
 
     def component_closure(self, variables: Iterable[str]) -> frozenset[str]:
         """Return the union of the components of these variables."""
@@ -282,21 +266,6 @@ def _within(variables: frozenset[str], *conditions: Expr) -> bool:
     return all(reads(condition) <= variables for condition in conditions)
 
 
-def _conjunction(parts: list[Formula]) -> Formula:
-    """Return the conjunction, with all invariants in one ``AG``."""
-    always: list[Formula] = []
-    remaining: list[Formula] = []
-    for part in parts:
-        operand = invariant(part)
-        if operand is not None and is_state_formula(operand):
-            always.append(operand)
-        else:
-            remaining.append(part)
-    if always:
-        remaining.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
-    return And(tuple(remaining)) if len(remaining) > 1 else remaining[0]
-
-
 def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     """Return formulas whose conjunction is equivalent; each may need a smaller slice.
 
@@ -398,3 +367,63 @@ class _Lifting:
 
 def _initial_state(system: System, part: State) -> State:
     return {variable.name: variable.initial[0] for variable in system.variables} | part
+
+
+# --- Decomposition of formulas: verdicts of several formulas, each on fewer components, that give the verdict of one
+#
+# Claim, conjuncts: ``A``, ``G``, ``X`` and ``H`` distribute over conjunction, at every state and path
+# (`cplc.reductions.components.conjuncts_of`). A formula holds iff its conjuncts do.
+#
+# Claim, disjuncts: let p and q be state formulas that depend on disjoint unions of components. Then ``AG (p | q)``
+# holds iff ``AG p`` or ``AG q`` holds, and ``EF (p & q)`` holds initially iff ``EF p`` and ``EF q`` do. For path
+# formulas it is false: no step is one of both components, so ``E F (does(a) & does(b))`` never holds.
+#
+# Proof: the reachable states are the product of those of the components. If some state of one factor violates p, and
+# some state of another factor violates q, the state that consists of both is reachable and violates p | q. Dually, a
+# run to p and a run to q can be taken one after the other.
+#
+# A disjunction holds if one operand does; the converse is false if there are several initial states.
+#
+# These decompositions serve verdicts alone. A run that refutes ``AG (p | q)`` is one of all components.
+
+
+class Decomposition:
+    """Decompositions of formulas by the independent components of one system."""
+
+    def __init__(self, components: IndependentComponents) -> None:
+        self._components = components
+        self._relevant: dict[Formula, frozenset[str]] = {}
+
+    def alternatives(self, formula: Formula) -> Sequence[Formula]:
+        """Return invariants one of which holds iff this one does; empty if there are not several."""
+        always = invariant(formula)
+        if not isinstance(always, Or) or not all(map(is_state_formula, always.operands)):
+            return ()
+        groups = self._independent(always.operands)
+        return [_always_some(group) for group in groups] if len(groups) > 1 else ()
+
+    def separate_goals(self, formula: Formula) -> Sequence[Formula]:
+        """Return questions of reachability all of which hold iff this one does; empty if there are not several."""
+        reached = possibility(formula)
+        if not isinstance(reached, And) or not all(map(is_state_formula, reached.operands)):
+            return ()
+        groups = self._independent(reached.operands)
+        return [OnPaths("E", Finally(And(group))) for group in groups] if len(groups) > 1 else ()
+
+    def sufficient(self, formula: Formula) -> Sequence[Formula]:
+        """Return the operands of a disjunction, those on the fewest variables first."""
+        operands = formula.operands if isinstance(formula, Or) else ()
+        return sorted(operands, key=lambda operand: len(self._components.components_of(operand)))
+
+    def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
+        """Group the formulas so that different groups depend on disjoint components."""
+        return [group for group, _ in independent_parts((one, self._variables_of(one)) for one in formulas)]
+
+    def _variables_of(self, formula: Formula) -> frozenset[str]:
+        if formula not in self._relevant:
+            self._relevant[formula] = self._components.components_of(formula)
+        return self._relevant[formula]
+
+
+def _always_some(group: tuple[Formula, ...]) -> Formula:
+    return OnPaths("A", Globally(Or(group) if len(group) > 1 else group[0]))

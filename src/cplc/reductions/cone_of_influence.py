@@ -163,6 +163,7 @@ class ConeOfInfluence:
 
     def _with_sources(self, names: frozenset[str]) -> frozenset[str]:
         closure, waiting = set(names), list(names)
+        # Invariant: the sources of every variable in `closure` that does not wait are in `closure`.
         while waiting:
             more = self._sources.get(waiting.pop(), set()) - closure
             closure |= more
@@ -231,6 +232,7 @@ class _Lifting:
         moves = self._moves(run.moves, start)
         loop = run.loop
         for _ in range(MAX_UNROLLINGS):
+            # `loop` is where the last round of the lasso began; it closes once that state comes again.
             states = Run(start, tuple(moves)).states
             if states[-1] == states[loop]:
                 return Run(start, tuple(moves), loop)

@@ -14,7 +14,7 @@ from cplc.reductions.components import ComponentSlicing
 from cplc.reductions.cone_of_influence import ConeOfInfluenceReduction
 from cplc.reductions.problem import Pass, PerSystem, Problem
 from cplc.reductions.stubborn_sets import PartialOrderReduction
-from cplc.reductions.symmetry_quotient import SymmetryReduction
+from cplc.reductions.symmetry import SymmetryReduction
 from cplc.system.model import System
 
 SYSTEM_PASSES: Final[tuple[type[Pass], ...]] = (ComponentSlicing, ConeOfInfluenceReduction)

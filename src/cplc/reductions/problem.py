@@ -21,7 +21,7 @@ from cplc.system.trace import Evidence
 
 if TYPE_CHECKING:
     from cplc.reductions.ctl_fragment import ReachabilityGoals
-    from cplc.reductions.symmetry_quotient import InterchangeableInstances
+    from cplc.reductions.symmetry import InterchangeableInstances
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,6 +100,8 @@ def violation_text(system: System, violation: Violation) -> str:
     within = system.commitment[violation.name].within
     if within is None:
         return f"{what}: it can no longer be so"
+    if any(variable.kind == "remaining" and variable.about == violation.name for variable in system.variables):
+        return f"{what}: its deadline ran out"
     return f"{what}: its deadline of {counted(within or 0, 'tick')} ran out"
 
 

@@ -89,7 +89,10 @@ def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
 
 
 def _clock(system: System, one: Commitment, state: State) -> str:
-    limit = one.within if state[one.variable] == "active" else one.expires
+    clause, limit = ("within", one.within) if state[one.variable] == "active" else ("expires", one.expires)
+    if (remaining := f"{one.variable}.{clause}") in system.variable:
+        left = int(state[remaining])
+        return f" ({left} tick{'' if left == 1 else 's'} left)"
     clock = next((v for v in system.variables if v.kind == "clock" and v.about == one.name and v.owner == "Env"), None)
     if clock is None or limit is None:
         return ""

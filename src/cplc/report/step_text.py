@@ -110,6 +110,9 @@ def variable_text(system: System, variable: Variable) -> str:
         case "clock":
             observer = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
             return f"ticks of {variable.about}{observer}"
+        case "remaining":
+            observer = "" if variable.name.startswith(f"{variable.about}.") else f" as {_viewer_of(variable)} sees it"
+            return f"ticks left of {variable.about}{observer}"
         case "standing":
             observer = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
             return f"standing of {variable.about}{observer}"
@@ -133,6 +136,11 @@ def variable_text(system: System, variable: Variable) -> str:
 
 def _viewer(variable: Variable) -> str:
     return variable.name.removeprefix(f"{variable.about}@").removesuffix(standing_of(""))
+
+
+def _viewer_of(variable: Variable) -> str:
+    """Return the role of a view that counts down a deadline."""
+    return variable.name.removeprefix(f"{variable.about}@").rpartition(".")[0]
 
 
 def acting(system: System, move: Move) -> Iterator[tuple[Player, str]]:
@@ -208,6 +216,8 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
             return f"{variable.name}: {value_text(old)} -> {value_text(new)}"
         case "clock" if variable.owner == "Env" and step.kind == "tick" and new:
             return f"{variable.about}: {_ticks(system, variable.about, new, after)}"
+        case "remaining" if variable.name.startswith(f"{variable.about}.") and new:
+            return f"{variable.about}: {counted(int(new), 'tick')} left"
         case "copy" if step.kind != "restart" and not new:
             return f"resets {variable.about}" if variable.owner == step.actor else ""
         case _:

@@ -72,7 +72,9 @@ class ContentLints:
 
     def _never_active(self, commitment: model.Commitment) -> Iterator[Finding]:
         name, condition = commitment.name, commitment.antecedent
-        late = f"; its deadline of {commitment.within} ticks never runs" if commitment.within is not None else ""
+        within = commitment.within
+        length = f"`{within.text}`" if isinstance(within, model.PayloadDeadline) else f"{within} ticks"
+        late = f"; its deadline of {length} never runs" if within is not None else ""
         if self._plain(condition) == t.FALSE:
             yield (
                 rules.NEVER_ACTIVE,

@@ -39,6 +39,8 @@ class Purpose(Enum):
     """The context of an expression, which decides the operators it may contain."""
 
     CONSTANT = auto()
+    DEADLINE = auto()
+    """Ticks, over parameters and fields of the message that creates the commitment."""
     LOCAL = auto()
     STATE = auto()
     CONTENT = auto()
@@ -79,6 +81,11 @@ class ExpressionChecker:
         """Return a whole number that is known before the protocol runs."""
         self._nodes = 0
         return self._index(expr, scope)
+
+    def deadline(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+        """Return a number of ticks, over parameters and fields of the message that creates the commitment."""
+        self._nodes = 0
+        return self._number(expr, scope, Purpose.DEADLINE)
 
     def value(self, expr: ast.Expr, scope: Scope, expected: Type, purpose: Purpose) -> resolved.Tree:
         """Return a value for a variable or parameter of this type."""
@@ -218,6 +225,10 @@ class ExpressionChecker:
     def _not_here(self, span: Span, purpose: Purpose, *hints: Note) -> Typed:
         if purpose is Purpose.CONSTANT:
             self._error(rules.NOT_CONSTANT, span, "Expected a number that is known before the protocol runs")
+        elif purpose is Purpose.DEADLINE:
+            message = "A deadline is a number of ticks that is known when the commitment is created"
+            hint = Note("use parameters, and fields of the message that creates it, as in `within offer.days`")
+            self._error(rules.NOT_CONSTANT, span, message, hint)
         else:
             message = "A guard, fact or condition can only depend on the present state"
             self._error(rules.NOT_A_STATE_CONDITION, span, message, *hints)
@@ -238,7 +249,8 @@ class ExpressionChecker:
                 constant = isinstance(
                     found, resolved.LiteralTree | resolved.ParameterValue | resolved.LoopValue | resolved.RoleAt
                 )
-                if purpose is Purpose.CONSTANT and not constant:
+                is_field = isinstance(found, resolved.Payload | resolved.OwnParameter)
+                if not constant and (purpose is Purpose.CONSTANT or (purpose is Purpose.DEADLINE and not is_field)):
                     return self._not_here(ref.span, purpose)
                 return found, type_
             case resolved.Instance(symbol) as instance:
@@ -251,7 +263,7 @@ class ExpressionChecker:
                 return _WRONG
 
     def _atom(self, ref: ast.Ref, symbol: resolved.Indexed, instance: resolved.Instance, purpose: Purpose) -> Typed:
-        if purpose is Purpose.CONSTANT:
+        if purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
             return self._not_here(ref.span, purpose)
         match symbol:
             case resolved.MessageSymbol():
@@ -351,7 +363,7 @@ class ExpressionChecker:
         return argument, scope
 
     def _lifecycle(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
-        if purpose is Purpose.CONSTANT:
+        if purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
             return self._not_here(call.span, purpose)
         argument = self._single_argument(call)
         if argument is None:
@@ -389,7 +401,7 @@ class ExpressionChecker:
         return _WRONG if instance is None else (resolved.AgeOf(instance, call.span), INT)
 
     def _event(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
-        if purpose is Purpose.CONSTANT:
+        if purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
             return self._not_here(call.span, purpose)
         argument = self._single_argument(call)
         if argument is None:

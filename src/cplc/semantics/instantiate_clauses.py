@@ -13,6 +13,7 @@ from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
+from cplc.semantics.deadlines import DeadlineInstantiator
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
 from cplc.semantics.instantiate import Instantiator, may_coincide, range_text, shown
 from cplc.semantics.instantiate_terms import Resolver, Watch, where
@@ -33,6 +34,7 @@ class ClauseInstantiator:
     def __init__(self, table: InstanceTable, instantiator: Instantiator) -> None:
         self._table = table
         self._instantiator = instantiator
+        self._deadlines = DeadlineInstantiator(table)
 
     def checked(
         self, template: resolved.Template, parameters: dict[str, Value], channels: str | None
@@ -45,6 +47,11 @@ class ClauseInstantiator:
         about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._table.indirect_changes |= {("violate", self._table.commitments[name].body.symbol) for name in breakable}
+        creators: dict[str, list[tuple[model.Message, model.Operation]]] = {}
+        for message in messages:
+            for operation in message.operations:
+                creators.setdefault(operation.created or "", []).append((message, operation))
+        commitments = tuple(self._deadlines.computed(one, creators.get(one.name, ())) for one in commitments)
         operations = [operation for message in messages for operation in message.operations]
         waits_for = model.waits_for(operations, (commitment.name for commitment in commitments))
         self._report_cycles(conditions | contents, waits_for, about_runs | contents)
@@ -132,8 +139,8 @@ class ClauseInstantiator:
                     parties.second,
                     antecedent,
                     consequent,
-                    self._deadline(body.within, resolver, symbol),
-                    self._deadline(body.expires, resolver, symbol),
+                    self._deadlines.ticks(body.within, symbol.node.within, resolver, symbol),
+                    self._deadlines.ticks(body.expires, symbol.node.expires, resolver, symbol),
                     symbol.node.revocable,
                     pending.scope,
                     span=symbol.span,
@@ -219,21 +226,6 @@ class ClauseInstantiator:
         jobs = self._table.facts.get(name) or self._table.commitments.get(name) or self._table.claims[name]
         shown = " -> ".join(f"`{one}`" for one in (*circle, name))
         self._table.report(rules.CYCLIC_CONDITION, jobs.body.symbol.span, f"`{name}` depends on itself: {shown}")
-
-    def _deadline(
-        self, tree: resolved.Tree | None, resolver: Resolver, symbol: resolved.CommitmentSymbol
-    ) -> int | None:
-        if tree is None:
-            return None
-        ticks = resolver.number(tree)
-        if ticks is not None and ticks < 1:
-            self._table.report(rules.BAD_DEADLINE, symbol.span, f"`{symbol.name}` has a deadline of {ticks} ticks")
-            return 1
-        if ticks is not None and ticks > MAX_FAMILY_SIZE:
-            message = f"A deadline of {ticks:,} ticks is more than {MAX_FAMILY_SIZE:,}"
-            self._table.report(rules.TOO_LARGE, symbol.span, message)
-            return 1
-        return ticks
 
     # --- messages -------------------------------------------------------------------------------
 

@@ -65,6 +65,11 @@ class Operation:
     retaining: bool = False
     span: Span = _span()
 
+    @property
+    def created(self) -> str | None:
+        """The commitment or claim that it creates: its own, or the successor."""
+        return self.commitment if self.verb == "create" else self.target
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -109,17 +114,46 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class PayloadDeadline:
+    """A deadline whose ticks are computed from the message that creates the commitment."""
+
+    value: Term
+    """Over the fields of that message, as `Own`."""
+    values: tuple[int, ...]
+    """Its possible values, ascending."""
+    text: str
+    spare: int = 0
+    """Ticks added to every copy, for a monitor that measures real time itself."""
+
+    @property
+    def longest(self) -> int:
+        return max(1, *self.values) + self.spare
+
+
+def longest(deadline: int | PayloadDeadline | None) -> int | None:
+    """Return the largest number of ticks of a deadline."""
+    return deadline.longest if isinstance(deadline, PayloadDeadline) else deadline
+
+
+@dataclass(frozen=True, slots=True)
 class Commitment:
     name: str
     debtor: str
     creditor: str
     antecedent: Term
     consequent: Term
-    within: int | None
-    expires: int | None
+    within: int | PayloadDeadline | None
+    expires: int | PayloadDeadline | None
     revocable: bool
     scope: str
     span: Span = _span()
+
+    @property
+    def payload_deadlines(self) -> tuple[tuple[Literal["within", "expires"], PayloadDeadline], ...]:
+        """The deadlines that depend on the creating message, each with its clause."""
+        clauses: tuple[Literal["within", "expires"], ...] = ("within", "expires")
+        deadlines = ((clause, self.within if clause == "within" else self.expires) for clause in clauses)
+        return tuple((clause, deadline) for clause, deadline in deadlines if isinstance(deadline, PayloadDeadline))
 
 
 @dataclass(frozen=True, slots=True)

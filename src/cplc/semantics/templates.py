@@ -231,10 +231,28 @@ class TemplateBuilder:
         creditor = self._expression_checker.names.role(node.creditor, scope)
         antecedent = self._expression_checker.condition(node.antecedent, scope, Purpose.STATE)
         consequent = self._expression_checker.content(node.consequent, scope)
-        within = None if node.within is None else self._expression_checker.number(node.within, scope)
-        expires = None if node.expires is None else self._expression_checker.number(node.expires, scope)
+        timing = self._with_fields_of_creators(symbol, scope)
+        within = None if node.within is None else self._expression_checker.deadline(node.within, timing)
+        expires = None if node.expires is None else self._expression_checker.deadline(node.expires, timing)
         if debtor is not None and creditor is not None:
             yield resolved.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+
+    def _with_fields_of_creators(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Scope:
+        """Return the scope with the fields of the messages that create the commitment, unless their names are taken."""
+        fields: dict[str, OwnLocal] = {}
+        declared = () if scope.signature is None else scope.signature.symbols.values()
+        for message in (one for one in declared if isinstance(one, resolved.MessageSymbol)):
+            operations = (
+                operation
+                for clause in message.node.clauses
+                if isinstance(clause, ast.Means)
+                for operation in clause.operations
+            )
+            if any(symbol.name in _created_names(operation) for operation in operations):
+                for parameter in message.node.parameters:
+                    if not scope.declares(name := parameter.name.text):
+                        fields.setdefault(name, OwnLocal(message.parameters[name].type, parameter.name.span))
+        return replace(scope, locals={**scope.locals, **fields})
 
     def _claim(self, symbol: resolved.ClaimSymbol, scope: Scope) -> Iterator[resolved.Claim]:
         maker = self._expression_checker.names.role(symbol.node.maker, scope)
@@ -501,3 +519,10 @@ def actor_of(role: resolved.RoleTree | None) -> tuple[resolved.RoleTree, resolve
             return role, symbol
         case _:
             return None
+
+
+def _created_names(operation: ast.Operation) -> Iterator[str]:
+    """Yield the last name of what an operation may create: its subject, or the successor."""
+    created = operation.subject if operation.verb.text == "create" else operation.target
+    if created is not None:
+        yield created.segments[-1].name.text

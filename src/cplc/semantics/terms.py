@@ -374,6 +374,30 @@ def compared(op: str, left: Value, right: Value) -> bool:
             return left >= right
 
 
+def with_own_fields(term: Term) -> Term:
+    """Return an arithmetic term with the fields of its message as own parameters."""
+    match term:
+        case Field(_, parameter):
+            return Own(parameter)
+        case Apply(op, operands):
+            return Apply(op, tuple(map(with_own_fields, operands)))
+        case _:
+            return term
+
+
+def number_of(term: Term, own: Mapping[str, int]) -> int:
+    """Return the value of an arithmetic term over constants and fields of one message."""
+    match term:
+        case Const(int(number)):
+            return number
+        case Field(parameter=parameter) | Own(parameter):
+            return own[parameter]
+        case Apply(op, operands):
+            return calculated(op, [number_of(operand, own) for operand in operands])
+        case _:
+            raise AssertionError(f"no number: {term}")
+
+
 def calculated(op: str, numbers: Sequence[int]) -> int:
     """Return the result of an arithmetic operator; the remainder of a division by zero is 0."""
     left, right = numbers if len(numbers) == 2 else (0, *numbers)

@@ -1,4 +1,4 @@
-"""Graph algorithms: strongly connected components (Tarjan), backward reachability, shortest paths (breadth-first)."""
+"""Graph algorithms: strongly connected components, backward reachability, shortest paths, union-find."""
 
 from __future__ import annotations
 
@@ -31,9 +31,6 @@ class ComponentSearch:
         self._lowest = self._index[:]
         """The least index of an open node that a node reaches by way of those visited after it."""
 
-    def is_completed(self, node: int) -> bool:
-        return self._index[node] == COMPLETED
-
     def complete(self, nodes: Iterable[int]) -> None:
         """Exclude nodes from the rest of the search."""
         for node in nodes:
@@ -60,6 +57,7 @@ class ComponentSearch:
                     opened.append(target)
                     path.append((target, iter(after(target))))
                     break
+                # False for a target in a complete component: COMPLETED is the largest index.
                 if index[target] < lowest[node]:
                     lowest[node] = index[target]
             else:
@@ -67,6 +65,7 @@ class ComponentSearch:
                 low = lowest[node]
                 if path and low < lowest[parent := path[-1][0]]:
                     lowest[parent] = low
+                # A node that reaches no open node before itself is the root of a component (Tarjan 1972).
                 if low == index[node]:
                     size = 1
                     while opened[-size] != node:
@@ -99,6 +98,7 @@ def backward_reachable(before: Callable[[int], Iterable[int]], through: bytes, g
     """Return the goal and the nodes from which a path through ``through`` reaches it."""
     reached = bytearray(goal)
     waiting = list(members(goal))
+    # Invariant: every predecessor in `through` of a reached node that does not wait is reached.
     while waiting:
         for source in before(waiting.pop()):
             if through[source] and not reached[source]:
@@ -164,3 +164,22 @@ def circle_from(start: str, within: set[str], graph: Mapping[str, Sequence[str]]
         lambda _, following: following == start,
     )
     return [name for name, _ in path or ()]
+
+
+def merged_classes(leader: Mapping[N, N], connected: Iterable[Iterable[N]]) -> dict[N, N]:
+    """Return the representative of each element after the members of each set are merged (union-find)."""
+    parent = dict(leader)
+
+    def find(element: N) -> N:
+        while parent[element] != element:
+            # Path halving: each visited element skips one predecessor on the way to its root (Tarjan and van Leeuwen
+            # 1984).
+            parent[element] = parent[parent[element]]
+            element = parent[element]
+        return element
+
+    for group in connected:
+        roots = [find(element) for element in group]
+        for root in roots[1:]:
+            parent[root] = roots[0]
+    return {element: find(element) for element in parent}

@@ -110,6 +110,7 @@ def _expand_states(graph: StateGraph, tables: list[tuple[int, SuccessorTable]], 
     index_of = graph.number.adder(count)
     position = len(first) - 1
     while position < count < enough:
+        # Invariant: `first` has an entry for each expanded state and one more; states from `position` on wait.
         for state in states[position : position + _BATCH]:
             for mask, table in tables:
                 changes, labels = table[state & mask]

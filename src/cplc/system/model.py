@@ -37,6 +37,7 @@ VariableKind = Literal[
     "last",        # the last move of one side, or "none" where that does not bind it; only if a question asks
     "age",         # ticks since something open was created, as a role counts them up to what its guards tell apart
     "clock",       # ticks since a deadline began to run
+    "remaining",   # ticks that remain of a deadline that was copied from a payload; 0 where none is ahead
     "former",      # what a pending commitment was before
     "follows",     # the commitment that a retaining one waits for, or "none"
     "monitor",     # what was seen so far of a content about runs: the state of its monitor
@@ -99,9 +100,9 @@ class Commitment:
     consequent: Expr
     """The condition that fulfils it; false if the content is a path formula."""
     within: int | None
-    """Ticks after which it is violated while active."""
+    """Ticks after which it is violated while active; the largest number if a payload determines it."""
     expires: int | None
-    """Ticks after which it expires while conditional."""
+    """Ticks after which it expires while conditional; the largest number if a payload determines it."""
     views: tuple[tuple[str, str], ...] = ()
     """Role and variable of each view."""
     content: str = ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cplc.logic.expressions import And, Expr, Not, Or, Value, is_false, is_true, negate, partially_evaluate, reads
+from cplc.logic.expressions import And, Expr, Value, conjuncts, independent_parts, is_false, partially_evaluate, reads
 
 _Constraint = tuple[Expr, frozenset[str]]
 """A condition, and the variables it reads."""
@@ -58,42 +58,18 @@ def _constraints(conditions: Iterable[Expr]) -> tuple[_Constraint, ...] | None:
         for part in conjuncts(condition):
             if is_false(part):
                 return None
-            if not is_true(part):
-                constraints.append((part, reads(part)))
+            constraints.append((part, reads(part)))
     return tuple(constraints)
-
-
-def conjuncts(expr: Expr) -> Iterator[Expr]:
-    """Yield the conjuncts of the condition."""
-    match expr:
-        case And(operands):
-            for operand in operands:
-                yield from conjuncts(operand)
-        case Not(Or(operands)):
-            for operand in operands:
-                yield from conjuncts(negate(operand))
-        case _:
-            yield expr
 
 
 def independent_groups(
     domains: Mapping[str, Sequence[Value]], condition: Expr
 ) -> Iterator[tuple[tuple[str, ...], Expr]]:
     """Yield disjoint groups of variables, each with the conjuncts of the condition over it."""
-    groups: list[tuple[set[str], list[Expr]]] = []
-    for part in conjuncts(condition):
-        names, parts = set(reads(part)), [part]
-        apart = []
-        for group in groups:
-            if group[0] & names:
-                names |= group[0]
-                parts = group[1] + parts
-            else:
-                apart.append(group)
-        groups = [*apart, (names, parts)]
-    for names, parts in groups:
-        yield tuple(name for name in domains if name in names), And(tuple(parts))
-    constrained = set().union(*(names for names, _ in groups))
+    groups = independent_parts((part, reads(part)) for part in conjuncts(condition))
+    for parts, names in groups:
+        yield tuple(name for name in domains if name in names), And(parts)
+    constrained = frozenset[str]().union(*(names for _, names in groups))
     yield from (((name,), And(())) for name in domains if name not in constrained)
 
 

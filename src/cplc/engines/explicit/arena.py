@@ -111,6 +111,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
         stay = bytearray(keep)
         dropped = [state for state in members(keep) if leaves(state)]
         while dropped:
+            # Invariant: a state of `stay` that a move leads out of `inside` is in `dropped`.
             state = dropped.pop()
             if not stay[state]:
                 continue

@@ -76,11 +76,6 @@ class ExplicitEngine(Engine[States]):
     def _graph(self) -> StateGraph:
         return explore(self.system, self.limit)
 
-    @property
-    def is_explored(self) -> bool:
-        """True if the reachable states have been computed."""
-        return "_graph" in vars(self)
-
     def use(self, graph: StateGraph) -> None:
         """Use this graph instead of exploring the system."""
         vars(self).update(_graph=graph)
@@ -346,6 +341,7 @@ class ExplicitEngine(Engine[States]):
         All states before are in ``through``.
         """
         for _ in range(number):
+            # Invariant: after i rounds, `states` has the states with i ticks (or steps) left.
             before = self._next(states) if ticks is None else self.predecessors(states, self._numbers(ticks))
             layer = self.union(goal, self.intersection(through, before))
             if ticks is not None:
@@ -506,6 +502,7 @@ def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) 
             state = leader[state]
         return state
 
+    # Invariant: two considered states have one leader iff a chain of the agents handled so far connects them.
     for local_states in views:
         first: dict[int, int] = {}
         for state, view in enumerate(local_states):

@@ -2,7 +2,7 @@
 
 The explicit engine enumerates all states and is the reference. Where the state graph and some conditions decide a
 formula, states that differ by a permutation of role instances are identified
-(`cplc.reductions.symmetry_quotient`); where it is a reachability question, stubborn sets of steps are followed
+(`cplc.reductions.symmetry`); where it is a reachability question, stubborn sets of steps are followed
 instead of all (`cplc.reductions.stubborn_sets`); or both. The states that are met are enough for the value of the
 formula in each of them and for a shortest run that shows it.
 """
@@ -18,10 +18,9 @@ from functools import cached_property
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import ReachabilityGoals
-from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.problem import Problem
-from cplc.reductions.stubborn_sets import StubbornSets
-from cplc.reductions.symmetry_quotient import (
+from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
+from cplc.reductions.symmetry import (
     Canonical,
     InterchangeableInstances,
     canonical_representative,
@@ -77,6 +76,7 @@ class ReducedSearch:
         context, charged = current(), len(first)
         index_of = self._number.adder(before)
         while not self.is_over and len(states) < enough:
+            # Invariant: the states before `len(first) - 1` are expanded; the rest waits, breadth first.
             state = states[len(first) - 1]
             ways = self._relation.transitions(state)
             if follow is not None:

@@ -212,6 +212,7 @@ class Game(Generic[S]):
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
         idle, number, support = 0, 0, arena.support(goal)
+        # `idle` counts the helpers in a row that added nothing; if all of them did, `won` is the fixpoint.
         while helpers and idle < len(helpers):
             helper = helpers[number % len(helpers)]
             number, idle = number + 1, idle + 1
@@ -221,6 +222,8 @@ class Game(Generic[S]):
             keep = arena.difference(arena.intersection(through, helping), won)
             if arena.is_empty(keep):
                 continue
+            # From `keep` the moves of the others lead to `keep` or `won`, and the helper leads to `won`: a run that
+            # stays in `keep` forever is unjust to the helper.
             keep = arena.greatest_safe_subset(keep, won, moves)
             if arena.is_empty(keep):
                 continue

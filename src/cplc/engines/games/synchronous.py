@@ -129,6 +129,7 @@ class RoundGame(Generic[S]):
         if goal.operator is Globally:
             invariant = arena.intersection(goal.states, self.counting)
             while True:
+                # Greatest fixpoint: every play that stays in the goal forever stays in `invariant`.
                 forced = self.forced(invariant, may)
                 safe = arena.intersection(invariant, forced.winning_region)
                 if arena.is_empty(arena.difference(invariant, safe)):
@@ -136,6 +137,7 @@ class RoundGame(Generic[S]):
                 invariant = safe
         won, done = arena.intersection(goal.states, self.counting), list[tuple[JointAction, S]]()
         while True:
+            # Least fixpoint: the group wins from `won`; the choices of a round lead to the states won before it.
             forced = self.forced(won, may)
             new = arena.difference(arena.intersection(forced.winning_region, goal.through), won)
             if arena.is_empty(new):
@@ -164,6 +166,8 @@ class RoundGame(Generic[S]):
         """Return the states where the group cannot prevent a fair run inside the set."""
         arena, unavoidable = self.arena, within
         while True:
+            # Greatest fixpoint (Emerson and Lei): within the result the group cannot prevent that each condition is met
+            # again and again.
             stay = within
             for condition in fairness:
                 stay = arena.intersection(

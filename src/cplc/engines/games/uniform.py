@@ -330,6 +330,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
     def visited(self, starts: S, chosen: ChosenSends, bound: Strategy[S]) -> S:
         """Return the states that are visited before the goal is reached."""
         arena = self._arena
+        # Invariant: `met` has the successors, outside of the goal, of its states that are not in `more`.
         moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))
         met = more = arena.difference(starts, self.goal)
         while not arena.is_empty(more):

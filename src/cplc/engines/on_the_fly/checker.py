@@ -329,6 +329,8 @@ class Checker:
         fresh = list(origin_of_class)
         position = 0
         while True:
+            # Breadth first over classes of indistinguishable states, while the reachable states are enumerated: every
+            # stored state is compared with every class on a chain, whichever of the two comes first.
             frontier, fresh = fresh, []
             old = [
                 (member, agent, origin)

@@ -90,6 +90,7 @@ class DistanceHeuristic:
         rounds = 0
         while stale and rounds < len(needed) + 1:
             rounds += 1
+            # Bellman and Ford: `stale` has the facts whose cost may decrease because that of a precondition did.
             for fact in reversed(needed):
                 if fact not in stale:
                     continue

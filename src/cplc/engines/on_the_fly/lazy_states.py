@@ -11,8 +11,7 @@ from cplc.logic.expressions import Const, Expr, Read, conj, equal, negate, reads
 from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import ReachabilityGoals
-from cplc.reductions.dependency_relation import DependencyRelation
-from cplc.reductions.stubborn_sets import StubbornSets
+from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
 from cplc.runtime.context import StoredStates, current
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.graph_algorithms import SearchTree

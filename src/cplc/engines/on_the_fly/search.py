@@ -237,6 +237,7 @@ def accepting_start(
     best_first = _BestFirstSearch(product, results, open_starts, guide)
     scc_search = None if product.finite else _SccSearch(product, results, open_starts)
     effort = _FIRST_EFFORT
+    # Doubling the effort of both searches in turn costs at most a constant factor more than the better one alone.
     while not best_first.is_refuted and (scc_search is None or not scc_search.is_refuted):
         start_node = best_first.advance(effort)
         if start_node is None and scc_search is not None:
@@ -416,6 +417,7 @@ class _SccSearch:
         """Pop a node. If it is a root, its whole component is rejecting."""
         self._path.pop()
         index = self._index[node]
+        # The component is complete and lacks a mark, and everything that it leads to is rejecting (Couvreur 1999).
         if self._roots[-1].index == index:
             self._roots.pop()
             for gone in self._live[index:]:
@@ -427,6 +429,7 @@ class _SccSearch:
         """Merge the components on the cycle that the edge closes; return whether the result meets every mark."""
         index = self._index[hop.target]
         marks = hop.marks
+        # The edge closes a cycle through all roots after its target: they are one component.
         while self._roots[-1].index > index:
             root = self._roots.pop()
             marks |= root.marks | root.arriving
@@ -449,6 +452,7 @@ def accepting_cycle(product: Product, entry: Node, part: set[Node]) -> tuple[Pro
     node = entry
     while missing:
         way = _shortest_segment(product, node, part, missing, None)
+        # Invariant: the cycle so far is a path within the component that meets every mark not in `missing`.
         for hop in way:
             missing &= ~hop.marks
         cycle += way

@@ -168,6 +168,7 @@ class Diagrams(ABC, Generic[N, U]):
             if missing:
                 stack.extend(missing)
                 continue
+            # Each level that an edge skips doubles the assignments.
             below[node] = sum(below[child] << (top[child] - level - 1) for child in (low, high))
             top[node] = level
             stack.pop()

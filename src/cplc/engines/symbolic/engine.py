@@ -397,6 +397,7 @@ class SymbolicEngine(Engine[Node]):
         """Return the states from which a chain of indistinguishable states of the agents leads into the set."""
         doubted, more = self._encoding.false, self._within_components(missing)
         while more != doubted:
+            # Least fixpoint of the chains of indistinguishable states: the complement of common knowledge.
             doubted = more
             for agent in agents:
                 more = more | self._within_components(self._indistinguishable_from((agent,), more))

@@ -155,6 +155,7 @@ class FairRuns:
             ]
             for _, _, number in sorted(waiting):
                 searches += 1
+                # From a state where idling meets every constraint a fair run exists, so these need no further search.
                 if searches == _SEARCHES_BEFORE_REST:
                     settled = self._reaching_rest(states, constraints)
                 meeting = self._reaching(constraints[number], states, settled)
@@ -214,7 +215,7 @@ class FairRuns:
         missing = self._unmet(constraint, states, settled)
         if missing is None:
             return states
-        # Who searches through what is missing alone, finds the same as within all the states, in smaller sets.
+        # A path that meets the constraint lies in `missing` up to its last step, so smaller sets suffice.
         cover = missing & self.fixpoints.reachable
         meeting = self.fixpoints.backward(states & ~missing, missing, cover)
         return states if cover & ~meeting == self._encoding.false else self._simplest(meeting)

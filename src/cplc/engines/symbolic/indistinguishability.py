@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.reachability import ChainedFixpoints
-from cplc.logic.expressions import Expr, Read, reads
+from cplc.logic.expressions import Expr, Read, independent_parts, reads
 from cplc.logic.formulas import Atom, Formula, Knows, subformulas
 from cplc.system.model import System
 
@@ -90,7 +90,7 @@ def agreement_closure(encoding: Encoding, observed: Iterable[Expr], states: Node
     conditions = [(expr, reads(expr) - plain) for expr in observed if not isinstance(expr, Read)]
     undecided = frozenset().union(*(hidden for _, hidden in conditions))
     states = encoding.diagrams.exists(states, encoding.cube(encoding.system.variable.keys() - plain - undecided))
-    for group, hidden in _groups(conditions):
+    for group, hidden in independent_parts(conditions):
         cube, closed = encoding.cube(hidden), encoding.false
         for block in _blocks(encoding, group):
             closed = closed | (block & encoding.diagrams.and_exists(states, block, cube))
@@ -98,18 +98,7 @@ def agreement_closure(encoding: Encoding, observed: Iterable[Expr], states: Node
     return states
 
 
-def _groups(conditions: Iterable[tuple[Expr, frozenset[str]]]) -> list[tuple[list[Expr], frozenset[str]]]:
-    """Return the conditions in groups that have no hidden variable in common, each with its hidden variables."""
-    groups: list[tuple[list[Expr], frozenset[str]]] = []
-    for condition, hidden in conditions:
-        touched = [group for group in groups if not group[1].isdisjoint(hidden)]
-        groups = [group for group in groups if group[1].isdisjoint(hidden)]
-        members = [member for group, _ in touched for member in group]
-        groups.append(([*members, condition], hidden.union(*(names for _, names in touched))))
-    return groups
-
-
-def _blocks(encoding: Encoding, conditions: list[Expr]) -> Iterator[Node]:
+def _blocks(encoding: Encoding, conditions: Iterable[Expr]) -> Iterator[Node]:
     """Yield where the conditions have each combination of values that they can have."""
     blocks = [encoding.true]
     for condition in conditions:

@@ -249,6 +249,7 @@ class Tableau:
         promised = self._below(bits, limit)
         less, equal = self._encoding.false, self._encoding.true
         for now, then in bits:
+            # The next number is smaller: the last, most significant difference decides.
             less = (now & ~then) | (self._same(now, then) & less)
             equal = equal & self._same(now, then)
         at_right, at_left = self._at_next(right), self._at_next(left)
@@ -375,6 +376,7 @@ class Tableau:
         ]
         while True:
             before = states
+            # Invariant: every state with a fair run in the given set is in `states`.
             states = states & self._preimage(states)
             for condition in conditions:
                 states = self._reaching(states & condition & self._preimage(states), states)
