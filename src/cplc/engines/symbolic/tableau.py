@@ -239,31 +239,32 @@ class Tableau:
         return bits
 
     def _bounded_until(self, left: Node, right: Node, bound: Bound) -> Node:
-        """Encode ``left U<=number right`` as the promise of a number: of the steps, or ticks, from here on.
+        """Encode ``left U<=number right`` as the promise of the number that is left at the next position.
 
-        In steps, one step is taken to the next position, so the number is below the bound, and decreases at each step.
-        In ticks it decreases at ticks alone, and the promise is not postponed forever.
+        In steps it decreases at each step. In ticks it decreases at ticks alone, and is not promised forever. A step
+        bit of a duty is that of the next position, like the step bits of what is satisfied there.
         """
-        limit = bound.high if bound.ticks is None else bound.high + 1
+        high, ticks = bound.high, bound.ticks
+        limit = high if ticks is None else high + 1
         bits = self._number(limit)
         promised = self._below(bits, limit)
         less, equal = self._encoding.false, self._encoding.true
         for now, then in bits:
-            # The next number is smaller: the last, most significant difference decides.
             less = (now & ~then) | (self._same(now, then) & less)
             equal = equal & self._same(now, then)
-        at_right, at_left = self._at_next(right), self._at_next(left)
-        counted = at_right | (at_left & less)
-        if bound.ticks is not None:
-            tick, last = self._taken(bound.ticks), self._is_zero(bits)
-            counted = (tick & ~last & counted) | (~tick & (at_right | (at_left & (less | equal))))
+        kept = promised
+        if ticks is not None:
+            tick = self._taken(ticks)
+            less = less | (~tick & equal)
+            kept = (tick & self._below(bits, high)) | (~tick & promised)
             self._acceptance_conditions.append(~promised | right)
-        self._promise_relations.append(~promised | counted)
-        return right | (left & promised)
+        self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
+        return right | (left & kept)
 
     def _bounded_globally(self, operand: Node, bound: Bound) -> Node:
-        """Encode ``G<=number`` as the promise of a number: of positions, or of ticks and one more."""
-        limit = bound.high if bound.ticks is None else bound.high + 1
+        """Encode ``G<=number`` as the promise of a number of positions, or of ticks and one more."""
+        high, ticks = bound.high, bound.ticks
+        limit = high if ticks is None else high + 1
         bits = self._number(limit)
         more, equal, one_less = self._encoding.false, self._encoding.true, self._encoding.false
         for now, then in bits:
@@ -271,13 +272,13 @@ class Tableau:
         for now, then in reversed(bits):
             one_less = (now & ~then & equal) | (~now & then & one_less)
             equal = equal & self._same(now, then)
-        kept = self._at_next(operand) & (more | equal)
-        counted = self._at_next(operand) & (more | equal | one_less)
-        if bound.ticks is not None:
-            tick, last = self._taken(bound.ticks), bits[0][0] & self._is_zero(bits[1:])
-            counted = (tick & (last | counted)) | (~tick & kept)
-        self._promise_relations.append(self._is_zero(bits) | counted)
-        return operand & ~self._below(bits, limit)
+        kept = ~self._below(bits, limit)
+        if ticks is not None:
+            tick = self._taken(ticks)
+            one_less = tick & one_less
+            kept = (tick & ~self._below(bits, high)) | (~tick & kept)
+        self._promise_relations.append(self._is_zero(bits) | (self._at_next(operand) & (more | equal | one_less)))
+        return operand & kept
 
     def _is_zero(self, bits: Sequence[tuple[Node, Node]]) -> Node:
         return reduce(and_, (~now for now, _ in bits), self._encoding.true)
