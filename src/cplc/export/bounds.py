@@ -49,57 +49,33 @@ def with_step_bounds(formula: Formula) -> Formula:
     A formula of CTL remains one: each step has a path quantifier of its own.
     """
     if isinstance(formula, OnPaths) and (path := ctl_path(formula)) is not None:
-        return _branching(formula, with_children(path, tuple(map(with_step_bounds, children(path)))))
+        return _unfolded(with_children(path, tuple(map(with_step_bounds, children(path)))), formula)
     operands = children(formula)
-    return _linear(with_children(formula, tuple(map(with_step_bounds, operands))) if operands else formula)
+    return _unfolded(with_children(formula, tuple(map(with_step_bounds, operands))) if operands else formula, None)
 
 
-def _branching(formula: OnPaths, path: Formula) -> Formula:
-    match path:
-        case WeakUntil(bound=Bound()) | StrongRelease(bound=Bound()):
-            return _branching(formula, path.definition)
-        case Until(bound=Bound() as bound) | Release(bound=Bound() as bound) if _is_unfolded(bound):
-            inner: Formula = _branching(formula, _opened(path))
-            for _ in range(bound.low):
-                here, later = replace(formula, path=path.left), replace(formula, path=Next(inner))
-                inner = And((here, later)) if isinstance(path, Until) else Or((here, later))
-            return inner
-        case Finally(bound=Bound() as bound) | Globally(bound=Bound() as bound) if _is_unfolded(bound):
-            inner = _branching(formula, _opened(path))
-            for _ in range(bound.low):
-                inner = replace(formula, path=Next(inner))
-            return inner
-        case Release(bound=Bound()):
-            return Not(replace(formula, quantifier="E" if formula.quantifier == "A" else "A", path=dual(path)))
-        case _:
-            return replace(formula, path=path)
+def _unfolded(path: Formula, quantified: OnPaths | None) -> Formula:
+    """Return the path formula with step bounds, below the quantifier of this formula if there is one."""
 
+    def below(part: Formula) -> Formula:
+        return part if quantified is None else replace(quantified, path=part)
 
-def _linear(path: Formula) -> Formula:
-    match path:
-        case WeakUntil(bound=Bound()) | StrongRelease(bound=Bound()):
-            return with_step_bounds(path.definition)
-        case Until(bound=Bound() as bound) | Release(bound=Bound() as bound) if _is_unfolded(bound):
-            inner = _linear(_opened(path))
-            for _ in range(bound.low):
-                inner = And((path.left, Next(inner))) if isinstance(path, Until) else Or((path.left, Next(inner)))
-            return inner
-        case Finally(bound=Bound() as bound) | Globally(bound=Bound() as bound) if _is_unfolded(bound):
-            inner = _linear(_opened(path))
-            for _ in range(bound.low):
-                inner = Next(inner)
-            return inner
-        case Release(bound=Bound()):
-            return Not(dual(path))
-        case _:
-            return path
-
-
-def _is_unfolded(bound: Bound) -> bool:
-    return bound.ticks is None and 0 < bound.low <= MAX_UNFOLDED
-
-
-def _opened(path: Until | Release | Finally | Globally) -> Formula:
-    """Return the operator for the position at which its window opens."""
-    assert path.bound is not None
-    return replace(path, bound=replace(path.bound, high=path.bound.high - path.bound.low, low=0))
+    if isinstance(path, WeakUntil | StrongRelease) and path.bound is not None:
+        return with_step_bounds(below(path.definition))
+    bound = path.bound if isinstance(path, Until | Release | Finally | Globally) else None
+    if bound is None or not isinstance(path, Until | Release | Finally | Globally):
+        return below(path)
+    if bound.ticks is None and 0 < bound.low <= MAX_UNFOLDED:
+        later = _unfolded(replace(path, bound=Bound(bound.high - bound.low)), quantified)
+        for _ in range(bound.low):
+            later = below(Next(later))
+            if isinstance(path, Until):
+                later = And((below(path.left), later))
+            elif isinstance(path, Release):
+                later = Or((below(path.left), later))
+        return later
+    if not isinstance(path, Release):
+        return below(path)
+    if quantified is None:
+        return Not(dual(path))
+    return Not(replace(quantified, quantifier="E" if quantified.quantifier == "A" else "A", path=dual(path)))

@@ -318,9 +318,10 @@ class Resolver:
             return None, False, 0
         unit = "ticks" if tree.in_ticks else "steps"
         if tree.in_ticks and not self._table.has_ticks:
-            hint = Note("a protocol has ticks if a commitment has a deadline (`within` or `expires`)")
-            message = "No time passes here: nothing in this protocol takes ticks"
-            self._table.problems.report(rules.NEVER_DONE, tree.span, message, hint)
+            hint = Note(f"give a commitment a deadline (`within` or `expires`), or count steps: `{tree.op}<=k`")
+            message = "A bound in ticks needs time to pass, and nothing in this protocol has a deadline"
+            self._table.problems.report(rules.NO_TICKS, tree.span, message, hint, *self._where())
+            return None, False, 0
         low, bound = (0 if limit is None else self.number(limit) for limit in (tree.low, tree.bound))
         if low is None or bound is None:
             return 0, tree.in_ticks, 0

@@ -351,15 +351,11 @@ def _is_timed(part: Until | Finally | Globally | Release) -> bool:
     bound = part.bound
     if bound is None or not (bound.low or bound.ticks):
         return False
-    match part:
-        case Until(left):
-            return is_state_formula(left)
-        case Release(left, right):
-            return is_state_formula(left) and is_state_formula(right)
-        case Globally(operand):
-            return is_state_formula(operand)
-        case Finally():
-            return True
+    if isinstance(part, Until):
+        return is_state_formula(part.left)
+    if isinstance(part, Release):
+        return is_state_formula(part.left) and is_state_formula(part.right)
+    return isinstance(part, Finally) or is_state_formula(part.operand)
 
 
 def _is_recurrence(part: Globally) -> bool:

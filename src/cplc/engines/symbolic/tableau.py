@@ -252,14 +252,14 @@ class Tableau:
         for now, then in bits:
             less = (now & ~then) | (self._same(now, then) & less)
             equal = equal & self._same(now, then)
-        kept = promised
+        continued = promised
         if ticks is not None:
             tick = self._taken(ticks)
             less = less | (~tick & equal)
-            kept = (tick & self._below(bits, high)) | (~tick & promised)
+            continued = (tick & self._below(bits, high)) | (~tick & promised)
             self._acceptance_conditions.append(~promised | right)
         self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
-        return right | (left & kept)
+        return right | (left & continued)
 
     def _bounded_globally(self, operand: Node, bound: Bound) -> Node:
         """Encode ``G<=number`` as the promise of a number of positions, or of ticks and one more."""
@@ -272,13 +272,13 @@ class Tableau:
         for now, then in reversed(bits):
             one_less = (now & ~then & equal) | (~now & then & one_less)
             equal = equal & self._same(now, then)
-        kept = ~self._below(bits, limit)
+        continued = ~self._below(bits, limit)
         if ticks is not None:
             tick = self._taken(ticks)
             one_less = tick & one_less
-            kept = (tick & ~self._below(bits, high)) | (~tick & kept)
+            continued = (tick & ~self._below(bits, high)) | (~tick & continued)
         self._promise_relations.append(self._is_zero(bits) | (self._at_next(operand) & (more | equal | one_less)))
-        return operand & kept
+        return operand & continued
 
     def _is_zero(self, bits: Sequence[tuple[Node, Node]]) -> Node:
         return reduce(and_, (~now for now, _ in bits), self._encoding.true)
