@@ -3,7 +3,7 @@
 A customer buys from a merchant by the protocol in `netbill.cpl`. Before an agent sends something its monitor is asked
 whether it may, and what it receives is fed to its monitor before anything is done about it. The merchant takes the
 money and sends a receipt without having delivered anything; the customer's monitor says so, names the merchant, and
-goes on as if that message had not come.
+continues as if that message had not come.
 """
 
 from __future__ import annotations

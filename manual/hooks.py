@@ -1,4 +1,4 @@
-"""What makes the manual out of the pages of `docs/`: MkDocs calls these functions while it builds.
+"""Hooks of the manual: MkDocs calls these functions while it builds the pages of `docs/`.
 
 Fences with the words that tests go by become those that the highlighter knows; lists in the navigation are found in the
 folders; drawings come from playing what the pages tell; pages that live elsewhere, and the list of rules, are put in.

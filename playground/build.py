@@ -112,7 +112,7 @@ def _text(name: str) -> str:
 
 
 def _example(path: Path) -> dict[str, str]:
-    """Return an example with its first comment, which says what it is about."""
+    """Return an example with its first comment, its description."""
     text = path.read_text(encoding="utf-8")
     first = text.partition("\n")[0]
     return {"name": path.name, "title": first.lstrip("/- ").rstrip(". "), "text": text}

@@ -73,7 +73,7 @@ class Wanted:
 
 
 def checked(request: str) -> str:
-    """Return what is to be said of a text, and what of it can be chosen."""
+    """Return the diagnostics of a text, and its protocols and parameters."""
     selection = Wanted.of(request)
     try:
         reading = selection.reading
@@ -90,7 +90,7 @@ def checked(request: str) -> str:
 
 
 def verified(request: str) -> Iterator[str]:
-    """Yield what is asked, each answer as soon as it is known, and at last why it ended; None if all was answered."""
+    """Yield the questions, each answer as soon as it is known, and the reason of the end; None if all were answered."""
     try:
         for answer in _verified(Wanted.of(request)):
             yield json.dumps(answer)
@@ -187,7 +187,7 @@ def _row(reading: Reading, result: Result, verdict: Standing) -> Said:
     }
 
 
-# --- what a page is told of a text
+# --- diagnostics and choices of a text as data
 
 
 def _told(reading: Reading, diagnostics: Sequence[Diagnostic]) -> list[Said]:

@@ -103,7 +103,7 @@ export class Checker {
     worker.onerror = (event) => this.tell({ failed: event.message || 'the checker cannot be loaded' });
   }
 
-  /** End what it does, whatever that is; whoever waits for an answer is told so. */
+  /** End the current request; its promise is rejected. */
   stop(why: string): void {
     this.worker?.terminate();
     this.worker = null;

@@ -51,7 +51,7 @@ const verifying = new Checker((state) => {
   if (state.failed) status.textContent = `The checker cannot be loaded: ${state.failed}`;
 });
 
-// --- what is asked
+// --- the request
 
 function request(): Request {
   const parameters: Record<string, string> = {};
@@ -176,7 +176,7 @@ async function verify(): Promise<void> {
     if (heard.formula) wrong = `The formula is wrong: ${heard.formula.join('; ')}`;
     if (heard.diagnostics) {
       if (asked.text === editor.text) show(heard.diagnostics);
-      wrong = 'The text has mistakes, so nothing is verified.';
+      wrong = 'The text has errors, so nothing is verified.';
     }
     status.textContent = `Verifying: ${results.progress} known`;
   });
@@ -249,8 +249,8 @@ $('share').addEventListener('click', async () => {
   field.select();
   const copied = navigator.clipboard ? navigator.clipboard.writeText(location.href) : Promise.reject();
   $('linked').textContent = await copied.then(
-    () => 'The link is copied. Whoever opens it gets the text as it is now.',
-    () => 'Copy this link. Whoever opens it gets the text as it is now.',
+    () => 'The link is copied. It contains the text as it is now.',
+    () => 'Copy this link. It contains the text as it is now.',
   );
 });
 

@@ -21,7 +21,7 @@ export class Results {
 
   constructor(private list: HTMLElement, private go: (line: number, column: number) => void) {}
 
-  /** Say what is asked: what is not known yet has its place already. */
+  /** Show a row for each question, before its answer is known. */
   ask(names: string[]): void {
     this.known = [];
     this.rows = names.map((name) => {

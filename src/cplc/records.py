@@ -80,7 +80,7 @@ else:
         parameters = ", ".join([*ordinary, *(["*", *by_name] if by_name else [])])
         exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), values)  # as the standard library does
         init = values["__init__"]
-        init.__qualname__ = f"{record.__qualname__}.__init__"  # for what is said of a missing argument
+        init.__qualname__ = f"{record.__qualname__}.__init__"  # for the message about a missing argument
         return init
 
     def _refuse_assignment(self, name, value):
@@ -124,7 +124,7 @@ def _values(names: Sequence[str]) -> Callable[[Any], Any]:
 
 
 def _state(names: Sequence[str]) -> tuple[Callable[[Any], list[Any]], Callable[[Any, list[Any]], None]]:
-    """Return what is pickled, and how it is put back: the fields, and nothing that is kept beside them."""
+    """Return the functions that get and set the pickled state: the fields, without cached values."""
 
     def get(self: Any) -> list[Any]:
         return [getattr(self, name) for name in names]

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from cplc.checking.results import Answer, Question, Remark, Result
-from cplc.cli.exit_codes import Exit
+from cplc.cli.exit_codes import Exit, exit_of_results
 from cplc.cli.main import run
-from cplc.cli.verify import VerifyRun
 from cplc.compilation import CplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import NEVER_CREATED, SYNTAX
@@ -47,11 +46,9 @@ def _exit(
     asks_formula: bool = False,
     interrupted: str | None = None,
 ) -> int:
-    state = VerifyRun("m.cpl", {}, "json", "never", strict, "failures", asks_formula)
-    state.diagnostics = diagnostics or []
-    state.results = list(results)
-    state.interrupted = interrupted
-    return state.exit
+    return exit_of_results(
+        results, diagnostics or [], strict=strict, asks_formula=asks_formula, is_interrupted=interrupted is not None
+    )
 
 
 @pytest.mark.parametrize(

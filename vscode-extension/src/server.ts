@@ -48,7 +48,7 @@ export async function ask<Answer>(name: string, ...args: unknown[]): Promise<Ans
   return client?.sendRequest<Answer>('workspace/executeCommand', { command: name, arguments: args });
 }
 
-/** Tell the server what the settings say of parameters now. */
+/** Send the parameter values of the settings to the server. */
 export async function configure(): Promise<void> {
   await client?.sendNotification('workspace/didChangeConfiguration', { settings: { cplc: { parameters: parameters() } } });
 }

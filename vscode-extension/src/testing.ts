@@ -143,7 +143,7 @@ async function verify(run: vscode.TestRun, { uri, protocol, name, items }: Toget
   }
 }
 
-/** A property in a `for` has a result for each member, and what is asked of a participant one for each figure. */
+/** A property in a `for` has a result for each member, and an analysis of a participant one for each figure. */
 function resultsOf(item: vscode.TestItem, verified: Verified): Result[] {
   const name = questions.get(item)?.name;
   return verified.results.filter((result) => result.asked === name);

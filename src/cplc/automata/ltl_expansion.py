@@ -14,33 +14,9 @@ from dataclasses import replace
 from functools import cache
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Const
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    VALID,
-    And,
-    Atom,
-    Bound,
-    CtlOperator,
-    Derived,
-    Formula,
-    Globally,
-    Iff,
-    Next,
-    Not,
-    Or,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    WeakUntil,
-    children,
-    closes,
-    core,
-    is_state_formula,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
@@ -95,10 +71,10 @@ class Expansion:
 
     def number(self, formula: Formula, holds: bool = True) -> int:
         """Return the obligation: derived operators by their definitions, except where `_expanded` has a law."""
-        while isinstance(formula, Not) or _abbreviates(formula):
-            if isinstance(formula, Not):
+        while isinstance(formula, f.Not) or _abbreviates(formula):
+            if isinstance(formula, f.Not):
                 formula, holds = formula.operand, not holds
-            elif isinstance(formula, Derived):
+            elif isinstance(formula, f.Derived):
                 formula = formula.definition
         number = self._number.setdefault(formula, 2 * len(self._formulas))
         if number == 2 * len(self._formulas):
@@ -139,7 +115,7 @@ class Expansion:
     def _compute_conjuncts(self, obligation: int) -> frozenset[int]:
         parts = self._invariant_parts(obligation)
         if len(parts) > 1:
-            every = (Globally(formula if holds else Not(formula)) for formula, holds in map(self.formula, parts))
+            every = (f.Globally(formula if holds else f.Not(formula)) for formula, holds in map(self.formula, parts))
             return frozenset(part for one in every for part in self._conjuncts(self.number(one)))
         ways = self._disjuncts_of(obligation, 0) if self._is_boolean(obligation) else ()
         if len(ways) != 1:
@@ -149,12 +125,12 @@ class Expansion:
     def _is_boolean(self, obligation: int) -> bool:
         """Return whether it is a constant or a Boolean combination of other obligations."""
         formula, _ = self.formula(obligation)
-        return _constant(formula) or (isinstance(formula, And) and not self.is_literal(obligation))
+        return _constant(formula) or (isinstance(formula, f.And) and not self.is_literal(obligation))
 
     def _compute_invariant_parts(self, obligation: int) -> frozenset[int]:
         """Return the obligations that hold at every position from this one on: ``false R p``, or not ``true U p``."""
         formula, holds = self.formula(obligation)
-        if isinstance(formula, Release if holds else Until) and _is_unary(formula) and formula.bound is None:
+        if isinstance(formula, f.Release if holds else f.Until) and _is_unary(formula) and formula.bound is None:
             return self._conjuncts(self.number(formula.right, holds))
         return frozenset()
 
@@ -165,9 +141,11 @@ class Expansion:
         """
         for promise in self._invariant_parts(obligation):
             formula, holds = self.formula(promise)
-            if not isinstance(formula, Until if holds else Release) or not _is_unary(formula):
+            if not isinstance(formula, f.Until if holds else f.Release) or not _is_unary(formula):
                 continue
-            if formula.bound is None and not any(isinstance(part, CtlOperator) for part in _path_parts(formula.right)):
+            if formula.bound is None and not any(
+                isinstance(part, f.CtlOperator) for part in _path_parts(formula.right)
+            ):
                 return promise, self.number(formula.right, holds)
         return None
 
@@ -188,14 +166,16 @@ class Expansion:
         remains decreases at each tick, and its eventuality is not postponed forever between two ticks.
         """
         formula, holds = self.formula(obligation)
-        if not isinstance(formula, Until | Release):
+        if not isinstance(formula, f.Until | f.Release):
             return obligation, 0
-        lasting, bound = isinstance(formula, Release) is holds, formula.bound
+        lasting, bound = isinstance(formula, f.Release) is holds, formula.bound
         if bound is None:
-            return (self.number(replace(formula, bound=Bound(0)), holds), float("-inf")) if lasting else (obligation, 0)
+            return (
+                (self.number(replace(formula, bound=f.Bound(0)), holds), float("-inf")) if lasting else (obligation, 0)
+            )
         if bound.low:
             return obligation, 0
-        alike = self.number(replace(formula, bound=Bound(0, ticks=bound.ticks)), holds)
+        alike = self.number(replace(formula, bound=f.Bound(0, ticks=bound.ticks)), holds)
         return alike, -bound.high if lasting else bound.high
 
     def relevant(self, mask: int) -> int:
@@ -213,9 +193,9 @@ class Expansion:
 
     def _past_operand(self, formula: Formula) -> int | None:
         """Return the formula whose value one step before decides a past operator."""
-        if isinstance(formula, Previous):
+        if isinstance(formula, f.Previous):
             return self.number(formula.operand)
-        return self.number(formula) if isinstance(formula, Since) else None
+        return self.number(formula) if isinstance(formula, f.Since) else None
 
     def closure(self, positions: Iterable[GbaState]) -> tuple[list[int], list[int]]:
         """Return all obligations that may follow from these states, and the eventualities among them."""
@@ -242,9 +222,9 @@ class Expansion:
     def lasts(self, obligation: int) -> bool:
         """Tell whether the obligation may last forever, so that not every path that meets it has a good prefix."""
         formula, holds = self.formula(obligation)
-        if isinstance(formula, Until | Release) and closes(formula.bound):
+        if isinstance(formula, f.Until | f.Release) and f.closes(formula.bound):
             return False
-        return isinstance(formula, Release | WeakUntil if holds else Until)
+        return isinstance(formula, f.Release | f.WeakUntil if holds else f.Until)
 
     # --- ways to go on
 
@@ -319,7 +299,7 @@ class Expansion:
         barred: frozenset[str] = frozenset()
         for one in numbers(literals):
             formula, holds = self.formula(one)
-            if not isinstance(formula, Taken):
+            if not isinstance(formula, f.Taken):
                 continue
             if holds:
                 allowed = formula.steps if allowed is None else allowed & formula.steps
@@ -329,7 +309,7 @@ class Expansion:
 
     def _is_literal(self, obligation: int) -> bool:
         formula, _ = self.formula(obligation)
-        return isinstance(formula, Taken) or (is_state_formula(formula) and not _constant(formula))
+        return isinstance(formula, f.Taken) or (f.is_state_formula(formula) and not _constant(formula))
 
     def _disjuncts_of(self, obligation: int, before: int) -> tuple[Disjunct, ...]:
         formula, holds = self.formula(obligation)
@@ -343,19 +323,19 @@ class Expansion:
     def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
         """Yield the disjuncts by the expansion laws; ``was`` is the value that past operators look up."""
         match formula:
-            case Atom(Const(value)):
+            case f.Atom(Const(value)):
                 yield from [Disjunct()] if bool(value) is holds else []
-            case And(operands):
+            case f.And(operands):
                 parts = tuple(self.number(operand, holds) for operand in operands)
                 yield from [Disjunct(parts)] if holds else [Disjunct((part,)) for part in parts]
-            case Next(operand):
+            case f.Next(operand):
                 yield Disjunct(after=(self.number(operand, holds),))
-            case Until() | Release():
+            case f.Until() | f.Release():
                 yield from self._unfolded(formula, holds, again)
-            case Previous():
+            case f.Previous():
                 yield from [Disjunct()] if was is holds else []
-            case Since(left, right):
-                one = () if left == VALID else (self.number(left, holds),)
+            case f.Since(left, right):
+                one = () if left == f.VALID else (self.number(left, holds),)
                 other = self.number(right, holds)
                 if not holds:
                     yield from [Disjunct((other, *one) if was else (other,))] if one or not was else []
@@ -364,27 +344,27 @@ class Expansion:
                 else:
                     yield Disjunct((other,))
                     yield from [Disjunct(one)] if was else []
-            case Iff(left, right):
+            case f.Iff(left, right):
                 for side in (True, False):
                     yield Disjunct((self.number(left, side), self.number(right, side is holds)))
-            case WeakUntil(left, right, None):
+            case f.WeakUntil(left, right, None):
                 first, last = self.number(left, holds), self.number(right, holds)
                 if holds:
                     yield from (Disjunct((last,)), Disjunct((first,), (again,)))
                 else:
                     yield from (Disjunct((last, first)), Disjunct((last,), (again,), 1 << again))
-            case Derived():
+            case f.Derived():
                 yield Disjunct((self.number(formula.definition, holds),))
-            case Atom() | Not() | Taken() | StateOperator():
+            case f.Atom() | f.Not() | f.Taken() | f.StateOperator():
                 raise AssertionError(f"{formula} has no expansion law")
             case _:
                 assert_never(formula)
 
-    def _unfolded(self, formula: Until | Release, holds: bool, again: int) -> Iterator[Disjunct]:
+    def _unfolded(self, formula: f.Until | f.Release, holds: bool, again: int) -> Iterator[Disjunct]:
         """Yield the disjuncts of an operator: at a tick or, without ticks, at each step its window moves on."""
         one = () if _is_unary(formula) else (self.number(formula.left, holds),)
         other, bound = self.number(formula.right, holds), formula.bound
-        is_until = isinstance(formula, Until) is holds
+        is_until = isinstance(formula, f.Until) is holds
         is_open = bound is None or not bound.low
         if is_open and is_until:
             yield Disjunct((other,))
@@ -396,7 +376,7 @@ class Expansion:
             return
         if bound.ticks is not None:
             tick = self.number(bound.ticks)
-            promise = self.number(replace(formula, bound=Bound(0, ticks=bound.ticks)), holds)
+            promise = self.number(replace(formula, bound=f.Bound(0, ticks=bound.ticks)), holds)
             yield Disjunct((*through, tick ^ 1), (again,), 1 << promise if is_until else 0)
             through = (*through, tick)
         if bound.next is not None:
@@ -444,25 +424,25 @@ def _negated(mask: int) -> int:
 
 def _path_parts(formula: Formula) -> Iterator[Formula]:
     """Yield the formula and its subformulas after unfolding derived operators, state formulas excluded."""
-    if not is_state_formula(formula):
-        unfolded = core(formula)
+    if not f.is_state_formula(formula):
+        unfolded = f.core(formula)
         yield unfolded
-        for child in children(unfolded):
+        for child in f.children(unfolded):
             yield from _path_parts(child)
 
 
 def _constant(formula: Formula) -> bool:
-    if isinstance(formula, And | Or):
+    if isinstance(formula, f.And | f.Or):
         return not formula.operands
-    return isinstance(formula, Atom) and isinstance(formula.condition, Const)
+    return isinstance(formula, f.Atom) and isinstance(formula.condition, Const)
 
 
-def _is_unary(formula: Until | Release) -> bool:
+def _is_unary(formula: f.Until | f.Release) -> bool:
     """Return whether it is ``true U p`` or ``false R p``: F or G."""
-    return formula.left == (VALID if isinstance(formula, Until) else UNSATISFIABLE)
+    return formula.left == (f.VALID if isinstance(formula, f.Until) else f.UNSATISFIABLE)
 
 
 def _abbreviates(formula: Formula) -> bool:
     """Return whether the obligation is numbered as the definition of the formula."""
-    has_law = isinstance(formula, Iff) or (isinstance(formula, WeakUntil) and formula.bound is None)
-    return isinstance(formula, Derived) and not has_law and not is_state_formula(formula)
+    has_law = isinstance(formula, f.Iff) or (isinstance(formula, f.WeakUntil) and formula.bound is None)
+    return isinstance(formula, f.Derived) and not has_law and not f.is_state_formula(formula)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, consume_events, exit_for
-from cplc.cli.log_replay import Observed, log_options, mapping_of, replay_logs, report_skipped
-from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.load import compile_protocol
+from cplc.cli.log_replay import Observed, log_options, mapping_of, observed_data, replay_logs, report_skipped
+from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
-    from cplc.logs.records import Format
+    from cplc.logs.events import Format
     from cplc.mining.belief_estimation import BeliefEstimates
 
 
@@ -45,6 +46,7 @@ Examples:
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
+    metavar="P",
     default=0.95,
     show_default=True,
     help="Confidence level of the bounds.",
@@ -60,29 +62,25 @@ Examples:
 def command(
     file: str,
     logs: tuple[str, ...],
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     agent: str,
     confidence: float,
     points: bool,
     mapping: str | None,
     log_form: Format | None,
     tick: float | None,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     form: Literal["text", "json"],
     colour: Colour,
 ) -> Exit:
     """Estimate from LOG the beliefs of an agent about the others in the protocol of FILE."""
-    diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
     estimates: BeliefEstimates | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | BeliefEstimates]:
         from cplc.mining.belief_estimation import estimate_beliefs
 
-        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_protocol(file, options)
         yield diagnostics
         if compilation is None:
             return
@@ -96,12 +94,9 @@ def command(
         yield now.diagnostics
         yield estimate_beliefs(now.choices, roles, confidence)
 
-    def take(event: tuple[Diagnostic, ...] | Observed | BeliefEstimates) -> None:
+    def take(event: Observed | BeliefEstimates) -> None:
         nonlocal observed, estimates
-        if isinstance(event, tuple):
-            diagnostics.extend(event)
-            output.write_diagnostics(event, form=form, colour=colour, err=True)
-        elif isinstance(event, Observed):
+        if isinstance(event, Observed):
             observed = event
         else:
             estimates = event
@@ -109,17 +104,14 @@ def command(
     def doing() -> str:
         return f"event {observed.events if observed else 0:,}"
 
-    interrupted = consume_events(work(), Limits(timeout, memory), doing, take)
-    code = exit_for(diagnostics, strict=False)
-    if interrupted and code != Exit.WRONG:
-        code = Exit.UNKNOWN
+    run = CommandRun(form, colour, limits)
+    run.consume(work(), doing, take)
     if form == "json":
-        _write_document(file, agent, confidence, diagnostics, observed, estimates, interrupted, code)
+        _write_document(run, file, agent, confidence, observed, estimates)
     elif estimates is not None and observed is not None:
         _write_text(estimates, observed, agent, confidence, points=points)
-    if interrupted:
-        output.write(f"{interrupted}\n", err=True)
-    return code
+    run.write_interruption()
+    return run.exit_code()
 
 
 def _observed_roles(compilation: CplCompilation, agent: str) -> frozenset[str]:
@@ -150,14 +142,12 @@ def _write_text(estimates: BeliefEstimates, observed: Observed, agent: str, conf
 
 
 def _write_document(
+    run: CommandRun,
     file: str,
     agent: str,
     confidence: float,
-    diagnostics: Sequence[Diagnostic],
     observed: Observed | None,
     estimates: BeliefEstimates | None,
-    interrupted: str | None,
-    code: Exit,
 ) -> None:
     from cplc.mining.mining_report import beliefs_data
 
@@ -167,12 +157,10 @@ def _write_document(
             "file": file,
             "agent": agent,
             "confidence": confidence,
-            "diagnostics": diagnostics_data(diagnostics),
-            "cases": observed.monitor.totals.cases if observed else 0,
-            "records": observed.events if observed else 0,
-            "left_out_records": observed.counts if observed else {},
+            "diagnostics": diagnostics_data(run.diagnostics),
+            **observed_data(observed),
             **(beliefs_data(estimates) if estimates is not None else {"beliefs": [], "left_out": []}),
-            "interrupted": interrupted,
-            "exit": code,
+            "interrupted": run.interrupted,
+            "exit": run.exit_code(),
         }
     )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, compile_file, run_to_completion
-from cplc.cli.options import colour_option, files, format_option, reading_options, resource_options
+from cplc.cli.load import STANDARD_INPUT, compile_file
+from cplc.cli.options import ModelOptions, colour_option, files, format_option, reading_options, resource_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import diagnostics_data
@@ -66,11 +67,8 @@ def command(
     new: str,
     renames: Sequence[tuple[str, str]],
     both: bool,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
-    timeout: float | None,
-    memory: int | None,
+    options: ModelOptions,
+    limits: Limits,
     form: Format,
     colour: Colour,
 ) -> Exit:
@@ -88,8 +86,8 @@ def command(
         from cplc.compatibility.compare import compare
         from cplc.compatibility.matching import Match
 
-        before, diagnostics = compile_file(old, definitions, channels, protocol)
-        after, more = compile_file(new, definitions, channels, protocol)
+        before, diagnostics = compile_file(old, options)
+        after, more = compile_file(new, options)
         if before is None or after is None:
             return None, (*diagnostics, *more)
         if before.language != after.language:
@@ -106,29 +104,31 @@ def command(
             )
         return compare(match, after.verdict_changes(before)), ()
 
-    outcome = run_to_completion(work, Limits(timeout, memory), "comparing")
-    comparison, diagnostics, reason = (None, (), outcome) if isinstance(outcome, str) else (*outcome, None)
-    output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
-    code = _exit(comparison, both=both, interrupted=reason)
-    _show(comparison, _named(old), _named(new), both=both, form=form, colour=colour)
-    if form == "json":
-        from cplc.report.compatibility import comparison_data
+    run = CommandRun(form, colour, limits)
+    comparison = run.compute(work, "comparing")
+    code = _exit(comparison, both=both, interrupted=run.interrupted)
+    from cplc.report.compatibility import comparison_concise, comparison_data, comparison_text
 
+    if form == "text" and comparison is not None:
+        output.write(comparison_text(comparison, _named(old), _named(new), both=both, style=run.style))
+    elif form == "concise" and comparison is not None:
+        output.write(comparison_concise(comparison, _named(old), _named(new), both=both))
+    if form == "json":
         output.write_json(
             {
                 "command": "breaking",
                 "old": old,
                 "new": new,
-                "parameters": dict(definitions),
+                "parameters": options.parameters,
                 "renames": dict(renames),
-                "diagnostics": diagnostics_data(diagnostics),
+                "diagnostics": diagnostics_data(run.diagnostics),
                 "comparison": None if comparison is None else comparison_data(comparison),
-                "interrupted": reason,
+                "interrupted": run.interrupted,
                 "exit": code,
             }
         )
-    elif reason is not None:
-        output.write(f"{reason}\n", err=True)
+    else:
+        run.write_interruption()
     return code
 
 
@@ -150,19 +150,3 @@ def _exit(comparison: Comparison | None, *, both: bool, interrupted: str | None)
     if comparison.newly.incomplete or comparison.unknown_verdict or (both and comparison.no_longer.incomplete):
         return Exit.UNKNOWN
     return Exit.EXPECTED
-
-
-def _show(comparison: Comparison | None, old: str, new: str, *, both: bool, form: Format, colour: Colour) -> None:
-    if comparison is None:
-        return
-    from cplc.report.compatibility import comparison_concise, comparison_text
-    from cplc.report.text import plain
-
-    match form:
-        case "text":
-            style = output.result_colours if output.has_colour(colour) else plain
-            output.write(comparison_text(comparison, old, new, both=both, style=style))
-        case "concise":
-            output.write(comparison_concise(comparison, old, new, both=both))
-        case "json":
-            pass

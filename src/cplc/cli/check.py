@@ -10,21 +10,12 @@ import click
 
 from cplc import __version__
 from cplc.cli import output
-from cplc.cli.crash_report import report_bug
-from cplc.cli.exit_codes import EXPLAINED, Exit
+from cplc.cli.command_run import run_to_completion
+from cplc.cli.exit_codes import EXPLAINED, Exit, combined_exit, exit_code
 from cplc.cli.limits import Limits
-from cplc.cli.load import (
-    STANDARD_INPUT,
-    Channels,
-    combined_exit,
-    diagnostics_of,
-    exit_for,
-    files_in,
-    loaded_protocol,
-    run_to_completion,
-)
-from cplc.cli.options import colour_option, files, reading_options, report_format_option, strict_option
-from cplc.cli.output import AnyFormat, Colour, document
+from cplc.cli.load import STANDARD_INPUT, diagnostics_of, files_in, loaded_protocol
+from cplc.cli.options import ModelOptions, colour_option, files, reading_options, report_format_option, strict_option
+from cplc.cli.output import AnyFormat, Colour, document, report_bug
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
@@ -59,9 +50,7 @@ Examples:
 @watch_option
 def command(
     paths: Sequence[str],
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     form: AnyFormat,
     colour: Colour,
     strict: bool,
@@ -72,7 +61,8 @@ def command(
     """Report errors and warnings in files, without verification; `-` reads standard input.
 
     In a folder, check every `.cpl` and `.ispl` file below it, except in hidden folders; without a name, in this folder.
-    A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
+    A file that ends in `.ispl`, or standard input that begins with `Agent` or `Semantics`, is read as a model in ISPL,
+    the language of MCMAS.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")
@@ -85,7 +75,7 @@ def command(
     checked: list[_Checked] = []
     for file in named:
         try:
-            one = _checked(file, definitions, channels, protocol, strict=strict, fix=fix, diff=diff)
+            one = _checked(file, options, strict=strict, fix=fix, diff=diff)
         except (click.ClickException, OSError):
             raise
         except Exception as error:  # a bug in one file does not stop the check of the others
@@ -105,7 +95,7 @@ def command(
                 output.write(f"{printable(file)}: {summary(one.diagnostics)}\n")
     code = combined_exit(one.code for one in checked)
     if not diff:
-        _write_whole(checked, dict(definitions), code, form)
+        _write_whole(checked, dict(options.parameters), code, form)
     return code
 
 
@@ -118,9 +108,7 @@ class _Checked:
 
 def _checked(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     *,
     strict: bool,
     fix: bool,
@@ -130,19 +118,19 @@ def _checked(
     repairs = 0
     remarks: tuple[Diagnostic, ...] = ()
     if fix or diff:
-        repaired = fix_file(file, definitions, channels, protocol, diff=diff)
+        repaired = fix_file(file, options, diff=diff)
         if isinstance(repaired, str):
             return repaired
         if repaired is not None:
             repairs, remarks = repaired.count, () if diff else repaired.remarks
         if repairs and not diff:
             output.write(f"{printable(file)}: {repairs} repaired\n", err=True)
-    outcome = run_to_completion(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
+    outcome = run_to_completion(lambda: diagnostics_of(file, options), Limits(), "checking")
     if isinstance(outcome, str):
         return outcome
     would_change = Exit.UNEXPECTED if diff and repairs else Exit.EXPECTED
     outcome = (*remarks, *outcome)
-    return _Checked(file, outcome, combined_exit((exit_for(outcome, strict=strict), would_change)))
+    return _Checked(file, outcome, combined_exit((exit_code(outcome, strict=strict), would_change)))
 
 
 def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:
@@ -172,9 +160,7 @@ def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def fix_file(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
-) -> FixedText | str | None:
+def fix_file(file: str, options: ModelOptions, *, diff: bool) -> FixedText | str | None:
     """Apply the unambiguous fixes and return them; None if there are none, or the reason of an interruption.
 
     With ``diff``, print the changes only. Models in ISPL and standard input are not changed.
@@ -182,7 +168,7 @@ def fix_file(
     from cplc.compilation.automatic_fixes import fix_text
 
     def work() -> tuple[str, FixedText] | None:
-        loaded = None if file == STANDARD_INPUT else loaded_protocol(file, definitions, channels, protocol)
+        loaded = None if file == STANDARD_INPUT else loaded_protocol(file, options)
         return None if loaded is None else (loaded.source.text, fix_text(loaded))
 
     outcome = run_to_completion(work, Limits(), f"repairing {file}")

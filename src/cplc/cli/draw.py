@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, as_protocol, compile_file, exit_for, run_to_completion
-from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.load import as_protocol, compile_file
+from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.drawing.graph import Graph
     from cplc.drawing.sequence import Chart
-    from cplc.simulation.recorded_runs import Recorded
+    from cplc.simulation.run_replay import Recorded
     from cplc.system.model import Claim, Commitment, System
     from cplc.system.trace import Run
 
@@ -59,7 +59,9 @@ Examples:
 @click.option(
     "--name", metavar="NAME", help="Role or agent, commitment or claim to draw; a family stands for its first member."
 )
-@click.option("--run", "record", shell_complete=files, metavar="RUN", help="Recorded run, for chart and owes.")
+@click.option(
+    "--run", "record", shell_complete=files, metavar="RUN", help="File with a recorded run, for chart and owes."
+)
 @click.option("--run-name", metavar="NAME", help="Run to draw: its number in the record, or its property.")
 @click.option(
     "--to",
@@ -78,9 +80,7 @@ Examples:
 @colour_option
 def command(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     what: What,
     name: str | None,
     record: str | None,
@@ -88,8 +88,7 @@ def command(
     target: Target,
     path: Path | None,
     force: bool,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     colour: Colour,
 ) -> Exit:
     """Draw the protocol or model of FILE."""
@@ -104,29 +103,26 @@ def command(
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, options)
         if compilation is not None and what not in ("role", "states") and not (what == "chart" and record):
             as_protocol(compilation, file, f"--what {what} without --run" if what == "chart" else f"--what {what}")
         drawn = None if compilation is None else _drawn(compilation, what, name, recorded, target)
         return drawn, diagnostics
 
-    outcome = run_to_completion(work, Limits(timeout, memory), "drawing")
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
-        return Exit.UNKNOWN
-    text, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    run = CommandRun("text", colour, limits)
+    text = run.compute(work, "drawing")
     if text is not None and path is not None:
         output.write_file(path, text)
     elif text is not None:
         output.write(text)
-    return exit_for(diagnostics, strict=False)
+    run.write_interruption()
+    return run.exit_code()
 
 
 def _recorded(record: str, file: str, name: str | None) -> Recorded:
     from cplc.cli.replay import read_record, selected_runs
 
-    runs = selected_runs(read_record(record, file, (), None, None).recording, name)
+    runs = selected_runs(read_record(record, file, ModelOptions({})).recording, name)
     if len(runs) > 1:
         names = ", ".join(f"`{one.name}`" for one in runs[:12])
         raise click.UsageError(f"`{record}` has {len(runs)} runs; choose one with --run-name: {names}")
@@ -201,30 +197,30 @@ def _named(name: str | None, what: str, candidates: Iterable[str]) -> str:
 
 
 def _graph(graph: Graph, target: Target) -> str:
-    from cplc.drawing import graph_text
-    from cplc.drawing.graph_svg import graph_svg
+    from cplc.drawing import graph as graphs
+    from cplc.drawing.graph import graph_svg
 
     match target:
         case "svg":
             return graph_svg(graph)
         case "mermaid":
-            return graph_text.mermaid(graph)
+            return graphs.mermaid(graph)
         case "plantuml":
-            return graph_text.plantuml(graph)
+            return graphs.plantuml(graph)
         case "dot":
-            return graph_text.dot(graph)
+            return graphs.dot(graph)
 
 
 def _chart(chart: Chart, target: Target) -> str:
-    from cplc.drawing import sequence_text
-    from cplc.drawing.sequence_svg import chart_svg
+    from cplc.drawing import sequence
+    from cplc.drawing.sequence import chart_svg
 
     match target:
         case "svg":
             return chart_svg(chart)
         case "mermaid":
-            return sequence_text.chart_mermaid(chart)
+            return sequence.chart_mermaid(chart)
         case "plantuml":
-            return sequence_text.chart_plantuml(chart)
+            return sequence.chart_plantuml(chart)
         case "dot":
-            return sequence_text.chart_dot(chart)
+            return sequence.chart_dot(chart)

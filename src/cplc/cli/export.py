@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.limits import Limits
-from cplc.cli.load import (
-    Channels,
-    as_protocol,
-    compile_file,
-    exit_for,
-    formula_question_of,
-    questions_of,
-    run_to_completion,
-)
-from cplc.cli.options import colour_option, model_options, names
+from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of
+from cplc.cli.options import ModelOptions, colour_option, model_options, names
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.export import TARGETS, CannotExport
@@ -60,7 +52,10 @@ Examples:
 )
 @click.option("--formula", metavar="FORMULA", help="Export this formula instead of the properties of the file.")
 @click.option(
-    "--assuming", type=names, metavar="ROLES", help="Roles assumed to make progress (fairness), for --formula."
+    "--assuming",
+    type=names,
+    metavar="ROLES",
+    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
 )
 @click.option(
     "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."
@@ -69,9 +64,7 @@ Examples:
 @colour_option
 def command(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     target: str,
     path: Path | None,
     force: bool,
@@ -97,7 +90,7 @@ def command(
         _check_place(path, file, force=force)
 
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, options)
         if compilation is None:
             return None, diagnostics
         if agent is not None:
@@ -113,15 +106,12 @@ def command(
             questions = (question,)
         return compilation.export(target, questions, states=states), diagnostics
 
+    run = CommandRun("text", colour)
+    exported = None
     try:
-        outcome = run_to_completion(work, Limits(), "exporting")
+        exported = run.compute(work, "exporting")
     except CannotExport as problem:
-        outcome = str(problem)
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
-        return Exit.UNKNOWN
-    exported, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+        run.interrupted = str(problem)
     if exported is not None:
         for note in exported.notes:
             output.write(f"left out: {note}\n", err=True)
@@ -129,7 +119,8 @@ def command(
             _write_out(exported)
         else:
             _write_files(exported, path, force=force)
-    return exit_for(diagnostics, strict=False)
+    run.write_interruption()
+    return run.exit_code()
 
 
 def _decision(compilation: CplCompilation, agent: str) -> Export:

@@ -7,14 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final, TypeVar
+from typing import TypeVar
 
+from cplc.cli.command_run import INTERRUPTED
 from cplc.cli.limits import Interrupted, Limits, limit_monitor
 from cplc.cli.signals import REQUESTS_TO_END, handle_signals, ignore_terminations
 
 Item = TypeVar("Item")
-
-INTERRUPTED: Final = "the run was interrupted"
 
 
 class StopRequest:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import Exit
-from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
-from cplc.cli.output import Colour
+from cplc.cli.load import compile_file
+from cplc.cli.options import ModelOptions
 from cplc.control_characters import json_text, printable
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logic.expressions import Value
     from cplc.report.text import Part, Style
-    from cplc.simulation.interactive_session import Choice, Session
+    from cplc.simulation.interactive_session import Choice, RunVerdict, RunVerdicts, Session, Verdict
     from cplc.simulation.rng import RandomSource
     from cplc.simulation.run_replay import Replayed
-    from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, Verdict
     from cplc.system.model import System
     from cplc.system.trace import Run
 
@@ -52,32 +51,19 @@ _COMMAND_NAMES: Final = (
 )  # fmt: skip
 
 
-def run_interactive(
-    file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
-    *,
-    seed: int,
-    colour: Colour,
-    limits: Limits,
-) -> Exit:
+def run_interactive(file: str, options: ModelOptions, seed: int, run: CommandRun) -> Exit:
     """Let the user choose each step of a run."""
 
     def work() -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, options)
         if compilation is not None:
             _ = compilation.system
         return compilation, diagnostics
 
-    outcome = run_to_completion(work, limits, "compiling")
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
-        return Exit.UNKNOWN
-    compilation, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    compilation = run.compute(work, "compiling")
     if compilation is None:
-        return exit_for(diagnostics, strict=False)
+        run.write_interruption()
+        return run.exit_code()
     from cplc.simulation.interactive_session import begin
     from cplc.simulation.rng import RandomSource
 
@@ -85,11 +71,11 @@ def run_interactive(
     output.write(f"{printable(file)}: seed {seed}; `help` lists the commands\n")
     session = begin(compilation.system, dice)
     assert session is not None
-    _InteractiveRun(compilation, compilation.system, session, dice, colour).loop()
+    _InteractiveRun(compilation, compilation.system, session, dice, run.style).loop()
     return Exit.EXPECTED
 
 
-def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
+def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, style: Style) -> None:
     """Let the user explore a recorded run, as far as it fits, and diverge from it."""
     from cplc.simulation.interactive_session import Session, choice_table
     from cplc.simulation.rng import RandomSource
@@ -101,7 +87,7 @@ def explore_recorded_run(compilation: Compilation, system: System, replayed: Rep
         output.write(
             f"a run of {len(whole.moves)} steps; an empty line takes the next step, `help` lists the commands\n"
         )
-        _InteractiveRun(compilation, system, Session(choice_table(system), whole), RandomSource(0), colour).loop()
+        _InteractiveRun(compilation, system, Session(choice_table(system), whole), RandomSource(0), style).loop()
     if replayed.misfit is not None:
         at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
         output.write(f"the record does not fit {at}: {replayed.misfit.message}\n")
@@ -117,15 +103,14 @@ class _InteractiveRun:
         system: System,
         session: Session,
         dice: RandomSource,
-        colour: Colour,
+        style: Style,
     ) -> None:
-        from cplc.report.text import plain
 
         self._compilation = compilation
         self._system = system
         self._session = session
         self._dice = dice
-        self._style: Style = output.result_colours if output.has_colour(colour) else plain
+        self._style = style
         self._run_verdicts: dict[int, RunVerdicts] = {}
 
     def loop(self) -> None:
@@ -162,7 +147,7 @@ class _InteractiveRun:
     # --- steps
 
     def _show(self, most: int) -> None:
-        from cplc.report.state_text import choices_text
+        from cplc.report.run_report import choices_text
 
         session = self._session
         self._say(f"state {session.at}" + (" (the first)" if not session.at else ""))
@@ -294,7 +279,7 @@ class _InteractiveRun:
     # --- queries
 
     def _view(self, agent: str) -> None:
-        from cplc.report.state_text import view_text
+        from cplc.report.run_report import view_text
 
         if agent and agent not in self._system.agent:
             self._say(f"there is no agent `{agent}`; there are {', '.join(self._system.agent)}")
@@ -303,12 +288,12 @@ class _InteractiveRun:
             self._say_all(view_text(self._system, name, self._session.state, self._style))
 
     def _commitments(self) -> None:
-        from cplc.report.state_text import commitments_text
+        from cplc.report.run_report import commitments_text
 
         self._say_all(commitments_text(self._system, self._session.state, self._style))
 
     def _state(self) -> None:
-        from cplc.report.state_text import state_text
+        from cplc.report.run_report import state_text
 
         lines = list(state_text(self._system, self._session.state))
         self._say_all(lines or ["  every variable has its initial value"])
@@ -334,7 +319,7 @@ class _InteractiveRun:
             self._say(f"  {verdict}  {question.name}{assuming}{reason}")
 
     def _verdict(self, system: System, question: Question) -> RunVerdict:
-        from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, carried_over
+        from cplc.simulation.interactive_session import RunVerdict, RunVerdicts, carried_over
 
         run: Run | None = self._session.run
         if system is not self._system:

@@ -1,4 +1,4 @@
-"""From files named on the command line to compilations, questions and exit codes."""
+"""From files named on the command line to compilations and questions."""
 
 from __future__ import annotations
 
@@ -6,29 +6,21 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING
 
 from click import UsageError
 
-from cplc.cli import output
-from cplc.cli.exit_codes import Exit
 from cplc.cli.input_files import report_files_read
-from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
+from cplc.cli.options import ModelOptions
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import STDIN_NAME, Source, Span
 
 if TYPE_CHECKING:
-    from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies
-    from cplc.runtime.context import Context
+    from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies, UnknownQuestion
 
     Questions = tuple[BoundQuestion, ...]
-
-Outcome = TypeVar("Outcome")
-Event = TypeVar("Event")
-Channels = Literal["sync", "async"] | None
-
 
 STANDARD_INPUT = "-"
 
@@ -51,9 +43,7 @@ def _files_in(paths: Iterable[str], endings: tuple[str, ...]) -> Iterator[str]:
 
 def compile_file(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None = None,
+    options: ModelOptions,
     strategies: Strategies = "full",
     *,
     needs_protocol: bool = True,
@@ -62,7 +52,7 @@ def compile_file(
 
     A file of macros has no errors, but most commands need a protocol.
     """
-    loaded = _loaded(file, definitions, channels, protocol, strategies)
+    loaded = _loaded(file, options, strategies)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
     diagnostics = loaded.diagnostics
@@ -74,21 +64,17 @@ def compile_file(
     return (None if loaded.unverifiable else loaded), (*diagnostics, *loaded.unverifiable)
 
 
-def compile_protocol(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
-) -> tuple[CplCompilation | None, tuple[Diagnostic, ...]]:
+def compile_protocol(file: str, options: ModelOptions) -> tuple[CplCompilation | None, tuple[Diagnostic, ...]]:
     """Return the same for a command that applies to protocols only."""
-    compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+    compilation, diagnostics = compile_file(file, options)
     return (None if compilation is None else as_protocol(compilation, file)), diagnostics
 
 
-def loaded_protocol(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
-) -> CplCompilation | None:
+def loaded_protocol(file: str, options: ModelOptions) -> CplCompilation | None:
     """Return the compilation of a protocol, even with errors; None for a model in ISPL or an unreadable file."""
     from cplc.compilation import CplCompilation
 
-    loaded = _loaded(file, definitions, channels, protocol)
+    loaded = _loaded(file, options)
     return loaded if isinstance(loaded, CplCompilation) else None
 
 
@@ -101,27 +87,20 @@ def as_protocol(compilation: Compilation, file: str, what: str = "this command")
     return compilation
 
 
-def _loaded(
-    file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
-    strategies: Strategies = "full",
-) -> Compilation | Diagnostic:
+def _loaded(file: str, options: ModelOptions, strategies: Strategies = "full") -> Compilation | Diagnostic:
     """Return the compilation of a file, even with errors; or the diagnostic of an unreadable file."""
     from cplc.compilation import NotApplicable, compile_text, load
 
+    selected = options.parameters, options.channels, options.protocol, strategies
     try:
         if file == STANDARD_INPUT:
             source = _standard_input()
             if isinstance(source, Diagnostic):
                 return source
             # Standard input belongs to the working directory: its imports and settings are found there.
-            loaded: Compilation | Diagnostic = compile_text(
-                source, Path(source.name), dict(definitions), channels, protocol, strategies
-            )
+            loaded: Compilation | Diagnostic = compile_text(source, Path(source.name), *selected)
         else:
-            loaded = load(file, dict(definitions), channels, protocol, strategies)
+            loaded = load(file, *selected)
     except NotApplicable as problem:
         raise UsageError(str(problem)) from None
     if not isinstance(loaded, Diagnostic):
@@ -129,11 +108,9 @@ def _loaded(
     return loaded
 
 
-def diagnostics_of(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
-) -> tuple[Diagnostic, ...]:
+def diagnostics_of(file: str, options: ModelOptions) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a file, with the remarks that `cplc check` alone reports."""
-    loaded = _loaded(file, definitions, channels, protocol)
+    loaded = _loaded(file, options)
     return (loaded,) if isinstance(loaded, Diagnostic) else (*loaded.diagnostics, *loaded.remarks)
 
 
@@ -156,9 +133,14 @@ def questions_of(select: Callable[[Sequence[str]], Questions], names: Sequence[s
     try:
         return select(names)
     except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
-        listing = f"there are {', '.join(sorted(problem.candidates))}" if problem.candidates else "there is none"
-        raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [listing])[0]}") from None
+        raise unknown_name("property or check", problem) from None
+
+
+def unknown_name(what: str, problem: UnknownQuestion) -> UsageError:
+    """Return the error of a name that nothing has, with a hint."""
+    hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
+    listing = f"there are {', '.join(sorted(problem.candidates))}" if problem.candidates else "there is none"
+    return UsageError(f"no {what} is called `{problem.name}`; {(hints or [listing])[0]}")
 
 
 def formula_question_of(
@@ -171,52 +153,3 @@ def formula_question_of(
         return compilation.formula_question(formula, assuming)
     except NotApplicable as problem:
         raise UsageError(str(problem)) from None
-
-
-def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
-    """Return the result of the work, or the reason of its interruption."""
-    progress = output.Progress(lambda: what)
-    try:
-        return compute_supervised(work, limits, waiting=progress.show)
-    except Interrupted as stop:
-        return str(stop)
-    except KeyboardInterrupt:
-        return "the run was interrupted"
-    finally:
-        progress.clear()
-
-
-def consume_events(
-    work: Iterator[Event],
-    limits: Limits,
-    doing: Callable[[], str],
-    take: Callable[[Event], None],
-    context: Context | None = None,
-) -> str | None:
-    """Handle each event as it comes; return the reason of an interruption, None at the end of the work."""
-    progress = output.Progress(doing)
-    try:
-        for event in run_supervised(work, limits, waiting=progress.show, context=context):
-            progress.clear()
-            take(event)
-    except Interrupted as stop:
-        return str(stop)
-    except KeyboardInterrupt:
-        return "the run was interrupted"
-    finally:
-        progress.clear()
-    return None
-
-
-def combined_exit(codes: Iterable[Exit]) -> Exit:
-    """Return the exit code for several files: a definite outcome outweighs an unknown one."""
-    present = set(codes)
-    return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in present), Exit.EXPECTED)
-
-
-def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:
-    """Return the exit code for the diagnostics alone."""
-    if any(diagnostic.is_error for diagnostic in diagnostics):
-        return Exit.WRONG
-    warned = any(diagnostic.severity == "warning" for diagnostic in diagnostics)
-    return Exit.UNEXPECTED if strict and warned else Exit.EXPECTED

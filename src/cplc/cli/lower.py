@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
-from cplc.cli.options import colour_option, model_options
+from cplc.cli.load import compile_file
+from cplc.cli.options import ModelOptions, colour_option, model_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
 
@@ -27,23 +25,18 @@ Examples:
 )
 @model_options
 @colour_option
-def command(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, colour: Colour
-) -> Exit:
+def command(file: str, options: ModelOptions, colour: Colour) -> Exit:
     """Print the interpreted system of FILE: variables, agents, guarded steps, fairness."""
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
         from cplc.system.printer import system_text
 
-        compilation, diagnostics = compile_file(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_file(file, options)
         return (system_text(compilation.system) if compilation else None), diagnostics
 
-    outcome = run_to_completion(work, Limits(), "lowering")
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
-        return Exit.UNKNOWN
-    text, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    run = CommandRun("text", colour)
+    text = run.compute(work, "lowering")
     if text is not None:
         output.write(text.rstrip("\n") + "\n")
-    return exit_for(diagnostics, strict=False)
+    run.write_interruption()
+    return run.exit_code()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -11,16 +10,17 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import STANDARD_INPUT, Channels, compile_protocol, run_to_completion
-from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.load import STANDARD_INPUT, compile_protocol
+from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 
 if TYPE_CHECKING:
     from cplc.diagnostics.core import Diagnostic
+    from cplc.logs.events import Format
     from cplc.logs.mapping_inference import Proposal
-    from cplc.logs.records import Format
 
 _LOOKED_AT = 20_000
 
@@ -49,26 +49,22 @@ Examples:
 def command(
     file: str,
     log: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     log_form: Format | None,
     case_type: str | None,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     colour: Colour,
 ) -> Exit:
     """Propose a mapping from LOG to the messages and roles of the protocol of FILE."""
 
     def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
         from cplc.logs.log_statistics import LogContent, diagnose_unmappable
-        from cplc.logs.mapping import LogMapping
+        from cplc.logs.mapping import LogMapping, vocabulary_of
         from cplc.logs.mapping_inference import propose
         from cplc.logs.ocel import Notion
-        from cplc.logs.protocol_vocabulary import vocabulary_of
         from cplc.logs.reading import records
 
-        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+        compilation, diagnostics = compile_protocol(file, options)
         if compilation is None:
             return None, diagnostics
         source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
@@ -79,12 +75,11 @@ def command(
         problem = None if proposal.has_fields else diagnose_unmappable(content)
         return proposal, (*diagnostics, *([problem] if problem is not None else []))
 
-    done = run_to_completion(work, Limits(timeout, memory), "reading the log")
-    if isinstance(done, str):
-        output.write(f"{done}\n", err=True)
+    run = CommandRun("text", colour, limits)
+    proposal = run.compute(work, "reading the log")
+    if run.interrupted:
+        run.write_interruption()
         return Exit.UNKNOWN
-    proposal, diagnostics = done
-    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
     if proposal is None or not proposal.has_fields:
         return Exit.WRONG
     if proposal.problem:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.graceful_shutdown import INTERRUPTED
+from cplc.cli.command_run import INTERRUPTED, CommandRun
+from cplc.cli.exit_codes import EXPLAINED, Exit, exit_code
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_protocol, exit_for, run_to_completion
+from cplc.cli.load import compile_protocol
 from cplc.cli.monitor_run import Form, MonitorOutput, MonitorRequest, MonitorRun
 from cplc.cli.monitor_state import locked
-from cplc.cli.options import colour_option, files, moment, period, reading_options, resource_options
+from cplc.cli.options import ModelOptions, colour_option, files, moment, period, reading_options, resource_options
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text
 from cplc.diagnostics.core import Diagnostic
@@ -72,6 +72,7 @@ Examples:
     type=period,
     metavar="TIME",
     default="0s",
+    show_default=True,
     help="Maximum difference between clocks: events wait this long to be put in order.",
 )
 @click.option(
@@ -98,9 +99,7 @@ Examples:
 def command(
     file: str,
     logs: tuple[str, ...],
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     mapping: Path | None,
     log_format: Literal["jsonl", "json", "csv", "xes", "ocel"] | None,
     cases: tuple[str, ...],
@@ -112,55 +111,47 @@ def command(
     follow: bool,
     state: Path | None,
     everything: bool,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     form: Form,
     colour: Colour,
 ) -> Exit:
     """Check each LOG against the protocol of FILE."""
     wish = MonitorRequest(
         file, logs, mapping, log_format, frozenset(cases), follow, state, tick, until, skew, deliveries, most, form,
-        {**dict(definitions), **({"--channels": channels} if channels else {})},
+        {**options.parameters, **({"--channels": options.channels} if options.channels else {})},
     )  # fmt: skip
     _check(wish)
-    limits = Limits(timeout, memory)
 
-    def prepare() -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compile_protocol(file, definitions, channels, protocol)
+    def prepare() -> tuple[tuple[Monitor, LogMapping] | None, tuple[Diagnostic, ...]]:
+        compilation, diagnostics = compile_protocol(file, options)
         return _prepare_monitor(wish, compilation, diagnostics)
 
-    outcome = run_to_completion(prepare, limits, "reading the protocol")
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
+    run = CommandRun(form if form in ("text", "json") else "concise", colour, limits)
+    prepared = run.compute(prepare, "reading the protocol")
+    if run.interrupted:
+        run.write_interruption()
         return Exit.UNKNOWN
-    monitor, log_mapping, diagnostics = outcome
-    output.write_diagnostics(diagnostics, form=_write_problems(form), colour=colour, err=True)
-    teller = MonitorOutput(form, everything, colour)
-    code = exit_for(diagnostics, strict=False)
-    interrupted: str | None = None
+    teller = MonitorOutput(form, everything, run.style)
+    code = run.exit_code()
     about_logs: tuple[Diagnostic, ...] = ()
-    if monitor is not None and log_mapping is not None:
-        run = MonitorRun(wish, monitor, log_mapping, teller)
+    if prepared is not None:
+        reading = MonitorRun(wish, *prepared, teller)
         with nullcontext() if state is None else locked(state):
-            interrupted = run.go(limits)
-        code = Exit.UNKNOWN if interrupted and not follow else teller.code
-        about_logs = () if interrupted and not follow else tuple(run.diagnostics())
-        if interrupted and follow:
-            interrupted = None if interrupted == INTERRUPTED else interrupted
-        if teller.code == Exit.UNEXPECTED:
-            code = Exit.UNEXPECTED
-        if run.is_unsaved and code != Exit.UNEXPECTED:
-            code = Exit.WRONG
-        if exit_for(about_logs, strict=False) == Exit.WRONG:
+            interrupted = reading.go(limits)
+        is_whole = follow or not interrupted
+        about_logs = tuple(reading.diagnostics()) if is_whole else ()
+        run.interrupted = None if follow and interrupted == INTERRUPTED else interrupted
+        if exit_code(about_logs) == Exit.WRONG:
             code = Exit.WRONG  # the file is not a log of this protocol
-        diagnostics = (*diagnostics, *about_logs)
-    _write(wish, dict(definitions), monitor, teller, diagnostics, interrupted, code)
-    output.write_diagnostics(about_logs, form=_write_problems(form), colour=colour, err=True)
+        elif teller.code == Exit.UNEXPECTED:
+            code = Exit.UNEXPECTED
+        elif reading.is_unsaved:
+            code = Exit.WRONG
+        else:
+            code = teller.code if is_whole else Exit.UNKNOWN
+    _write(wish, options, None if prepared is None else prepared[0], teller, (*run.diagnostics, *about_logs), run, code)
+    run.report(about_logs)
     return code
-
-
-def _write_problems(form: Form) -> Literal["text", "concise", "json"]:
-    return "text" if form == "text" else "json" if form == "json" else "concise"
 
 
 def _check(wish: MonitorRequest) -> None:
@@ -187,16 +178,15 @@ def _check(wish: MonitorRequest) -> None:
 
 def _prepare_monitor(
     wish: MonitorRequest, compilation: CplCompilation | None, diagnostics: tuple[Diagnostic, ...]
-) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
+) -> tuple[tuple[Monitor, LogMapping] | None, tuple[Diagnostic, ...]]:
     """Return the monitor and the mapping; None if the protocol or the mapping has errors."""
-    from cplc.logs.mapping import LogMapping
+    from cplc.logs.mapping import LogMapping, vocabulary_of
     from cplc.logs.mapping_file import parse_mapping
-    from cplc.logs.protocol_vocabulary import vocabulary_of
     from cplc.monitoring.monitor import Invalid, Monitor
     from cplc.source import Source
 
     if compilation is None:
-        return None, None, diagnostics
+        return None, diagnostics
     players = frozenset(participant.name for participant in compilation.model.participants)
     words = vocabulary_of(compilation.system, players)
     mapping = LogMapping(vocabulary=words)
@@ -208,12 +198,12 @@ def _prepare_monitor(
         mapping, problems = parse_mapping(Source(str(wish.mapping), text), words)
         diagnostics = (*diagnostics, *problems)
         if any(problem.is_error for problem in problems):
-            return None, None, diagnostics
+            return None, diagnostics
     try:
         monitor = Monitor(compilation, tick=wish.tick, skew=wish.skew, deliveries=wish.deliveries, most=wish.most)
     except Invalid as problem:
         raise click.UsageError(str(problem)) from None
-    return monitor, mapping, diagnostics
+    return (monitor, mapping), diagnostics
 
 
 # --- the end
@@ -221,14 +211,13 @@ def _prepare_monitor(
 
 def _write(
     wish: MonitorRequest,
-    parameters: dict[str, str],
+    options: ModelOptions,
     monitor: Monitor | None,
     teller: MonitorOutput,
     diagnostics: Sequence[Diagnostic],
-    interrupted: str | None,
+    run: CommandRun,
     code: Exit,
 ) -> None:
-
     from cplc.monitoring.summary import summary, summary_text
 
     totals = None if monitor is None else summary(monitor)
@@ -242,16 +231,15 @@ def _write(
                 {
                     "command": "monitor",
                     "file": wish.file,
-                    "parameters": parameters,
+                    "parameters": options.parameters,
                     "logs": list(wish.logs),
                     "diagnostics": diagnostics_data(diagnostics),
                     "findings": teller.json_findings,
                     "summary": None if totals is None else totals.data,
-                    "interrupted": interrupted,
+                    "interrupted": run.interrupted,
                     "exit": code,
                 }
             )
         case _:
             pass
-    if interrupted:
-        output.write(f"{interrupted}\n", err=True)
+    run.write_interruption()

@@ -25,24 +25,22 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.logs.file_following import HEAD, Ambiguous, FollowedFile, Truncated, read_head, rotated_file
 from cplc.records import dataclass
 from cplc.report.github import command_data, command_property
-from cplc.report.text import plain
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.logs.events import Event, Garbage
+    from cplc.logs.events import Event, Format, Garbage, Stream
     from cplc.logs.log_statistics import LogContent
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.records import Format, Stream
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
-    from cplc.report.text import Part
+    from cplc.report.text import Part, Style
 
 
-_MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
+MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
 """Minimum interval between saves, which take at most a tenth of the time."""
-_SAVE_COST_FACTOR: Final = 10
-_POLL_SECONDS: Final = 0.2
-_EVENTS_PER_CHECK: Final = 512
+SAVE_COST_FACTOR: Final = 10
+POLL_SECONDS: Final = 0.2
+EVENTS_PER_CHECK: Final = 512
 _MAX_NAMED: Final = 8
 
 
@@ -211,7 +209,7 @@ class MonitorRun:
                 progress.head = file.head
             self._has_news = True
             count += 1
-            if count % _EVENTS_PER_CHECK == 0:
+            if count % EVENTS_PER_CHECK == 0:
                 stopped.look()
                 self._save_now_and_then()
 
@@ -303,7 +301,7 @@ class MonitorRun:
                 self._tell(findings)
                 self._has_news |= bool(findings)
             self._save_now_and_then()
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
             return True
 
         return more
@@ -349,7 +347,7 @@ class MonitorRun:
 
     def _save_now_and_then(self) -> None:
         if self.wish.state is not None and time.monotonic() - self._saved > max(
-            _MIN_SAVE_INTERVAL_SECONDS, _SAVE_COST_FACTOR * self._took
+            MIN_SAVE_INTERVAL_SECONDS, SAVE_COST_FACTOR * self._took
         ):
             self._save()
 
@@ -399,7 +397,7 @@ class MonitorOutput:
 
     form: Form
     everything: bool
-    colour: output.Colour
+    style: Style
     number: int = 0
     """Number of findings, including those of earlier runs."""
     json_findings: list[dict[str, object]] = field(default_factory=list)
@@ -423,10 +421,9 @@ class MonitorOutput:
                 self._write(_workflow_command(finding))
 
     def _line(self, finding: Finding) -> str:
-        style: Callable[[str, Part], str] = output.result_colours if output.has_colour(self.colour) else plain
         case = f"case {finding.case}: " if finding.case else ""
-        place = style(printable(finding.place), "place")
-        return f"{place}: {style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
+        place = self.style(printable(finding.place), "place")
+        return f"{place}: {self.style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
 
     def _write(self, text: str) -> None:
         self.has_printed = True

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from functools import wraps
+from typing import Any, Final, Literal, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from cplc.cli.limits import Limits
 from cplc.cli.output import WHOLE, be_quiet
+from cplc.records import dataclass
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Channels = Literal["sync", "async"] | None
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The options that select and change the model of a file."""
+
+    parameters: Mapping[str, str]
+    channels: Channels = None
+    protocol: str | None = None
 
 
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -85,13 +98,28 @@ def files(_context: click.Context, _parameter: click.Parameter, incomplete: str)
     return [CompletionItem(incomplete, type="file")]
 
 
-def model_options(command: Command) -> Command:
-    """Add the file, and the options that select and change its model."""
+def _gathered(command: Command, name: str, kind: Callable[..., object], *parts: str) -> Callable[..., Any]:
+    """Return the command with the values of several options as one argument."""
+
+    @wraps(command)
+    def called(**values: Any) -> Any:
+        return command(**{name: kind(*map(values.pop, parts))}, **values)
+
+    return called
+
+
+def model_options(command: Command) -> Callable[..., Any]:
+    """Add the argument ``file``, and the options that select and change its model."""
     return click.argument("file", shell_complete=files)(reading_options(command))
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options that select and change the model of a file."""
+def reading_options(function: Command) -> Callable[..., Any]:
+    """Add the options that select and change the model of a file; the command gets them as ``options``."""
+
+    def model(definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None) -> ModelOptions:
+        return ModelOptions(dict(definitions), channels, protocol)
+
+    command = _gathered(function, "options", model, "definitions", "channels", "protocol")
     command = click.option("--protocol", metavar="NAME", help="Protocol of the file.  [default: the last one]")(command)
     command = click.option(
         "--channels",
@@ -141,17 +169,17 @@ def _format_option(command: Command, forms: tuple[str, ...]) -> Command:
     )(command)
 
 
-def limit_options(command: Command) -> Command:
+def limit_options(command: Command) -> Callable[..., Any]:
     """Add the engine and its limits."""
     return _limited(command, ("auto", "symbolic", "explicit", "onthefly", "reduced"))
 
 
-def counting_options(command: Command) -> Command:
+def counting_options(command: Command) -> Callable[..., Any]:
     """Add the engine, restricted to those that enumerate all states, and its limits."""
     return _limited(command, ("auto", "symbolic", "explicit"))
 
 
-def _limited(command: Command, engines: tuple[str, ...]) -> Command:
+def _limited(command: Command, engines: tuple[str, ...]) -> Callable[..., Any]:
     return click.option(
         "--engine",
         type=click.Choice(engines),
@@ -161,8 +189,9 @@ def _limited(command: Command, engines: tuple[str, ...]) -> Command:
     )(resource_options(command))
 
 
-def resource_options(command: Command) -> Command:
-    """Add the limits and the option that hides the progress line."""
+def resource_options(function: Command) -> Callable[..., Any]:
+    """Add the option that hides the progress line, and those for limits, which the command gets as ``limits``."""
+    command = _gathered(function, "limits", Limits, "timeout", "memory")
     command = click.option(
         "--quiet",
         is_flag=True,

@@ -9,12 +9,14 @@ import stat
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, get_args
+from typing import IO, TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
+from cplc import __version__
 from cplc.control_characters import json_text, printable_lines
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
@@ -108,6 +110,11 @@ def result_colours(text: str, part: ResultPart) -> str:
             return _styled(text, dim=True)
 
 
+def result_style(colour: Colour) -> Callable[[str, ResultPart], str]:
+    """Return the style of results on standard output."""
+    return result_colours if has_colour(colour) else lambda text, _: text
+
+
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:
     """Write diagnostics as text; in document formats they are part of the document."""
     match form:
@@ -123,6 +130,11 @@ def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, col
 def write_json(document: Mapping[str, object]) -> None:
     """Write one document, with the version of its format first."""
     write(json_text({"format_version": FORMAT_VERSION, **document}, 2) + "\n")
+
+
+def file_name(name: str) -> str:
+    """Return a name that is valid on every file system."""
+    return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
 
 
 def write_file(path: Path, text: str) -> None:
@@ -260,3 +272,19 @@ def document(form: Whole, outcome: Outcome) -> str:
             from cplc.report.html import page
 
             return page(outcome)
+
+
+# --- Reports of bugs in `cplc` itself, printed instead of a traceback
+
+
+_REPORT_TO: Final = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
+
+
+def report_bug(error: Exception, file: str | None = None) -> None:
+    """Print the exception, with the file if there are several; `CPLC_DEBUG` adds the traceback."""
+    if os.environ.get("CPLC_DEBUG"):
+        write("".join(traceback.format_exception(error)), err=True)
+    detail = str(error).splitlines()
+    where = f"{file}: " if file else ""
+    write(f"{where}cplc {__version__}: this is a bug in cplc: {type(error).__name__}", err=True)
+    write(f"{': ' if detail else ''}{detail[0][:200] if detail else ''}\n{_REPORT_TO}\n", err=True)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_file, exit_for, run_to_completion
-from cplc.cli.options import colour_option, files, reading_options, resource_options
+from cplc.cli.load import compile_file
+from cplc.cli.options import ModelOptions, colour_option, files, reading_options, resource_options
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -24,8 +25,7 @@ from cplc.runtime.file_access import TooManyBytes, is_below, is_regular_or_missi
 
 if TYPE_CHECKING:
     from cplc.compilation import Compilation
-    from cplc.simulation.recorded_runs import Recorded, Recording
-    from cplc.simulation.run_replay import Replayed
+    from cplc.simulation.run_replay import Recorded, Recording, Replayed
     from cplc.system.model import System
 
 _MAX_RECORD_BYTES: Final = 256 * 2**20
@@ -37,12 +37,7 @@ class RecordedInput:
 
     recording: Recording
     file: str
-    definitions: tuple[tuple[str, str], ...]
-    channels: Channels
-    protocol: str | None
-
-    def reading(self) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
-        return compile_file(self.file, self.definitions, self.channels, self.protocol)
+    options: ModelOptions
 
 
 @click.command(
@@ -74,40 +69,46 @@ Examples:
 def command(
     record: str,
     file: str | None,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     name: str | None,
     interactive: bool,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     form: Literal["text", "json"],
     colour: Colour,
 ) -> Exit:
     """Replay the runs of RUN in the protocol of FILE."""
     if interactive and (record == "-" or form != "text"):
         raise click.UsageError("--interactive reads commands from standard input and prints text")
-    taken = read_record(record, file, definitions, channels, protocol)
+    taken = read_record(record, file, options)
     runs = selected_runs(taken.recording, name)
 
-    def work() -> tuple[list[tuple[System, Replayed]], Compilation | None, tuple[Diagnostic, ...]]:
-        reading, diagnostics = taken.reading()
-        if reading is None:
-            return [], None, diagnostics
-        replayed_runs = [reading.replay(one) for one in runs]
-        return replayed_runs, reading, diagnostics
+    def work() -> tuple[tuple[Compilation | None, list[tuple[System, Replayed]]], tuple[Diagnostic, ...]]:
+        compilation, diagnostics = compile_file(taken.file, taken.options)
+        return (compilation, [compilation.replay(one) for one in runs] if compilation else []), diagnostics
 
-    outcome = run_to_completion(work, Limits(timeout, memory), "replaying")
-    if isinstance(outcome, str):
-        output.write(f"{outcome}\n", err=True)
+    run = CommandRun(form, colour, limits)
+    outcome = run.compute(work, "replaying")
+    if outcome is None:
+        run.write_interruption()
         return Exit.UNKNOWN
-    replayed_runs, compilation, diagnostics = outcome
-    code = exit_for(diagnostics, strict=False)
-    if code == Exit.EXPECTED and any(one.misfit is not None for _, one in replayed_runs):
-        code = Exit.UNEXPECTED
-    output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
+    from cplc.report.run_report import replayed_data, replayed_text
+
+    compilation, replayed_runs = outcome
+    code = run.exit_code(unexpected=any(one.misfit is not None for _, one in replayed_runs))
     if form == "json":
-        _write_document(record, taken, replayed_runs, diagnostics, code)
+        output.write_json(
+            {
+                "command": "replay",
+                "record": record,
+                "file": taken.file,
+                "parameters": taken.options.parameters,
+                "channels": taken.options.channels,
+                "protocol": taken.options.protocol,
+                "diagnostics": diagnostics_data(run.diagnostics),
+                "runs": [replayed_data(system, one) for system, one in replayed_runs],
+                "exit": code,
+            }
+        )
         return code
     if interactive and replayed_runs:
         from cplc.cli.interactive_run import explore_recorded_run
@@ -115,22 +116,16 @@ def command(
         if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         assert compilation is not None
-        explore_recorded_run(compilation, *replayed_runs[0], colour=colour)
+        explore_recorded_run(compilation, *replayed_runs[0], run.style)
         return code
     for system, one in replayed_runs:
-        _show(system, one, taken.file, colour)
+        output.write(replayed_text(system, one, printable(taken.file), run.style))
     return code
 
 
-def read_record(
-    record: str,
-    file: str | None,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
-) -> RecordedInput:
+def read_record(record: str, file: str | None, options: ModelOptions) -> RecordedInput:
     """Return the runs of a record and their model; the command line overrides the record."""
-    from cplc.simulation.recorded_runs import Unreadable, recording
+    from cplc.simulation.run_replay import Unreadable, recording
 
     try:
         recorded = recording(_text(record))
@@ -140,14 +135,10 @@ def read_record(
         raise click.UsageError(f"`{record}` contains no run")
     model = file or _named_file(record, recorded.file)
     recorded_parameters = recorded.parameters if file is None else {}
-    parameters = {**recorded_parameters, **dict(definitions)}
-    return RecordedInput(
-        recorded,
-        model,
-        tuple(parameters.items()),
-        channels or (recorded.channels if file is None else None),
-        protocol or (recorded.protocol if file is None else None),
-    )
+    parameters = {**recorded_parameters, **options.parameters}
+    channels = options.channels or (recorded.channels if file is None else None)
+    protocol = options.protocol or (recorded.protocol if file is None else None)
+    return RecordedInput(recorded, model, ModelOptions(parameters, channels, protocol))
 
 
 def selected_runs(recording: Recording, name: str | None) -> tuple[Recorded, ...]:
@@ -193,68 +184,3 @@ def _named_file(record: str, named: str | None) -> str:
             "add the file as the second argument"
         )
     return file
-
-
-def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
-    from cplc.report.run_report import run_text
-    from cplc.report.text import plain
-
-    style = output.result_colours if output.has_colour(colour) else plain
-    length = len(one.recorded.steps)
-    output.write(f"run {one.recorded.name}: {length:,} step{'' if length == 1 else 's'}\n")
-    if one.run is not None:
-        output.write("".join(f"{line}\n" for line in run_text(system, one.run, style)))
-    if one.ignored:
-        names = ", ".join(one.ignored[:8]) + (f" and {len(one.ignored) - 8} more" if len(one.ignored) > 8 else "")
-        output.write(f"  not compared, because {printable(file)} has no such variables: {names}\n")
-    if one.misfit is None:
-        output.write(f"  {style('fits', 'good')} {printable(file)}\n\n")
-        return
-    at = f"at step {one.misfit.at}" if one.misfit.at else "from the beginning"
-    output.write(f"  {style('does not fit', 'bad')} {printable(file)} {at}: {one.misfit.message}\n")
-    output.write("".join(f"    {reason}\n" for reason in one.misfit.reasons))
-    if one.misfit.instead:
-        more = len(one.misfit.instead) - 12
-        names = ", ".join(one.misfit.instead[:12]) + (f" and {more} more" if more > 0 else "")
-        output.write(f"    possible there: {names}\n")
-    output.write("\n")
-
-
-def _write_document(
-    record: str,
-    taken: RecordedInput,
-    replayed_runs: Sequence[tuple[System, Replayed]],
-    diagnostics: Sequence[Diagnostic],
-    code: Exit,
-) -> None:
-    from cplc.report.json_data import run_data
-
-    output.write_json(
-        {
-            "command": "replay",
-            "record": record,
-            "file": taken.file,
-            "parameters": dict(taken.definitions),
-            "channels": taken.channels,
-            "protocol": taken.protocol,
-            "diagnostics": diagnostics_data(diagnostics),
-            "runs": [
-                {
-                    "name": one.recorded.name,
-                    **(run_data(system, one.run) if one.run is not None else {"start": {}, "steps": [], "loop": None}),
-                    "fits": one.misfit is None,
-                    "misfit": None
-                    if one.misfit is None
-                    else {
-                        "at": one.misfit.at,
-                        "message": one.misfit.message,
-                        "reasons": list(one.misfit.reasons),
-                        "possible": list(one.misfit.instead),
-                    },
-                    "not_compared": list(one.ignored),
-                }
-                for system, one in replayed_runs
-            ],
-            "exit": code,
-        }
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
 from secrets import randbelow
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, as_protocol, compile_file, consume_events, exit_for
-from cplc.cli.options import colour_option, duration, model_options, resource_options
+from cplc.cli.load import as_protocol, compile_file
+from cplc.cli.options import ModelOptions, colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.run_recording import Log, log_format
 from cplc.control_characters import printable
@@ -40,9 +41,7 @@ class _Request:
     """Arguments of the command."""
 
     file: str
-    definitions: dict[str, str]
-    channels: Channels
-    protocol: str | None
+    options: ModelOptions
     steps: int
     runs: int
     show: int
@@ -50,7 +49,6 @@ class _Request:
     bias: Bias
     agent: str | None
     form: Form
-    colour: Colour
     log: Log | None
     needs_messages: str
     """The option that needs a protocol with messages and commitments, if there is one."""
@@ -61,11 +59,10 @@ class _SimulationResult:
     """Results so far."""
 
     wish: _Request
-    diagnostics: tuple[Diagnostic, ...] = ()
+    run: CommandRun
     system: System | None = None
     drawn: list[DrawnRun] = field(default_factory=list)
     statistics: Statistics | None = None
-    interrupted: str | None = None
 
 
 @click.command(
@@ -87,11 +84,21 @@ Examples:
 )
 @model_options
 @click.option(
-    "--steps", type=click.IntRange(1), default=100, show_default=True, help="Maximum length of a run, in steps."
+    "--steps",
+    type=click.IntRange(1),
+    metavar="N",
+    default=100,
+    show_default=True,
+    help="Maximum length of a run, in steps.",
 )
-@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
-@click.option("--show", type=click.IntRange(0), help="Number of runs to print.  [default: 1 for a single run, else 0]")
-@click.option("--seed", type=click.IntRange(0), help="Seed of the random numbers.  [default: random]")
+@click.option("--runs", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="Number of runs.")
+@click.option(
+    "--show",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Number of runs to print.  [default: 1 for a single run, else 0]",
+)
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the random numbers.  [default: random]")
 @click.option(
     "--bias",
     type=click.Choice(["coverage", "uniform", "beliefs"]),
@@ -127,9 +134,7 @@ Examples:
 @colour_option
 def command(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     steps: int,
     runs: int,
     show: int | None,
@@ -140,12 +145,11 @@ def command(
     log: Path | None,
     tick: float,
     chart: Path | None,
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     form: Form,
     colour: Colour,
 ) -> Exit:
-    """Simulate the protocol of FILE."""
+    """Simulate the protocol or model of FILE: at random, or step by step; `-` reads standard input."""
     if agent is not None and bias not in (None, "beliefs"):
         raise click.UsageError("--agent requires --bias beliefs")
     if agent is None and bias == "beliefs":
@@ -153,11 +157,11 @@ def command(
     if form == "itf" and (runs > 1 or interactive):
         raise click.UsageError("--format itf needs a single run; use --format json for several")
     wish = _Request(
-        file, dict(definitions), channels, protocol, steps, runs,
+        file, options, steps, runs,
         show if show is not None else int(runs == 1),
         seed if seed is not None else randbelow(1_000_000),
         bias or ("beliefs" if agent is not None else "coverage"),
-        agent, form, colour,
+        agent, form,
         Log(log, log_format(log), max(1, round(tick * 10**9)), steps) if log is not None else None,
         "--log" if log is not None else "--chart" if chart is not None else "",
     )  # fmt: skip
@@ -166,37 +170,29 @@ def command(
             raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
         from cplc.cli.interactive_run import run_interactive
 
-        return run_interactive(
-            file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
-        )
-    result = _SimulationResult(wish)
-
-    def take(event: tuple[Diagnostic, ...]) -> None:
-        result.diagnostics = event
-        output.write_diagnostics(event, form="concise" if form == "itf" else form, colour=colour, err=True)
+        return run_interactive(file, options, wish.seed, CommandRun("text", colour, limits))
+    run = CommandRun("concise" if form == "itf" else form, colour, limits)
+    result = _SimulationResult(wish, run)
 
     def doing() -> str:
         return f"run {result.statistics.runs if result.statistics else 1:,} of {runs:,}"
 
-    result.interrupted = consume_events(_work(wish, result), Limits(timeout, memory), doing, take)
-    code = exit_for(result.diagnostics, strict=False)
-    if result.interrupted and code != Exit.WRONG:
-        code = Exit.UNKNOWN
-    _write(result, code)
+    run.consume(_work(wish, result), doing, lambda _: None)
+    _write(result)
     if wish.log is not None:
-        wish.log.end(keep=result.statistics is not None and not result.interrupted)
+        wish.log.end(keep=result.statistics is not None and not run.interrupted)
     if chart is not None and result.statistics is not None:
         from cplc.drawing.outcome_bars import courses_chart
 
         output.write_file(chart, courses_chart(result.statistics, wish.file))
-    return code
+    return run.exit_code()
 
 
 def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnostic, ...]]:
     """Draw the runs; first yield the diagnostics of the file."""
     from cplc.simulation.random_walk import draw
 
-    compilation, diagnostics = compile_file(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
+    compilation, diagnostics = compile_file(wish.file, wish.options)
     yield diagnostics
     if compilation is None:
         return
@@ -242,11 +238,11 @@ def _played(compilation: Compilation, file: str, agent: str | None) -> tuple[Sys
     return bound_participant.system, bound_participant.participant
 
 
-def _write(result: _SimulationResult, code: Exit) -> None:
+def _write(result: _SimulationResult) -> None:
     wish, system = result.wish, result.system
     match wish.form:
         case "json":
-            _write_document(result, code)
+            _write_document(result)
         case "itf" if system is not None and result.drawn:
             from cplc.report.itf import run_trace
             from cplc.report.run_report import ENDINGS
@@ -257,16 +253,13 @@ def _write(result: _SimulationResult, code: Exit) -> None:
             _write_text(result, system)
         case _:
             pass
-    if result.interrupted:
-        output.write(f"{result.interrupted}\n", err=True)
+    result.run.write_interruption()
 
 
 def _write_text(result: _SimulationResult, system: System) -> None:
     from cplc.report.run_report import ENDINGS, run_text, statistics_text
-    from cplc.report.text import plain
 
-    wish = result.wish
-    style = output.result_colours if output.has_colour(wish.colour) else plain
+    wish, style = result.wish, result.run.style
     whose = f" of {wish.agent}" if wish.agent else ""
     output.write(f"{printable(wish.file)}: seed {wish.seed}, bias {wish.bias}{whose}\n")
     for number, one in enumerate(result.drawn, 1):
@@ -277,7 +270,7 @@ def _write_text(result: _SimulationResult, system: System) -> None:
         output.write("\n" + "".join(f"{line}\n" for line in statistics_text(result.statistics, style)))
 
 
-def _write_document(result: _SimulationResult, code: Exit) -> None:
+def _write_document(result: _SimulationResult) -> None:
     from cplc.report.run_report import shown_data, statistics_data
 
     wish, system = result.wish, result.system
@@ -285,10 +278,10 @@ def _write_document(result: _SimulationResult, code: Exit) -> None:
         {
             "command": "simulate",
             "file": wish.file,
-            "parameters": wish.definitions,
-            "channels": wish.channels,
-            "protocol": wish.protocol,
-            "diagnostics": diagnostics_data(result.diagnostics),
+            "parameters": wish.options.parameters,
+            "channels": wish.options.channels,
+            "protocol": wish.options.protocol,
+            "diagnostics": diagnostics_data(result.run.diagnostics),
             "seed": wish.seed,
             "bias": wish.bias,
             "agent": wish.agent,
@@ -296,7 +289,7 @@ def _write_document(result: _SimulationResult, code: Exit) -> None:
             if system is not None
             else [],
             "statistics": None if result.statistics is None else statistics_data(result.statistics),
-            "interrupted": result.interrupted,
-            "exit": code,
+            "interrupted": result.run.interrupted,
+            "exit": result.run.exit_code(),
         }
     )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from cplc.cli import output
+from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compile_file, consume_events, exit_for
-from cplc.cli.options import colour_option, counting_options, format_option, model_options
+from cplc.cli.load import compile_file
+from cplc.cli.options import ModelOptions, colour_option, counting_options, format_option, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import diagnostics_data
@@ -39,65 +39,45 @@ Examples:
 @colour_option
 def command(
     file: str,
-    definitions: Sequence[tuple[str, str]],
-    channels: Channels,
-    protocol: str | None,
+    options: ModelOptions,
     engine: Literal["auto", "symbolic", "explicit"],
-    timeout: float | None,
-    memory: int | None,
+    limits: Limits,
     form: Format,
     colour: Colour,
 ) -> Exit:
     """Count the variables, steps and reachable states of FILE."""
-    diagnostics: tuple[Diagnostic, ...] = ()
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
         from cplc.compilation import count_reachable
 
-        compilation, problems = compile_file(file, definitions, channels, protocol)
+        compilation, problems = compile_file(file, options)
         yield problems
         if compilation:
             yield dict(compilation.sizes)
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
-    def take(event: tuple[Diagnostic, ...] | dict[str, object]) -> None:
-        nonlocal diagnostics, figures
-        if isinstance(event, tuple):
-            diagnostics = event
-        else:
-            figures |= event
-
     context = Context()
-
-    def doing() -> str:
-        return output.with_progress("counting states", context)
-
-    interrupted = consume_events(work(), Limits(timeout, memory), doing, take, context)
-
-    code = exit_for(diagnostics, strict=False)
-    if interrupted:
-        code = Exit.UNKNOWN
-        if figures:
-            figures["reachable_states"] = None
-    output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
+    run = CommandRun(form, colour, limits)
+    run.consume(work(), lambda: output.with_progress("counting states", context), figures.update, context)
+    if run.interrupted and figures:
+        figures["reachable_states"] = None
     sys.set_int_max_str_digits(0)  # the number of states may have more digits than Python writes by default
     if form == "json":
         output.write_json(
             {
                 "file": file,
-                "parameters": dict(definitions),
-                "diagnostics": diagnostics_data(diagnostics),
+                "parameters": options.parameters,
+                "diagnostics": diagnostics_data(run.diagnostics),
                 **figures,
-                "interrupted": interrupted,
-                "exit": code,
+                "interrupted": run.interrupted,
+                "exit": run.exit_code(),
             }
         )
-        return code
-    output.write(_table(figures) if form == "text" else _list(figures))
-    if interrupted:
-        output.write(f"{interrupted}\n", err=True)
-    return code
+    else:
+        output.write(_table(figures) if form == "text" else _list(figures))
+        run.write_interruption()
+    return run.exit_code()
 
 
 def _table(figures: dict[str, object]) -> str:

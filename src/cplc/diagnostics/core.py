@@ -17,7 +17,7 @@ Severity = Literal["error", "warning", "remark"]
 Certainty = Literal["certain", "likely", "possible"]
 """`check --fix` applies a certain fix, if it adds no error; the editor prefers a likely one to possible ones."""
 Arguments = tuple[tuple[str, str], ...]
-"""Names in a problem, each with what it is, for fixes that take more of the text than the check that reports it."""
+"""Names in a problem, each with its kind, for fixes that need more of the text than the check that reports it."""
 MIN_LENGTH_FOR_ONE_EDIT: Final = 3
 """Length of a name above which one edit is a certain correction."""
 

@@ -258,11 +258,11 @@ def _offering(offering: Offering) -> dict[str, object]:
 
 
 def _bound(bound: f.Bound | None) -> object:
-    """Return the number of steps of ``<=k``; for other bounds the interval, and the steps that are counted."""
+    """Return the number of steps of ``<=k``; for other bounds the interval, and the ticks if these are counted."""
     if bound is None or (bound.low == 0 and bound.ticks is None):
         return None if bound is None else bound.high
-    ticks = None if bound.ticks is None else sorted(bound.ticks.steps)
-    return {"from": bound.low, "to": bound.high} | ({} if ticks is None else {"steps": ticks})
+    interval: dict[str, object] = {"from": bound.low, "to": bound.high}
+    return interval if bound.ticks is None else interval | {"ticks": _taken(bound.ticks)}
 
 
 def _taken(taken: f.Taken) -> list[object]:

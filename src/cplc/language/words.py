@@ -149,17 +149,17 @@ WORDS: Final = (
     Word("inflight", "atom", "`inflight(m)`: it is under way"),
     Word("terminal", "atom", "no send, receipt or restart is possible"),
 
-    Word("C", "modality", "`C(i -> j, φ)`: `i` has promised `j` something, and `φ` holds wherever exactly these "
-         "promises are all kept", parameters=(_PARTIES, "φ")),
+    Word("C", "modality", "`C(i -> j, φ)`: `i` has promised `j` something, and `φ` holds in every state in which "
+         "exactly these promises are all kept", parameters=(_PARTIES, "φ")),
     Word("Fu", "modality", "`Fu(i -> j, φ)`: `C(i -> j, φ)` holds, and all that `i` has promised `j` is kept",
          parameters=(_PARTIES, "φ")),
-    Word("SC", "modality", "`SC(i -> j, φ)`: `i` is bound to `j`, can keep all that binds it, and `φ` is so on every "
+    Word("SC", "modality", "`SC(i -> j, φ)`: `i` is bound to `j`, can keep all that binds it, and `φ` holds on every "
          "run that keeps it", parameters=("i -> j", "φ")),
     Word("SCc", "modality", "`SCc(i -> j, τ, φ)`: what `i` promises or offers `j` comes to `φ` on the runs on which "
          "`τ` becomes true", parameters=("i -> j", "τ", "φ")),
-    Word("WCC", "modality", "`WCC(i -> j, p, q)`: `i` promises or offers `j` something, and `p` implies `q` wherever "
-         "all of it is kept or still offered", parameters=(_PARTIES, "p", "q")),
-    Word("SCC", "modality", "`SCC(i -> j, p, q)`: `WCC(i -> j, p, q)`, and `p` holds somewhere there",
+    Word("WCC", "modality", "`WCC(i -> j, p, q)`: `i` promises or offers `j` something, and `p` implies `q` in every "
+         "state in which all of it is kept or still offered", parameters=(_PARTIES, "p", "q")),
+    Word("SCC", "modality", "`SCC(i -> j, p, q)`: `WCC(i -> j, p, q)`, and `p` holds in one of these states",
          parameters=(_PARTIES, "p", "q")),
     Word("FuW", "modality", "`FuW(i -> j, p, q)`: all that `i` has promised `j` is kept, `WCC(i -> j, p, q)` and `q` "
          "hold", parameters=(_PARTIES, "p", "q")),

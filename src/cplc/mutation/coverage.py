@@ -29,7 +29,7 @@ _MAX_JOINT_ACTIONS = 4_096
 
 
 def round_difference(one: System, other: System) -> Expr | None:
-    """Return a condition on states that holds wherever rounds of the systems differ; None if it cannot be given."""
+    """Return a condition that holds in every state where rounds of the systems differ; None if there is none."""
     if (one.start, one.agents, one.shared) != (other.start, other.agents, other.shared):
         return None
     if [player.agent for player in one.players] != [player.agent for player in other.players]:

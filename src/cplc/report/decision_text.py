@@ -119,7 +119,7 @@ class Rule:
 
 
 def rules_of(system: System, situations: Sequence[Situation]) -> Iterator[Rule]:
-    """Yield few rules for many situations, each right wherever it can be followed.
+    """Yield few rules for many situations, each optimal in every situation to which it applies.
 
     What one of its steps brings about itself is said before it only where nothing else tells.
     """

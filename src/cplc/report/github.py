@@ -1,4 +1,4 @@
-"""Diagnostics and verdicts as workflow commands: GitHub shows them beside the lines they are about."""
+"""Diagnostics and verdicts as workflow commands: GitHub shows them as annotations of lines."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def panel(title: str, fragments: Sequence[str], nonce: str) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """Return a template of a page; it escapes what it is given."""
+    """Return a template of a page; it escapes its arguments."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         undefined=StrictUndefined,

@@ -23,7 +23,7 @@ _INFINITE = {inf: "infinite", -inf: "minus infinite"}
 
 
 def bounds_text(bounds: Bounds) -> str:
-    """Return the number, or what it is certainly between where that differs in the digits shown."""
+    """Return the number, or its bounds if they differ in the digits shown."""
     if isinf(bounds.low) or isinf(bounds.high):
         return _INFINITE[float(bounds.low)] if bounds.low == bounds.high else "?"
     if bounds.is_exact:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from cplc.checking.results import Result
 from cplc.control_characters import printable
@@ -15,17 +16,18 @@ Standing = Literal["as expected", "with a warning", "not as expected", "unknown"
 """The status of a result, the same in every format."""
 
 
-def standing(result: Result) -> Standing:
-    """Return the status of a result against the expectations of the file."""
+STANDINGS: Final[tuple[Standing, ...]] = get_args(Standing)
+
+
+def standing(result: Result, *, strict: bool = False) -> Standing:
+    """Return the status of a result against the expectations of the file; if strict, a warning is not as expected."""
     if result.answer == "unknown":
         return "unknown"
-    if not result.as_expected:
-        return "with a warning" if result.question.advisory else "not as expected"
-    return (
-        "with a warning"
-        if result.answer == "vacuous" or any(remark.is_warning for remark in result.remarks)
-        else "as expected"
-    )
+    is_failure = not result.as_expected and not result.question.advisory
+    has_warning = result.answer == "vacuous" or any(remark.is_warning for remark in result.remarks)
+    if is_failure or (strict and (has_warning or not result.as_expected)):
+        return "not as expected"
+    return "with a warning" if has_warning or not result.as_expected else "as expected"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Outcome:
     interrupted: str | None = None
     switched_off: Sequence[str] = ()
     """The usual checks that the file switches off."""
+
+    def summary(self) -> str:
+        """Return the number of results of each status, those as expected first."""
+        counts = Counter(standing for _, standing in self.results)
+        return ", ".join(f"{counts[one]} {one}" for one in STANDINGS if counts[one])
 
     @property
     def unfinished(self) -> str | None:

@@ -84,6 +84,39 @@ def _sizes(result: Result) -> str:
     return f" at {every} of {result.sizes.parameter}{fixed}"
 
 
+def is_usual_and_plain(result: Result) -> bool:
+    """Return whether a usual check holds without remarks."""
+    more = bool(result.remarks or result.notes or result.reason)
+    if (sizes := result.sizes) is not None:
+        more |= sizes.scope == "verified sizes" or bool(sizes.vacuous or sizes.not_asked)
+    return result.question.is_usual and result.answer == "holds" and not more
+
+
+class ResultWriter:
+    """Writer of results as they come; it joins usual checks that hold, and shows a run to excluded states once."""
+
+    def __init__(self, write: Callable[[str], None], style: Style = plain, detail: Detail = "failures") -> None:
+        self._write = write
+        self._style = style
+        self._detail: Detail = detail
+        self._plain: list[Result] = []
+        self._excluded: list[ExcludedStates] = []
+
+    def add(self, result: Result) -> None:
+        if self._detail != "everything" and is_usual_and_plain(result):
+            self._plain.append(result)
+            return
+        self.flush()
+        self._write(result_text(result, self._style, detail=self._detail, shown=self._excluded))
+        self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
+
+    def flush(self) -> None:
+        """Write the usual checks that are still to be written."""
+        if self._plain:
+            self._write(usual_checks_text(self._plain, self._style))
+            self._plain.clear()
+
+
 def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> str:
     """Return the evidence alone."""
     return "".join(f"{line.rstrip()}\n" for line in _evidence(system, evidence, style, 0))

@@ -221,7 +221,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """``payer = c``: a role or parameter of the used protocol and what it is bound to."""
+    """``payer = c``: a role or parameter of the used protocol, with its binding."""
 
     name: Name
     value: Expr

@@ -31,7 +31,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A probability for each event of an exclusive choice, wherever the condition holds and all are possible.
+    """A probability for each event of an exclusive choice, for states where the condition holds and all are enabled.
 
     Where the condition holds and some event is impossible, the belief has no effect and the other events are open.
     """
@@ -80,7 +80,7 @@ class Participant:
     worth: tuple[Worth, ...]
     beliefs: tuple[Belief, ...]
     decisions: tuple[Decision, ...]
-    """Its own sends without belief or decision may be taken wherever they are enabled."""
+    """Its own sends without belief or decision may be taken whenever they are enabled."""
 
 
 Aspect = Literal["conformance", "achievement", "benefit"]

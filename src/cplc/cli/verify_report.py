@@ -1,0 +1,146 @@
+"""Output of ``cplc verify``: verdicts as they come, a summary or a document at the end, and the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click import ClickException
+
+from cplc import __version__
+from cplc.cli import output
+from cplc.cli.command_run import CommandRun
+from cplc.cli.exit_codes import Exit, exit_of_results
+from cplc.cli.options import ModelOptions
+from cplc.compilation.verification import Questions, Verification
+from cplc.control_characters import printable
+from cplc.diagnostics.render import diagnostics_data, in_order
+from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Result
+    from cplc.report.outcome import Outcome
+    from cplc.report.text import Detail, ResultWriter
+
+
+@dataclass
+class VerifyReport:
+    """The report on one verification, written by the main thread."""
+
+    run: CommandRun
+    verification: Verification
+    file: str
+    options: ModelOptions
+    detail: Detail = "failures"
+    strict: bool = False
+    asks_formula: bool = False
+    error: str | None = None
+    """The exception that ended the run."""
+    _writer: ResultWriter | None = None
+
+    def take(self, event: Questions | str | Result) -> None:
+        """Print a message about the run, or a result."""
+        if isinstance(event, str):
+            self.tell(event)
+        elif isinstance(event, Questions):
+            self.verification.questions = event
+        else:
+            self.verification.add(event)
+            self._show(event)
+
+    def tell(self, text: str | None) -> None:
+        """Print a message about the run itself, in text output only."""
+        if text and self.run.form == "text":
+            output.write(text, err=True)
+
+    def stop(self, reason: str) -> None:
+        """Report the open questions as unknown for this reason."""
+        for result in self.verification.interrupt(reason):
+            self._show(result)
+        if not self.verification.results and self.run.form != "json":
+            output.write(f"{reason}\n", err=True)
+
+    def fail(self, problem: Exception) -> None:
+        """Complete the document of a run that ends with an exception."""
+        bug = f"this is a bug in cplc: {type(problem).__name__}: {problem}"
+        self.error = problem.format_message() if isinstance(problem, ClickException) else bug
+        if self.run.form not in ("text", "concise"):
+            self.finish()
+
+    @property
+    def exit(self) -> Exit:
+        if self.error:
+            return Exit.WRONG
+        return exit_of_results(
+            self.verification.results,
+            self.run.diagnostics,
+            strict=self.strict,
+            asks_formula=self.asks_formula,
+            is_interrupted=self.run.interrupted is not None,
+        )
+
+    def _show(self, result: Result) -> None:
+        if self.run.form == "text":
+            from cplc.report.text import ResultWriter
+
+            self._writer = self._writer or ResultWriter(output.write, self.run.style, self.detail)
+            self._writer.add(result)
+        elif self.run.form == "concise":
+            from cplc.report.text import concise
+
+            output.write(concise(result) + "\n")
+
+    def finish(self) -> None:
+        """Print the summary, or the document of the format."""
+        match self.run.form:
+            case "text":
+                self._write_summary()
+            case "json":
+                self._write_data()
+            case "concise":
+                pass
+            case form:
+                output.write(output.document(form, self._outcome))
+
+    @property
+    def _outcome(self) -> Outcome:
+        from cplc.report.outcome import Outcome, standing
+
+        results = [(result, standing(result, strict=self.strict)) for result in self.verification.results]
+        diagnostics, stopped = in_order(self.run.diagnostics), self.error or self.run.interrupted
+        switched_off = self.verification.questions.switched_off
+        return Outcome("verify", self.file, __version__, diagnostics, results, stopped, switched_off)
+
+    def _write_summary(self) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+        if switched_off := self.verification.questions.switched_off:
+            output.write(f"switched off in the file: {', '.join(switched_off)}\n")
+        if self.verification.results:
+            output.write(f"{printable(self.file)}: {self._outcome.summary()}\n")
+
+    def _write_data(self) -> None:
+        from cplc.report.json_data import result_data
+
+        output.write_json(
+            {
+                "command": "verify",
+                "file": self.file,
+                "parameters": self.options.parameters,
+                "diagnostics": diagnostics_data(self.run.diagnostics),
+                "results": [result_data(result) for result in self.verification.results],
+                "switched_off": list(self.verification.questions.switched_off),
+                "interrupted": self.run.interrupted,
+                "error": self.error,
+                "exit": self.exit,
+            }
+        )
+
+    def write_traces(self, folder: Path) -> None:
+        """Write the run of each result that has one."""
+        from cplc.report.itf import trace
+
+        for result in self.verification.results:
+            written = trace(result)
+            if written is not None:
+                output.write_file(folder / f"{output.file_name(result.question.name)}.itf.json", written)
