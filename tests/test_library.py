@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.in_process import run_cplc
 
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 
 _ROOT = Path(__file__).parents[1]
 _EXAMPLES = _ROOT / "examples"

@@ -110,6 +110,28 @@ def test_habits_are_recognised() -> None:
     assert not _HEADLESS.match("Return whether it holds")
 
 
+_HEADLESS_TEST = re.compile(r"test_(what|who|whoever|whose|whether|where|wherever|of|that_which|how|so)_")
+
+
+@pytest.mark.quick
+def test_tests_are_named_by_their_subject() -> None:
+    tests = _ROOT / "tests"
+    functions = [
+        f"{path.relative_to(_ROOT)}: {node.name}"
+        for path in sorted(tests.rglob("test_*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _HEADLESS_TEST.match(node.name)
+    ]
+    headings = [
+        f"{page.relative_to(_ROOT)}: {line}"
+        for folder in ("cli", "language")
+        for page in sorted((tests / folder).rglob("*.md"))
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ") and _HEADLESS.match(line[3:])
+    ]
+    assert functions + headings == [], "test_<subject>_<expected behaviour>"
+
+
 def test_decision_records_have_one_header() -> None:
     for page in sorted((_ROOT / "docs" / "adr").glob("*.md")):
         heading = page.read_text(encoding="utf-8").split("\n")[0]

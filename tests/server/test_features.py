@@ -261,7 +261,7 @@ async def test_model_in_ispl_is_formatted_as_on_the_command_line(editor: Editor)
 
 
 @pytest.mark.asyncio
-async def test_who_can_cause_this(editor: Editor) -> None:
+async def test_call_hierarchy(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
     items = await editor.client.text_document_prepare_call_hierarchy_async(
         lsp.CallHierarchyPrepareParams(**editor.at(uri, "goods"))

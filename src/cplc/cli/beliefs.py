@@ -20,7 +20,7 @@ from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
-    from cplc.logs.records import Format
+    from cplc.logs.events import Format
     from cplc.mining.belief_estimation import BeliefEstimates
 
 
@@ -46,6 +46,7 @@ Examples:
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
+    metavar="P",
     default=0.95,
     show_default=True,
     help="Confidence level of the bounds.",

@@ -28,10 +28,9 @@ from cplc.report.github import command_data, command_property
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.logs.events import Event, Garbage
+    from cplc.logs.events import Event, Format, Garbage, Stream
     from cplc.logs.log_statistics import LogContent
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.records import Format, Stream
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
     from cplc.report.text import Part, Style

@@ -16,24 +16,9 @@ from typing import assert_never
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.engines.on_the_fly.search import Node, Product
 from cplc.logic import expressions as e
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Value
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    VALID,
-    And,
-    Atom,
-    Derived,
-    Formula,
-    Iff,
-    Not,
-    PathOperator,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    children,
-)
+from cplc.logic.formulas import Formula
 from cplc.statespace.packing import MemoTable
 
 Fact = tuple[str, Value]
@@ -332,7 +317,7 @@ class ProductHeuristic:
                 ways.append(_combine("all", goals))
         return _combine("any", ways)
 
-    def _possible(self, taken: Taken) -> _FactTree:
+    def _possible(self, taken: f.Taken) -> _FactTree:
         steps = self._heuristic.system.steps
         return _combine("any", [self._heuristic.tree(steps[step].guard) for step in self._product.steps_of(taken)])
 
@@ -366,25 +351,25 @@ def _stages(runs: Product) -> dict[int, int]:
 def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) -> _FactTree:
     """Return a state condition that approximates the formula having the value."""
     match formula:
-        case Atom(condition):
+        case f.Atom(condition):
             return heuristic.tree(condition, value)
-        case Not(operand):
+        case f.Not(operand):
             return relaxed_goal(heuristic, operand, not value)
-        case And(operands):
+        case f.And(operands):
             return _combine(
                 "all" if value else "any", [relaxed_goal(heuristic, operand, value) for operand in operands]
             )
-        case Iff() | Taken():
+        case f.Iff() | f.Taken():
             return _ALL
-        case Until(_, right):
+        case f.Until(_, right):
             return relaxed_goal(heuristic, right, value)
-        case Release(left, right) if left == UNSATISFIABLE:
+        case f.Release(left, right) if left == f.UNSATISFIABLE:
             return relaxed_goal(heuristic, right, value)
-        case Since(left, right) if left == VALID:
+        case f.Since(left, right) if left == f.VALID:
             return relaxed_goal(heuristic, right, value)
-        case Derived():
+        case f.Derived():
             return relaxed_goal(heuristic, formula.definition, value)
-        case PathOperator() | StateOperator():
-            return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])
+        case f.PathOperator() | f.StateOperator():
+            return _combine("all", [relaxed_goal(heuristic, child, value) for child in f.children(formula)])
         case _:
             assert_never(formula)
