@@ -37,7 +37,8 @@ ENGINES: tuple[Engine, ...] = ("symbolic", "explicit")
 _THIRD: tuple[Engine, ...] = ("onthefly",)
 
 _ASSERTION = re.compile(
-    r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous|unknown)\s*$|-- (vacuous|fails)\s*$'
+    r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|'
+    r"// (vacuous|unknown)\s*$|-- (vacuous|fails)\s*$"
 )
 _LIKE_ASSERTION = re.compile(r"(?://|--)\s*(err|warn|vacuous|unknown)|--\s*fails", re.IGNORECASE)
 
