@@ -116,7 +116,7 @@ def _arrival(path: f.CtlPath, holds: bool) -> tuple[tuple[Formula, bool], ...]:
             return () if left == f.UNSATISFIABLE else ((left, True), (right, True))
         case f.Release(_, right):
             return ((right, False),)
-        case f.WeakUntil(left, right):
+        case f.WeakUntil(left, right, None):
             return ((right, True),) if holds else ((left, False), (right, False))
         case f.Derived():
             return _arrival(f.ctl_core(path), holds)

@@ -286,7 +286,7 @@ class RunVerdicts:
         )
         if rest in (VALID, UNSATISFIABLE):
             return rest == UNSATISFIABLE
-        return not self._holds(f.OnPaths("E", f.Finally(rest, 0), along), assuming, last)
+        return not self._holds(f.OnPaths("E", f.Finally(rest, f.Bound(0)), along), assuming, last)
 
     def _holds(self, formula: Formula, assuming: frozenset[str], state: State) -> bool:
         variables = self._slices.components_of(formula)

@@ -32,6 +32,7 @@ from operator import and_, or_
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import Demand, FairRuns
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.engines.symbolic.tableau import Tableau
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -62,6 +63,8 @@ class _ConjunctsByShape:
     """``G`` of state formulas."""
     bounded_invariants: list[f.Globally] = field(default_factory=list)
     """``G<=k`` of state formulas."""
+    timed: list[f.Until | f.Finally | f.Globally | f.Release] = field(default_factory=list)
+    """Operators over state formulas that range over ticks, or whose window opens later."""
     persistence: list[f.Finally] = field(default_factory=list)
     """``F G`` of state formulas."""
     recurrence: list[f.Globally] = field(default_factory=list)
@@ -98,6 +101,7 @@ class ExistsPath:
         self._assuming = assuming
         self._holds = holds
         self._cached: dict[frozenset[Formula], Node] = {}
+        self._other_steps: dict[frozenset[int], ChainedFixpoints] = {}
 
     def satisfying(self, path: Formula) -> Node:
         """Return where some run satisfies the path formula; exact on reachable states."""
@@ -144,7 +148,14 @@ class ExistsPath:
         ):
             # A run may idle for as long before it goes on.
             return self._of(*(part.operand for part in by_shape.bounded_invariants), *by_shape.lasting)
-        if by_shape.bounded_invariants or by_shape.tableau_only or len(by_shape.eventualities) > _MAX_EVENTUALITIES:
+        if by_shape.timed and not by_shape.tableau_only and len(parts) - len(by_shape.lasting) == 1:
+            return self._timed(by_shape.timed[0], by_shape)
+        if (
+            by_shape.bounded_invariants
+            or by_shape.timed
+            or by_shape.tableau_only
+            or len(by_shape.eventualities) > _MAX_EVENTUALITIES
+        ):
             return self._by_tableau(parts)
         bounded = [promise for promise in by_shape.eventualities if promise.bound is not None]
         if bounded and len(parts) - len(by_shape.lasting) > 1:
@@ -193,12 +204,56 @@ class ExistsPath:
         bound = parts.eventualities[0].bound
         if bound is None:
             return self._fixpoints.backward(goal, through)
-        for _ in range(bound):
-            more = goal | (through & self._preimage(goal, (), ()))
-            if more == goal:
+        return self._layers(through, goal, self._encoding.false, None, bound.high + 1)
+
+    # --- windows of ticks
+
+    def _timed(self, part: f.Until | f.Finally | f.Globally | f.Release, parts: _ConjunctsByShape) -> Node:
+        """Return where a fair run satisfies the operator and the lasting conjuncts, one layer for each tick or step.
+
+        A layer has the states with the same number of ticks left. Within it only other steps are taken, to states that
+        decide the operator or before a tick into the next layer. Beyond the window any fair run goes on.
+        """
+        assert part.bound is not None
+        bound, ticks, anywhere = part.bound, part.bound.ticks, self._invariant(parts)
+        right = part.right if isinstance(part, f.Until | f.Release) else part.operand
+        width = bound.high - bound.low
+        nothing = self._encoding.false
+        if isinstance(part, f.Until | f.Finally):
+            through = anywhere & self._until_left(part)
+            reaching = self._layers(through, self._of(right, *parts.lasting), nothing, ticks, width + 1)
+            return self._layers(through, nothing, reaching, ticks, bound.low)
+        still = () if ticks is None else (f.Globally(f.Not(ticks)),)
+        keep = anywhere & self._holds(right)
+        released = self._of(part.left, *parts.lasting) if isinstance(part, f.Release) else nothing
+        enough, anyhow = keep & released, released
+        if ticks is not None:
+            enough = enough | self._of(f.Globally(right), *still, *parts.lasting)
+            anyhow = anyhow | self._of(*still, *parts.lasting)
+        after = self._of(*parts.lasting)
+        staying = self._layers(keep, enough, keep & after if ticks is None else after, ticks, ticks is not None)
+        staying = self._layers(keep, enough, staying, ticks, width)
+        return self._layers(anywhere, anyhow, staying, ticks, bound.low)
+
+    def _layers(self, through: Node, goal: Node, states: Node, ticks: f.Taken | None, number: int) -> Node:
+        """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states."""
+        by_ticks = () if ticks is None else (ticks,)
+        other_steps = None if ticks is None else self._without(self._allowed & self._steps(ticks))
+        for _ in range(number):
+            layer = goal | (through & self._preimage(states, by_ticks, ()))
+            if other_steps is not None:
+                layer = other_steps.backward(layer, through)
+            if layer == states:
                 break
-            goal = more
-        return goal
+            states = layer
+        return states
+
+    def _without(self, excluded: frozenset[int]) -> ChainedFixpoints:
+        """Return the fixpoints by the allowed steps but these."""
+        fixpoints = self._other_steps.get(excluded)
+        if fixpoints is None:
+            fixpoints = self._other_steps[excluded] = self._fixpoints.restricted_to(self._allowed - excluded)
+        return fixpoints
 
     def _invariant(self, parts: _ConjunctsByShape) -> Node:
         return reduce(and_, (self._holds(part.operand) for part in parts.invariants), self._encoding.true)
@@ -242,7 +297,12 @@ class ExistsPath:
 
 def _alternatives(part: Formula) -> tuple[Formula, ...]:
     """Return the disjuncts; ``p R q`` is ``G q | q U (p & q)``."""
-    if isinstance(part, f.Release) and f.is_state_formula(part.right) and not f.has_past_operators(part.left):
+    if (
+        isinstance(part, f.Release)
+        and part.bound is None
+        and f.is_state_formula(part.right)
+        and not f.has_past_operators(part.left)
+    ):
         return f.Globally(part.right), *disjuncts(until(part.right, conjunction((part.right, part.left)), None))
     return disjuncts(part)
 
@@ -264,6 +324,8 @@ def _by_shape(parts: Parts) -> _ConjunctsByShape:
             by_shape.not_taken.append(part.operand)
         elif isinstance(part, f.Next):
             by_shape.nexts.append(part)
+        elif isinstance(part, f.Until | f.Finally | f.Globally | f.Release) and _is_timed(part):
+            by_shape.timed.append(part)
         elif isinstance(part, f.Until) and f.is_state_formula(part.left):
             by_shape.eventualities.append(part)
         elif isinstance(part, f.Finally):
@@ -277,6 +339,18 @@ def _by_shape(parts: Parts) -> _ConjunctsByShape:
         else:
             by_shape.tableau_only.append(part)
     return by_shape
+
+
+def _is_timed(part: f.Until | f.Finally | f.Globally | f.Release) -> bool:
+    """Return whether the layers of a window decide the operator."""
+    bound = part.bound
+    if bound is None or not (bound.low or bound.ticks):
+        return False
+    if isinstance(part, f.Until):
+        return f.is_state_formula(part.left)
+    if isinstance(part, f.Release):
+        return f.is_state_formula(part.left) and f.is_state_formula(part.right)
+    return isinstance(part, f.Finally) or f.is_state_formula(part.operand)
 
 
 def _is_recurrence(part: f.Globally) -> bool:
