@@ -56,7 +56,7 @@ class Question:
 
     @property
     def assumed(self) -> str:
-        """What is assumed, as it stands after ``assuming``: roles and messages, with their bounds."""
+        """The roles and messages after ``assuming``, with their bounds."""
         bounds = dict(self.bounds)
         texts = [f"{name} within {bounds[name]}" if name in bounds else name for name in sorted(self.assuming)]
         return ", ".join(

@@ -70,17 +70,17 @@ def timelock_remark(realizability: Realizability, assuming: frozenset[str]) -> R
 def _standing_still(system: System, run: Run) -> Run:
     """Return the run continued by steps that are no ticks, until a state repeats or nothing is possible."""
     interpreter = Interpreter(system)
-    moves, seen = list(run.moves), [run.states[-1]]
+    moves, visited = list(run.moves), [run.states[-1]]
     while True:
-        here = seen[-1]
+        here = visited[-1]
         possible = (step for step in interpreter.enabled(here) if system.steps[step].kind != "tick")
         following = next((Move(step, after) for step in possible for after in interpreter.after(here, step)), None)
         if following is None:
             return Run(run.start, tuple(moves))
         moves.append(following)
-        if following.state in seen:
-            return Run(run.start, tuple(moves), len(run.moves) + seen.index(following.state))
-        seen.append(following.state)
+        if following.state in visited:
+            return Run(run.start, tuple(moves), len(run.moves) + visited.index(following.state))
+        visited.append(following.state)
 
 
 def _waiting_for(system: System, run: Run) -> Iterator[str]:

@@ -127,7 +127,7 @@ class _ResultBuilder:
         self.question = question
         self.realizability = realizability
         self.timelocks = timelocks
-        """Where time can pass for good, if something can stop the clock."""
+        """The states from which time can pass forever; None if nothing can stop the clock."""
         self.vacuity = vacuity
         self.on_answer = on_answer
         self.selector = selector
