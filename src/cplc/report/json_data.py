@@ -52,7 +52,7 @@ def result_data(result: Result) -> Data:
         "notes": list(result.notes),
         "remarks": [_remark(remark) for remark in result.remarks],
         "violations": [_violation(result.system, one) for one in violations_of(result)],
-        "deadlines": [_deadline(one) for one in accounts_of(result)],
+        "deadlines": [_deadline(result.system, one) for one in accounts_of(result)],
         "promises": [_unkept(one) for one in unkept_of(result)],
         "blame": _blame(result),
         "no_return": no_return_data(result),
@@ -132,7 +132,7 @@ def _avoidance(avoided: Avoidance | None) -> Data | None:
     }
 
 
-def _deadline(account: DeadlineAccount) -> Data:
+def _deadline(system: System, account: DeadlineAccount) -> Data:
     return {
         "commitment": account.commitment,
         "clause": account.clause,
@@ -151,7 +151,7 @@ def _deadline(account: DeadlineAccount) -> Data:
             }
             for one in account.awaited
         ],
-        "text": account_sentence(account),
+        "text": account_sentence(system, account),
     }
 
 
