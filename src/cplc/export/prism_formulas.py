@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final, assert_never
 
-from cplc.export.request import NotExpressible
+from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.smv_formulas import construct_name
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
@@ -23,7 +23,6 @@ from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
-_MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: nested bounds are expanded."""
 
 
@@ -116,7 +115,7 @@ class Pctl:
                 one, other = self._path(left), self._path(right)
                 text = other
                 for _ in range(bound):
-                    text = _checked_length(f"({other} | ({one} & (X {text})))")
+                    text = checked_length(f"({other} | ({one} & (X {text})))")
                 return text
             case f.Release(left, right, None):
                 return f"!({_not(self._path(left))} U {_not(self._path(right))})"
@@ -124,7 +123,7 @@ class Pctl:
                 raise AssertionError(f"{path} is no formula of the language")
             case f.WeakUntil(left, right):
                 one, other = self._path(left), self._path(right)
-                return _checked_length(f"(({one} U {other}) | (G {one}))")
+                return checked_length(f"(({one} U {other}) | (G {one}))")
             case f.Taken() | f.Shorthand():
                 raise NotExpressible("atoms over steps")
             case f.Previous() | f.Since():
@@ -139,7 +138,7 @@ class Pctl:
     def _nested(self, operand: str, link: str, bound: int) -> str:
         text = operand
         for _ in range(bound):
-            text = _checked_length(f"({operand} {link} (X {text}))")
+            text = checked_length(f"({operand} {link} (X {text}))")
         return text
 
 
@@ -155,13 +154,13 @@ def without_nested_quantifiers(formula: f.OnPaths) -> Formula:
 
 
 def _quantified(quantifier: str, path: str) -> str:
-    text = _checked_length(path)
+    text = checked_length(path)
     return f"(P>=1 [ {text} ])" if quantifier == "A" else f"!(P<=0 [ {text} ])"
 
 
 def _denied(quantifier: str, path: str) -> str:
     """Return that the path formula is false on all runs, or on some."""
-    text = _checked_length(path)
+    text = checked_length(path)
     return f"(P<=0 [ {text} ])" if quantifier == "A" else f"!(P>=1 [ {text} ])"
 
 
@@ -179,32 +178,16 @@ def _boolean(formula: Connective, operands: Iterable[str]) -> str:
         case f.Not():
             return _not(texts[0])
         case f.And():
-            return _joined(" & ", texts, "true")
+            return joined(" & ", texts, "(true)")
         case f.Or():
-            return _joined(" | ", texts, "false")
+            return joined(" | ", texts, "(false)")
         case f.Implies():
-            return _checked_length(f"({_not(texts[0])} | {texts[1]})")
+            return checked_length(f"({_not(texts[0])} | {texts[1]})")
         case f.Iff():
             left, right = texts
-            return _checked_length(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
+            return checked_length(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
         case _:
             assert_never(formula)
-
-
-def _joined(link: str, texts: list[str], empty: str) -> str:
-    match texts:
-        case []:
-            return f"({empty})"
-        case [text]:
-            return text
-        case _:
-            return _checked_length(f"({link.join(texts)})")
-
-
-def _checked_length(text: str) -> str:
-    if len(text) > _MAX_FORMULA_LENGTH:
-        raise NotExpressible("bounds this large")
-    return text
 
 
 # --- Identifiers and expressions of PRISM, in the syntax that Storm reads as well

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Final, assert_never
 
 from cplc.export.fairness import needs_fairness
-from cplc.export.request import Export, NotExpressible, Request
+from cplc.export.request import Export, NotExpressible, Request, checked_length
 from cplc.export.smv import fairness, fairness_remark, groups, remarks_on
-from cplc.export.smv_formulas import IDLE, NUSMV_2_2, STEP, Vocabulary, boolean, checked_length, construct_name
+from cplc.export.smv_formulas import IDLE, NUSMV_2_2, STEP, Vocabulary, boolean, construct_name
 from cplc.export.smv_specifications import ExportPlan, plan_export
 from cplc.export.templating import comment, header_lines, render
 from cplc.logic import formulas as f

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final, assert_never
 
-from cplc.export.request import NotExpressible
+from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -254,7 +254,6 @@ def _possible_numbers(system: System, expr: Expr) -> frozenset[int] | None:
             return None
 
 
-_MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: bounds and weak operators are expanded."""
 
 
@@ -421,15 +420,7 @@ def boolean(formula: Connective, operands: Iterable[str], vocabulary: Vocabulary
             empty, link = "", "<->"
         case _:
             assert_never(formula)
-    if len(texts) < 2:
-        return texts[0] if texts else empty
-    return checked_length(f"({f' {link} '.join(texts)})")
-
-
-def checked_length(text: str) -> str:
-    if len(text) > _MAX_FORMULA_LENGTH:
-        raise NotExpressible("bounds this large")
-    return text
+    return joined(f" {link} ", texts, empty)
 
 
 def _interval(bound: int | None) -> str:
