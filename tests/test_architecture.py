@@ -225,7 +225,7 @@ _KNOWS_LANGUAGES = {
     "compilation/loader.py",
     "compilation/ispl.py",
     "server/compiled_document.py",
-    "settings/comments.py",
+    "settings/suppression.py",
     "source.py",
 }
 """The modules that may ask which language a text is in.

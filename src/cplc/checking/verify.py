@@ -43,7 +43,7 @@ from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import And, Atom, Formula, Globally, OnPaths, Taken, subformulas
 from cplc.records import dataclass
 from cplc.reductions.problem import LiftingError
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 
