@@ -260,6 +260,17 @@ def test_commands_refuse_models_in_ispl_in_one_place() -> None:
     assert wrong == []
 
 
+def test_commands_do_not_judge_results() -> None:
+    """`report/outcome.py` compares results with the file; commands turn their standing into an exit code."""
+    wrong = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((_SOURCE / "cli").glob("*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("as_expected", "advisory")
+    ]
+    assert wrong == []
+
+
 def test_records_are_made_the_quick_way() -> None:
     """The decorator of the standard library compiles every method of every class whenever the program starts."""
     wrong = [

@@ -1,4 +1,4 @@
-"""Suppression of warnings: by settings, the nearest `cplc.toml` or `[tool.cplc]` of `pyproject.toml`, or by comments."""
+"""Suppression of warnings: by the nearest `cplc.toml`, or `[tool.cplc]` of `pyproject.toml`, and by comments."""
 
 from __future__ import annotations
 
