@@ -14,6 +14,7 @@ from functools import partial
 from itertools import product
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.ccs_expressions import Vocabulary, cofactors, leftmost_variable
 from cplc.export.fairness import needs_fairness
 from cplc.export.prism_formulas import without_nested_quantifiers
@@ -316,10 +317,12 @@ class Gctl:
                 return (self._until if isinstance(path, f.Until) is positive else self._release)(one, other)
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded(self._path(left, positive), self._path(right, positive), positive, bound)
+                return self._bounded(
+                    self._path(left, positive), self._path(right, positive), positive, step_count(bound)
+                )
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self._path(left, positive), self._path(right, positive)
                 if positive:
                     return checked_length(f"(((not settled) \\/ {one}) W (settled /\\ {other}))")
@@ -344,13 +347,13 @@ class Gctl:
     def _next(self, text: str) -> str:
         return checked_length(f"(X ((not settled) U (settled /\\ {text})))")
 
-    def _somewhere(self, text: str, existential: bool, bound: int | None) -> str:
+    def _somewhere(self, text: str, existential: bool, bound: f.Bound | None) -> str:
         """Return that the formula holds in some settled state, or in all, within the bound."""
         if bound is None:
             return f"(F (settled /\\ {text}))" if existential else f"(G ((not settled) \\/ {text}))"
         unrolled = text
         link = "\\/" if existential else "/\\"
-        for _ in range(bound):
+        for _ in range(step_count(bound)):
             unrolled = checked_length(f"({text} {link} {self._next(unrolled)})")
         return unrolled
 

@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.fairness import needs_fairness
 from cplc.export.request import NotExpressible, checked_length
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
@@ -227,15 +228,17 @@ class Ctl:
                 return f"({quantifier}F {self.text(operand)})"
             case f.Globally(operand, None):
                 return f"({quantifier}G {self.text(operand)})"
-            case f.Finally(operand, int() as bound):
-                return unroll("{0} or {1}", f"{quantifier}X", bound, self.text(operand))
-            case f.Globally(operand, int() as bound):
-                return unroll("{0} and {1}", f"{quantifier}X", bound, self.text(operand))
+            case f.Finally(operand, f.Bound() as bound):
+                return unroll("{0} or {1}", f"{quantifier}X", step_count(bound), self.text(operand))
+            case f.Globally(operand, f.Bound() as bound):
+                return unroll("{0} and {1}", f"{quantifier}X", step_count(bound), self.text(operand))
             case f.Until(left, right, None):
                 return f"{quantifier}({self.text(left)} U {self.text(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return unroll("{0} or ({2} and {1})", f"{quantifier}X", bound, self.text(right), self.text(left))
+                return unroll(
+                    "{0} or ({2} and {1})", f"{quantifier}X", step_count(bound), self.text(right), self.text(left)
+                )
             case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "A":
@@ -243,7 +246,7 @@ class Ctl:
                 return self._weak("E", other, f"({one} and {other})")
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 return self._weak(quantifier, self.text(left), self.text(right))
             case f.Derived():
                 return self._path(quantifier, f.ctl_core(path))
@@ -280,18 +283,18 @@ class CtlStar:
                 return f"(F {self.text(operand)})"
             case f.Globally(operand, None):
                 return f"(G {self.text(operand)})"
-            case f.Finally(operand, int() as bound):
-                return unroll("{0} or {1}", "X", bound, self.text(operand))
-            case f.Globally(operand, int() as bound):
-                return unroll("{0} and {1}", "X", bound, self.text(operand))
+            case f.Finally(operand, f.Bound() as bound):
+                return unroll("{0} or {1}", "X", step_count(bound), self.text(operand))
+            case f.Globally(operand, f.Bound() as bound):
+                return unroll("{0} and {1}", "X", step_count(bound), self.text(operand))
             case f.Until(left, right, None):
                 return f"({self.text(left)} U {self.text(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return unroll("{0} or ({2} and {1})", "X", bound, self.text(right), self.text(left))
+                return unroll("{0} or ({2} and {1})", "X", step_count(bound), self.text(right), self.text(left))
             case f.Release(left, right, None):
                 return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self.text(left), self.text(right)
                 return _checked(f"(!((!{other}) U ((!{one}) and (!{other}))))")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.smv_formulas import construct_name
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
@@ -77,7 +78,7 @@ class Pctl:
                 return _quantified(quantifier, f"{self.text(left)} U{_bound(bound)} {self.text(right)}")
             case f.Release(left, right, bound):
                 return _denied(quantifier, f"{_not(self.text(left))} U{_bound(bound)} {_not(self.text(right))}")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 neither = f"({_not(self.text(left))} & {_not(self.text(right))})"
                 return _denied(quantifier, f"{_not(self.text(right))} U {neither}")
             case f.Derived():
@@ -104,24 +105,24 @@ class Pctl:
                 return f"(F {self._path(operand)})"
             case f.Globally(operand, None):
                 return f"(G {self._path(operand)})"
-            case f.Finally(operand, int() as bound):
-                return self._nested(self._path(operand), "|", bound)
-            case f.Globally(operand, int() as bound):
-                return self._nested(self._path(operand), "&", bound)
+            case f.Finally(operand, f.Bound() as bound):
+                return self._nested(self._path(operand), "|", step_count(bound))
+            case f.Globally(operand, f.Bound() as bound):
+                return self._nested(self._path(operand), "&", step_count(bound))
             case f.Until(left, right, None):
                 return f"({self._path(left)} U {self._path(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
                 one, other = self._path(left), self._path(right)
                 text = other
-                for _ in range(bound):
+                for _ in range(step_count(bound)):
                     text = checked_length(f"({other} | ({one} & (X {text})))")
                 return text
             case f.Release(left, right, None):
                 return f"!({_not(self._path(left))} U {_not(self._path(right))})"
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self._path(left), self._path(right)
                 return checked_length(f"(({one} U {other}) | (G {one}))")
             case f.Taken() | f.Shorthand():
@@ -164,8 +165,8 @@ def _denied(quantifier: str, path: str) -> str:
     return f"(P<=0 [ {text} ])" if quantifier == "A" else f"!(P>=1 [ {text} ])"
 
 
-def _bound(bound: int | None) -> str:
-    return "" if bound is None else f"<={bound}"
+def _bound(bound: f.Bound | None) -> str:
+    return "" if bound is None else f"<={step_count(bound)}"
 
 
 def _not(text: str) -> str:

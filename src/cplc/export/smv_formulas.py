@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
@@ -301,15 +302,15 @@ class Ctl:
                 return f"{quantifier}F {self.text(operand)}"
             case f.Globally(operand, None):
                 return f"{quantifier}G {self.text(operand)}"
-            case f.Finally(operand, int() as bound):
-                return self._nested(quantifier, self.text(operand), "|", bound)
-            case f.Globally(operand, int() as bound):
-                return self._nested(quantifier, self.text(operand), "&", bound)
+            case f.Finally(operand, f.Bound() as bound):
+                return self._nested(quantifier, self.text(operand), "|", step_count(bound))
+            case f.Globally(operand, f.Bound() as bound):
+                return self._nested(quantifier, self.text(operand), "&", step_count(bound))
             case f.Until(left, right, None):
                 return f"{quantifier}[{self.text(left)} U {self.text(right)}]"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded_until(quantifier, self.text(left), self.text(right), bound)
+                return self._bounded_until(quantifier, self.text(left), self.text(right), step_count(bound))
             case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "A":
@@ -317,7 +318,7 @@ class Ctl:
                 return self._weak("E", other, f"({one} & {other})")
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 return self._weak(quantifier, self.text(left), self.text(right))
             case f.Derived():
                 return self._path(quantifier, f.ctl_core(path))
@@ -371,12 +372,12 @@ class Ltl:
                 return f"({self.text(left)} U {self.text(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded_until(self.text(left), self.text(right), bound)
+                return self._bounded_until(self.text(left), self.text(right), step_count(bound))
             case f.Release(left, right, None):
                 return f"({self.text(left)} V {self.text(right)})"
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self.text(left), self.text(right)
                 return checked_length(f"({other} V ({one} | {other}))")
             case Commits() | Fulfils() | Conditional():
@@ -423,8 +424,8 @@ def boolean(formula: Connective, operands: Iterable[str], vocabulary: Vocabulary
     return joined(f" {link} ", texts, empty)
 
 
-def _interval(bound: int | None) -> str:
-    return "" if bound is None else f"[0,{bound}] "
+def _interval(bound: f.Bound | None) -> str:
+    return "" if bound is None else f"[0,{step_count(bound)}] "
 
 
 def construct_name(formula: Formula) -> str:

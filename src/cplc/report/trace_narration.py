@@ -14,6 +14,7 @@ from cplc.logic.formulas import (
     VALID,
     And,
     Atom,
+    Bound,
     CtlOperator,
     CtlPath,
     Derived,
@@ -138,7 +139,7 @@ class _PathExplanation:
                     yield from self._never(operand, value, at, bound)
             case Until(left, right, bound):
                 yield from self._waiting(left, right, value, at, bound)
-            case WeakUntil(left, right):
+            case WeakUntil(left, right, None):
                 yield from self._waiting(left, right, value, at, None)
             case Release(left, right, bound):
                 # The dual of until: `left R right` is `!(!left U !right)`.
@@ -177,7 +178,7 @@ class _PathExplanation:
 
     # --- from here on
 
-    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
+    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: Bound | None) -> Iterator[Mark]:
         arrival = self.facts.first(right, True, at)
         if value:
             yield from self._never(left, True, at, bound) if arrival is None else self.marks(right, True, arrival)
@@ -196,15 +197,14 @@ class _PathExplanation:
         else:
             yield from self.marks(operand, value, where)
 
-    def _never(self, operand: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
+    def _never(self, operand: Formula, value: bool, at: int, bound: Bound | None) -> Iterator[Mark]:
         """Yield marks for a value that the formula has from here on."""
         again = _recurring(operand, value) if bound is None else None
         if again is not None:
             yield at, f"again and again {claim_text(*again)}"
             yield from self.marks(operand, value, max(at, self.loop or 0))
             return
-        how_long = "from here on" if bound is None else f"from here on for {bound} step{'' if bound == 1 else 's'}"
-        yield at, f"{how_long} {_claim(operand, value)}"
+        yield at, f"from here on {_duration(bound)}{_claim(operand, value)}"
         if bound is None and isinstance(core(operand), CtlOperator):
             yield from self.marks(operand, value, max(at, self.loop or 0))
 
@@ -226,6 +226,15 @@ class _PathExplanation:
     def _latest(self, formula: Formula, value: bool, at: int) -> int | None:
         places = range(at, -1, -1)
         return next((position for position in places if self.facts.truth(formula, position) is value), None)
+
+
+def _duration(bound: Bound | None) -> str:
+    if bound is None:
+        return ""
+    unit = "step" if bound.ticks is None else "tick"
+    if bound.low:
+        return f"after {bound.low} to {bound.high} {unit}s "
+    return f"for {bound.high} {unit}{'' if bound.high == 1 else 's'} "
 
 
 def _claim(formula: Formula, holds: bool) -> str:
@@ -351,7 +360,7 @@ def _arrival(path: CtlPath, holds: bool) -> tuple[tuple[Formula, bool], ...]:
             return () if left == UNSATISFIABLE else ((left, True), (right, True))
         case Release(_, right):
             return ((right, False),)
-        case WeakUntil(left, right):
+        case WeakUntil(left, right, None):
             return ((right, True),) if holds else ((left, False), (right, False))
         case Derived():
             return _arrival(ctl_core(path), holds)
