@@ -28,7 +28,7 @@ from cplc.logic.formulas import (
     Until,
     WeakUntil,
 )
-from cplc.report.trace_narration import decisive_operands, explanation_marks
+from cplc.report.path_explanation import decisive_operands, explanation_marks
 from cplc.system.model import State, Step, System, Variable
 from cplc.system.trace import Move, Run
 

@@ -8,7 +8,7 @@ from cplc.compilation import CplCompilation
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import And, Atom
 from cplc.report.failure_explanation import closing_sentences
-from cplc.report.trace_narration import claim_text
+from cplc.report.path_explanation import claim_text
 from cplc.source import Source
 from cplc.system.printer import formula_text, quoted
 

@@ -11,6 +11,7 @@ from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import Adjacent, And, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences, wrapped
+from cplc.report.path_explanation import claim_text
 from cplc.report.step_text import (
     HIDDEN,
     changes,
@@ -29,7 +30,7 @@ from cplc.report.step_text import (
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
-from cplc.report.trace_narration import Narration, claim_text, decisive, has_trace, narrate
+from cplc.report.trace_narration import Narration, decisive, has_trace, narrate
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
 
