@@ -297,11 +297,12 @@ class Logic:
         constraints = [Justice(is_a(("receive",), message.name)) for message in model.messages]
         constraints += [Justice(is_a(("restart",), scope.name)) for scope in model.scopes]
         if self.reference.has_ticks:
-            constraints.append(Justice(is_a(("tick",), ""), self.all))
+            constraints.append(Justice(is_a(("tick",), ""), self.all, Move("tick", "")))
         for message in model.messages:
             if not self.assuming.isdisjoint({message.name, message.sender}):
                 due = frozenset(n for n, world in enumerate(self._worlds) if self.reference.is_due(message, world))
-                constraints.append(Justice(is_a(("send", "exchange"), message.name), due))
+                sending = Move("exchange" if model.sync else "send", message.name)
+                constraints.append(Justice(is_a(("send", "exchange"), message.name), due, sending))
         return constraints
 
     @cached_property

@@ -142,6 +142,8 @@ class Justice:
     serves: Callable[[Move], bool]
     due: States | None = None
     """The states in which the constraint waits; those in which such a move is enabled if omitted."""
+    blocked: Move | None = None
+    """The move that it waits for where none is enabled."""
 
     def waits_in(self, state: int, steps: Collection[tuple[Move, int]]) -> bool:
         if self.due is not None:
@@ -198,14 +200,20 @@ class RunGraph:
         every_move = {move for steps in remaining for move, _ in steps}
 
         def constraint(just: Justice) -> tuple[States, frozenset[Move | None]]:
-            allowed = just if along is None else Justice(just.serves)
-            waits = frozenset(n for n, steps in enumerate(remaining) if allowed.waits_in(n, steps))
-            return waits, frozenset(filter(just.serves, every_move))
+            waits = (n for n, steps in enumerate(self.graph.steps) if just.waits_in(n, steps))
+            allowed = frozenset(n for n in waits if along is None or self._may_serve(just, n, remaining[n], along))
+            return allowed, frozenset(filter(just.serves, every_move))
 
         moves: dict[int, list[tuple[Move | None, int]]] = {
             n: [*([(None, n)] if may_idle else []), *steps] for n, steps in enumerate(remaining)
         }
         return Runs(moves, list(map(constraint, self.justice)), self.often)
+
+    def _may_serve(self, just: Justice, state: int, allowed: Collection[tuple[Move, int]], along: Term) -> bool:
+        """Return whether an enabled move that serves is allowed; where all are blocked, whether it would be."""
+        if any(just.serves(move) for move, _ in self.graph.steps[state]):
+            return any(just.serves(move) for move, _ in allowed)
+        return just.blocked is not None and is_done(self.model, along, just.blocked, tuple)
 
     # --- strategies
 

@@ -108,12 +108,21 @@ class TimedReference(Reference):
             names = [m.name for m in self._aged if (m.sender, m.receiver) == channel]
             largest = max(self.bounds[name] for name in names if name in self.bounds)
             above = sorted({ages[name] for name in names if ages[name] > largest})
-            takes_no_time = self.model.sync or self.delays.get(channel) == 0
+            takes_no_time = self._takes_no_time(channel)
             for name in names:
                 if ages[name] > largest:
                     exact = not takes_no_time and len(names) > 1
                     shortened[name] = largest + (above.index(ages[name]) + 1 if exact else 0)
         return shortened
+
+    @property
+    def is_minimal(self) -> bool:
+        """Return whether ages are exact, and nothing competes for a channel on which messages take time."""
+        channels = [(message.sender, message.receiver) for message in self._aged]
+        return all(self._takes_no_time(channel) or channels.count(channel) == 1 for channel in channels)
+
+    def _takes_no_time(self, channel: tuple[str, str]) -> bool:
+        return self.model.sync or self.delays.get(channel) == 0
 
     # --- due messages and the clock
 
@@ -155,6 +164,10 @@ class Answer:
     states: int
     timelocks: int
     """The number of reachable states in which no fair run begins, if something can stop the clock."""
+    begins: bool = True
+    """True if some fair run begins in an initial state."""
+    is_minimal: bool = True
+    """True if no two states differ in ages alone that only their order on a channel distinguishes."""
 
 
 def answer(
@@ -171,13 +184,16 @@ def answer(
     ``assuming`` names roles and messages. What is bounded is assumed as well.
     """
     bounds, delays = bounds or {}, delays or {}
-    reference = observed(TimedReference(model, bounds, delays, asks_for_ticks=counts_ticks(formula)), formula)
+    reference = TimedReference(model, bounds, delays, asks_for_ticks=counts_ticks(formula))
+    views = observed(reference, formula)
+    reference = views if isinstance(views, TimedReference) else reference
     graph = reference.explore(limit)
     if reference.out_of_range:
         return None
     logic = Logic(reference, graph, {*assuming, *bounds})
     timelocks = len(logic.all - logic.fair) if bounds or delays else 0
-    return Answer(logic.is_valid(formula), len(graph.states), timelocks)
+    begins = not logic.fair.isdisjoint(graph.initial)
+    return Answer(logic.is_valid(formula), len(graph.states), timelocks, begins, reference.is_minimal)
 
 
 def bounds_of(model: CheckedModel, assumptions: Iterable[str]) -> tuple[list[str], dict[str, int]]:

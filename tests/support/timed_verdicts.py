@@ -11,6 +11,7 @@ from tests.support.generators.timed_protocols import TimedSample
 
 from cplc.checking.results import Result
 from cplc.compilation import CplCompilation, EngineName
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term
@@ -53,15 +54,29 @@ def compare(sample: TimedSample, engines: Collection[EngineName], counts: Counte
     compilation = compiled(sample.text)
     if not compilation.ok:
         raise TimedDisagreement("\n".join([*(one.concise() for one in compilation.diagnostics), sample.text]))
-    for engine in engines:
-        for result in compilation.verify(compilation.questions(list(expected)), engine):
+    for question in compilation.questions(list(expected)):
+        awaited = expected[question.question.name]
+        engine = ExplicitEngine(question.question.system or compilation.system)
+        count = engine.count(engine.reachable)
+        if awaited is not None and count != awaited.states:
+            if awaited.is_minimal:
+                raise TimedDisagreement(
+                    f"{count} states, not {awaited.states}: {question.question.name}\n{sample.text}"
+                )
+            counts["more states" if count > awaited.states else "fewer states"] += 1
+        else:
+            counts["as many states"] += 1
+    for name_of_engine in engines:
+        for result in compilation.verify(compilation.questions(list(expected)), name_of_engine):
             name = result.question.name
             awaited = expected[name]
             assert awaited is not None
             if difference := _difference(compilation.model, result, awaited):
-                raise TimedDisagreement(f"{engine} says of {name} {difference}\n{sample.text}")
-            verdict = "timelock" if is_timelock(result) else result.answer
-            counts[f"{engine} {verdict}"] += 1
+                raise TimedDisagreement(f"{name_of_engine} says of {name} {difference}\n{sample.text}")
+            verdict: str = "timelock" if is_timelock(result) else result.answer
+            if result.answer not in HOLDS:
+                verdict = f"unknown: {result.reason}"
+            counts[f"{name_of_engine} {verdict}"] += 1
             counts["states"] += awaited.states
 
 
@@ -76,7 +91,8 @@ def _difference(model: CheckedModel, result: Result, awaited: Answer) -> str | N
             return "that there is a timelock, where every reachable state has a fair run"
         return None if awaited.holds or not has_universal(formula) else "timelock, but a fair run refutes it"
     if result.answer not in HOLDS:
-        return None
+        unfair = any(remark.code == "no-fair-run" for remark in result.remarks)
+        return "that no fair run begins" if unfair and awaited.begins else None
     if HOLDS[result.answer] != awaited.holds:
         return f"that it {result.answer}, expected was {awaited}"
     if awaited.timelocks and awaited.holds and not has_existential(formula) and has_universal(formula):

@@ -102,15 +102,6 @@ def until(left: Path, right: Path, bound: int | None = None) -> Path:
     return unfolded
 
 
-def windowed_until(left: Path, right: Path, low: int, high: int, tick: Path) -> Path:
-    """Return until, where a position counts if from low to high of the steps before it are ticks."""
-    now = right if low == 0 else no(ALWAYS_SO)
-    if high == 0:
-        return Until(Both(left, no(tick)), now)
-    later = windowed_until(left, right, max(low - 1, 0), high - 1, tick)
-    return Until(Both(left, no(tick)), some((now, every((left, tick, Next(later))))))
-
-
 def eventually(operand: Path, bound: int | None = None) -> Path:
     return until(ALWAYS_SO, operand, bound)
 
