@@ -140,7 +140,7 @@ def supports(name: str, formula: Formula) -> bool:
 def compare_system(
     system: System, formula: Formula, assuming: frozenset[str], engines: Collection[str], figures: Figures
 ) -> None:
-    """Compare what engines and oracle say of every part of a formula at every reachable state."""
+    """Compare the values of every subformula at every reachable state, by the engines and the oracle."""
     oracle = (NaiveRounds if system.is_synchronous else Naive)(system)
     parts = list(dict.fromkeys(reversed(list(state_subformulas(formula)))))
     with figures.timed("definitions"):
@@ -177,7 +177,7 @@ def reproducer(
     expected: States,
     oracle: Naive,
 ) -> str:
-    """Return a program that shows the disagreement, and what it is about."""
+    """Return a program that shows the disagreement, and its subject."""
 
     def shown(states: Collection[Frozen]) -> str:
         return "; ".join(str(oracle.thaw(state)) for state in sorted(states, key=repr)[:4]) or "nothing"

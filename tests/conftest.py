@@ -51,7 +51,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     """Keep what the developer has set for `cplc` out of the tests."""
     for name in ("CPLC_OUTPUT_FORMAT", "CPLC_DEBUG", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    # A verdict is found anew each time, unless a test is about those that are not.
+    # Each test computes its verdicts, unless it is about cached ones.
     monkeypatch.setenv("CPLC_CACHE", "off")
     monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
 

@@ -180,7 +180,7 @@ _AT_HOME = {
 
 
 def _imports() -> Iterator[tuple[Path, str, str]]:
-    """Yield each file, its part, and every module that it imports, wherever in the file that is written."""
+    """Yield each file, its part, and every module that it imports, at any place in the file."""
     for path in sorted(_SOURCE.glob("**/*.py")):
         part = path.relative_to(_SOURCE).parts[0].removesuffix(".py")
         for node in ast.walk(parsed(path)):

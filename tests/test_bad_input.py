@@ -148,7 +148,7 @@ def test_a_bad_model_is_refused(text: Callable[[], bytes], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("command", ["analyze", "draw"])
-def test_what_is_done_with_protocols_only(command: str, tmp_path: Path) -> None:
+def test_command_for_protocols_refuses_ispl_model(command: str, tmp_path: Path) -> None:
     (tmp_path / "lamp.ispl").write_text(_LAMP, encoding="utf-8")
     assert _cplc("verify", "lamp.ispl", cwd=tmp_path).returncode == 0
     done = _cplc(command, "lamp.ispl", cwd=tmp_path)

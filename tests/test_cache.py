@@ -204,7 +204,7 @@ def test_damaged_entry_is_ignored(here: Path, verify: Verify, cache: EntryStore)
         again = verify("p.cpl")
         assert sorted(result["cached"] for result in again["results"]) == [False, True]
         assert without_mark(again) == first
-        assert cached(verify("p.cpl")) == {True}, "it was written anew"
+        assert cached(verify("p.cpl")) == {True}, "it was written again"
 
 
 def _asked(path: Path) -> Any:

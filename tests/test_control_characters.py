@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.in_process import run_cplc
 
 import cplc
 from cplc.control_characters import json_text, printable, printable_lines
@@ -48,19 +49,9 @@ def test_protocol_with_control_characters_means_something() -> None:
 
 
 def _cplc(*arguments: str, cwd: Path) -> tuple[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "cplc", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(_ROOT / "src")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    output = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in output[1]
-    assert "bug in cplc" not in output[1]
-    return output
+    ended = run_cplc(*arguments, cwd=cwd)
+    assert "bug in cplc" not in ended.errors
+    return ended.output, ended.errors
 
 
 _COMMANDS = {
@@ -140,17 +131,26 @@ def test_only_colours_of_ours_reach_a_terminal(tmp_path: Path, arguments: list[s
     assert "\x1b[8m" not in output + errors
 
 
-def test_formatter_writes_what_it_reads(tmp_path: Path) -> None:
-    text = "// \x1b[31m\r\nprotocol P {\r\n  role A\r\n}\r\n"
+def test_process_writes_no_control_characters(tmp_path: Path) -> None:
+    (tmp_path / _NAME).write_text(_protocol(with_mistakes=True), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "cplc", "fmt", "-"],
+        [sys.executable, "-m", "cplc", "check", f"./{_NAME}", f"missing{_EVIL}"],
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(_ROOT / "src")},
-        input=text.encode(),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=120,
-        check=True,
+        check=False,
     )
-    assert b"\x1b[31m" in done.stdout
+    assert done.returncode == 2
+    output = (done.stdout + done.stderr).decode()
+    assert "missing" in output
+    assert not _CONTROL.search(output), repr(output)
+
+
+def test_formatter_writes_what_it_reads(tmp_path: Path) -> None:
+    text = "// \x1b[31m\r\nprotocol P {\r\n  role A\r\n}\r\n"
+    assert "\x1b[31m" in run_cplc("fmt", "-", cwd=tmp_path, given=text.encode()).output
 
 
 @given(st.text())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.in_process import run_cplc
 
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 
-_EXAMPLES = Path(__file__).parent.parent / "examples"
-_TOUR = _EXAMPLES.parent / "docs" / "examples.md"
+_ROOT = Path(__file__).parents[1]
+_EXAMPLES = _ROOT / "examples"
+_TOUR = _ROOT / "docs" / "examples.md"
 
 
 def _protocols() -> Iterator[object]:
@@ -25,20 +25,18 @@ def _protocols() -> Iterator[object]:
 
 @pytest.mark.parametrize(("path", "name"), list(_protocols()))
 def test_answers_are_as_expected(path: Path, name: str) -> None:
-    command = [sys.executable, "-m", "cplc", "verify", str(path), "--protocol", name, "--format", "json"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    verdicts = {result["verdict"] for result in json.loads(ran.stdout)["results"]}
+    ran = run_cplc("verify", str(path), "--protocol", name, "--format", "json", cwd=_ROOT)
+    assert ran.code == 0, ran.everything
+    verdicts = {result["verdict"] for result in json.loads(ran.output)["results"]}
     assert verdicts <= {"holds", "fails"}
     assert len(verdicts) == 2, "a protocol shows something that holds and something that fails"
 
 
 @pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.ispl")), ids=lambda path: path.stem)
 def test_models_in_ispl_hold(path: Path) -> None:
-    command = [sys.executable, "-m", "cplc", "verify", str(path), "--strict", "--format", "json"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert {result["verdict"] for result in json.loads(ran.stdout)["results"]} == {"holds"}
+    ran = run_cplc("verify", str(path), "--strict", "--format", "json", cwd=_ROOT)
+    assert ran.code == 0, ran.everything
+    assert {result["verdict"] for result in json.loads(ran.output)["results"]} == {"holds"}
 
 
 def test_examples_page_lists_every_example_and_failing_property() -> None:
@@ -53,6 +51,5 @@ def test_examples_page_lists_every_example_and_failing_property() -> None:
 
 
 def test_library_and_examples_have_no_warnings() -> None:
-    command = [sys.executable, "-m", "cplc", "check", str(shipped("stdlib")), str(_EXAMPLES), "--strict"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    ran = run_cplc("check", str(shipped("stdlib")), str(_EXAMPLES), "--strict", cwd=_ROOT)
+    assert ran.code == 0, ran.everything

@@ -9,7 +9,7 @@ import pytest
 from tests.support.literate.language import ENGINES
 
 from cplc.compilation import CplCompilation
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.source import Source
 
 _LIBRARY = (shipped("stdlib") / "properties.cpl").read_text(encoding="utf-8")

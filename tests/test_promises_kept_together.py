@@ -1,6 +1,6 @@
-"""In every example and library protocol, the promises of one role to another can be kept together wherever they are.
+"""In every example and library protocol, the promises of one role to another can be kept together in every state.
 
-Otherwise `C` of the pair is true for want of any state to check. Protocols that are built to be stuck are listed.
+Otherwise `C` of the pair is vacuously true in some state. Protocols that are built to be stuck are listed.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from textx import metamodel_from_file
 
 from cplc.language.lifecycle import CLAIM_PREDICATES, CLAIM_VERBS, COMMITMENT_PREDICATES, JOINED, VERBS
 from cplc.language.words import CHECKS, EVENTS, LITERALS, OPERATORS
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.source import Source
 from cplc.syntax import formula_parser
 from cplc.syntax.parser import parse

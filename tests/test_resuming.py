@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.support.processes import setting
 
 from cplc.caching.section_file import open_verified
 
@@ -20,12 +21,8 @@ _ROOT: Final = Path(__file__).parents[1]
 _LONG: Final = 240
 """After so many seconds something is wrong, however busy the machine is."""
 _STAYING: Final = """
-import os, sys, time
-from cplc.cli import checkpointing as cli
-from cplc.statespace import state_graph
+import os, time
 from cplc.runtime.context import Context
-state_graph._BATCH = 8 if any(word.endswith(".ispl") for word in sys.orig_argv) else 64
-cli._SAFEPOINT_GRACE_SECONDS = 200.0
 moment, number, stay_at = Context.safepoint, 0, int(os.environ["STAY_AT"])
 def counted(context):
     global number
@@ -52,7 +49,12 @@ class _Runs:
     """Runs of one command with one checkpoint."""
 
     def __init__(self, folder: Path, command: Sequence[str]) -> None:
-        (folder / "sitecustomize.py").write_text(_STAYING, encoding="utf-8")
+        batch = 8 if any(word.endswith(".ispl") for word in command) else 64
+        settings = [
+            setting("cplc.statespace.state_graph", STATES_PER_SAFEPOINT=batch),
+            setting("cplc.cli.checkpointing", SAFEPOINT_GRACE_SECONDS=200.0),
+        ]
+        (folder / "sitecustomize.py").write_text("\n".join([*settings, _STAYING]), encoding="utf-8")
         self.folder = folder
         self.file = folder / "kept"
         self.command = [sys.executable, "-m", "cplc", "verify", *command, "--format", "json"]
@@ -115,7 +117,7 @@ class _Runs:
 
 
 def _said(document: dict[str, Any]) -> dict[str, Any]:
-    """Return all that a run says of what it was asked, but for how long it took and where it was known from."""
+    """Return the results of a run, without their times and origins."""
     for result in document["results"]:
         del result["seconds"], result["cached"]
     return document
@@ -150,7 +152,7 @@ def test_interrupted_runs_resume_with_the_same_answers(command: list[str], momen
 
     again = _said(runs.ended(runs.started("--checkpoint", str(runs.file))))
     assert again == whole
-    assert 0 < runs.count < all_moments - moment // 2, "what was found before is not searched for again"
+    assert 0 < runs.count < all_moments - moment // 2, "a resumed search does not repeat its work"
     assert runs.searches() == {}, "there is nothing left to be found"
 
     finished = runs.ended(runs.started("--checkpoint", str(runs.file)))

@@ -18,7 +18,7 @@ from cplc.diagnostics.rules import DOCUMENTED, REMARKS, RULES
 from cplc.logs.log_statistics import LogContent, diagnose
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.reading import read
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.source import Source
 
 _ELSEWHERE = {"bad-settings", "bad-mapping", "unreadable-log", "empty-log", "meaning-changed"}

@@ -62,7 +62,7 @@ async def test_verification_for_an_editor_imports_nothing_from_the_working_direc
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cplc.server.documents import Documents
-    from cplc.server.verification_process import answers, job
+    from cplc.server.session import answers, job
 
     imported = _with_decoys(tmp_path)
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)

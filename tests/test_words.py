@@ -36,7 +36,7 @@ _PHRASES = re.compile(
     r"\b(for ever|anew|hitherto|whoever|whomever|gone on with|goes? on (?:as|with)"
     r"|(?:is|are|was|were) (?:asked|told|said) of"
     r"|so much is|unsaid|in vain|as at first|made good|stands? beside|lest|nobody knows|however badly|what was found"
-    r"|who only)\b",
+    r"|who only|wherever|hangs? on|looks? on|for want of|what is asked|(?:says?|said|told|asks?|asked) of)\b",
     re.IGNORECASE,
 )
 
@@ -108,6 +108,28 @@ def test_habits_are_recognised() -> None:
     assert _PHRASES.findall("It goes on as before, for ever; whoever it is.") == ["goes on as", "for ever", "whoever"]
     assert not _HEADLESS.match("Whether it holds?")
     assert not _HEADLESS.match("Return whether it holds")
+
+
+_HEADLESS_TEST = re.compile(r"test_(what|who|whoever|whose|whether|where|wherever|of|that_which|how|so)_")
+
+
+@pytest.mark.quick
+def test_tests_are_named_by_their_subject() -> None:
+    tests = _ROOT / "tests"
+    functions = [
+        f"{path.relative_to(_ROOT)}: {node.name}"
+        for path in sorted(tests.rglob("test_*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _HEADLESS_TEST.match(node.name)
+    ]
+    headings = [
+        f"{page.relative_to(_ROOT)}: {line}"
+        for folder in ("cli", "language")
+        for page in sorted((tests / folder).rglob("*.md"))
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ") and _HEADLESS.match(line[3:])
+    ]
+    assert functions + headings == [], "test_<subject>_<expected behaviour>"
 
 
 def test_decision_records_have_one_header() -> None:

@@ -189,7 +189,7 @@ def test_shared_stock_couples_copies(exact: bool) -> None:
     pay, through = Fraction("0.9"), Fraction("0.95") * Fraction("0.9") * Fraction("0.97")
     in_stock = sum(
         comb(5, paid) * pay**paid * (1 - pay) ** (5 - paid) * through**paid for paid in range(4)
-    )  # whoever pays and is not ordered for is not delivered to
+    )  # a buyer that pays without an order to the provider gets nothing
     bounds = analysis.figure("conformance").guaranteed
     assert bounds.low <= in_stock <= bounds.high
     assert bounds.high - bounds.low <= (0 if exact else 1e-12)

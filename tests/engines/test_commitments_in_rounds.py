@@ -211,7 +211,7 @@ end Formulae
 
 
 @on_every_engine
-def test_who_trusts_may_still_wait(make: Callable[[System], Engine[Any]]) -> None:
+def test_trust_ignores_present_state(make: Callable[[System], Engine[Any]]) -> None:
     """The state itself, to which staying leads back, is none of the others that follow."""
     reading = IsplCompilation(Source("trusting.ispl", TRUSTING))
     assert all(make(reading.system).is_valid(question.question.formula) for question in reading.questions()[:3])

@@ -147,8 +147,8 @@ PURCHASE: dict[str, tuple[Formula, frozenset[str], set[int]]] = {
     "EU not through": (some(Until(PAID, DELIVERED)), NOBODY, {2, 3, 4}),
     "AW needs no end": (every(WeakUntil(Not(DELIVER), PAID)), NOBODY, {0, 1, 2, 3, 4}),
     "AW fails": (every(WeakUntil(Not(PAY), PAID)), NOBODY, {2, 3, 4}),
-    "EW stays for ever": (some(WeakUntil(Not(PAY), PAID)), NOBODY, {0, 2, 3, 4}),
-    "EW may not stay for ever": (some(WeakUntil(Not(PAY), PAID)), CUS, {2, 3, 4}),
+    "EW stays forever": (some(WeakUntil(Not(PAY), PAID)), NOBODY, {0, 2, 3, 4}),
+    "EW may not stay forever": (some(WeakUntil(Not(PAY), PAID)), CUS, {2, 3, 4}),
     "AR": (every(Release(PAY, Not(PAID))), NOBODY, {0, 1}),
     "AM needs the release": (every(StrongRelease(PAY, Not(PAID))), NOBODY, {1}),
     "AM when the payer goes on": (every(StrongRelease(PAY, Not(PAID))), CUS, {0, 1}),
@@ -294,7 +294,7 @@ def toggle(joined: tuple[int, ...], *, always: bool) -> System:
 @pytest.mark.parametrize(
     ("joined", "always", "inevitable"),
     [
-        pytest.param((0,), True, True, id="enabled for ever"),
+        pytest.param((0,), True, True, id="enabled forever"),
         pytest.param((0,), False, False, id="not enabled now and then"),
         pytest.param((0, 1), True, False, id="the other step is as good"),
         pytest.param((0, 2), True, False, id="so is one that changes nothing"),

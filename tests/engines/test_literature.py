@@ -136,10 +136,10 @@ _KNOWS_NOT = knows("A", f.Not(_P))
     ("formula", "holds"),
     [
         pytest.param(E(G(_SOMETHING, F(_KNOWS_NOT))), False, id="in the frame of the paper x is 2 once at most"),
-        pytest.param(E(G(_SOMETHING, E(F(_KNOWS_NOT)))), True, id="it can become 2 for ever, as long as it is 1"),
+        pytest.param(E(G(_SOMETHING, E(F(_KNOWS_NOT)))), True, id="it can become 2 forever, as long as it is 1"),
         pytest.param(E(G(_SOMETHING, E(f.And((G(_SOMETHING), F(_KNOWS_NOT)))))), True, id="the same, in the frame"),
         pytest.param(E(G(F(_KNOWS_NOT))), True, id="with the idle step it can stay 2"),
-        pytest.param(E(G(E(F(_KNOWS_NOT)))), True, id="and become 2 for ever, too"),
+        pytest.param(E(G(E(F(_KNOWS_NOT)))), True, id="and become 2 forever, too"),
         pytest.param(E(G(F(_KNOWS_NOT), F(f.Not(_KNOWS_NOT)))), False, id="but not come back to it"),
         pytest.param(A(G(f.Implies(_KNOWS_NOT, f.Once(does("1 2"))))), True, id="it is 2 by the step that made it so"),
     ],
@@ -218,7 +218,7 @@ def gate_can(goal: f.Next | f.Finally | f.Globally | f.Until, *other_agents: str
         pytest.param(A(F(G(f.Not(_STUCK)))), NOBODY, False, id="unless the controller lets it lie"),
         pytest.param(A(f.Implies(F(_BROKEN), F(G(_AWAY)))), GATE, True, id="once broken it ends up away"),
         pytest.param(A(f.Implies(F(_BROKEN), F(G(_KNOWN)))), GATE, False, id="and the controller forgets"),
-        pytest.param(E(f.And((G(F(_INSIDE)), G(F(_AWAY))))), NOBODY, True, id="it may come and go for ever"),
+        pytest.param(E(f.And((G(F(_INSIDE)), G(F(_AWAY))))), NOBODY, True, id="it may come and go forever"),
         pytest.param(E(f.And((F(_BROKEN), G(F(_INSIDE)), G(F(_AWAY))))), NOBODY, False, id="but not once broken"),
         pytest.param(
             A(F(G(_AWAY)), does("arrive 2", "let in 2", "leave 2")), NOBODY, True, id="alone the other moves nothing"

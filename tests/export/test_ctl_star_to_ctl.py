@@ -10,7 +10,7 @@ from tests.support.generators.systems import roles, systems
 from tests.support.random_examples import examples
 
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.export.ctl_star_to_ctl import to_ctl
+from cplc.export.smv_specifications import to_ctl
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.export.identifiers import IdentifierSyntax, sanitized, unique_identifiers
+from cplc.export.templating import IdentifierSyntax, sanitized, unique_identifiers
 
 _TEXTS = st.text("ab_B1-[]@(),. Äß", max_size=6) | st.sampled_from(["next", "A", "NEXT", "a@b", "a_at_b", "pay[1]@Mer"])
 

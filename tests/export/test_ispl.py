@@ -16,8 +16,7 @@ from cplc import compile
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import Export, ExportedFormula, Origin, Request, export
-from cplc.export.ispl_expressions import IDENTIFIERS, Vocabulary
-from cplc.export.ispl_formulas import to_mcmas_operators, with_observers
+from cplc.export.ispl_formulas import IDENTIFIERS, Vocabulary, to_mcmas_operators, with_observers
 from cplc.export.request import NotExpressible
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f

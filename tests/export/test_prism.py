@@ -17,9 +17,9 @@ from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation, count_reachable, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
-from cplc.export.identifiers import unique_identifiers
 from cplc.export.prism import LABELS
-from cplc.export.prism_expressions import Vocabulary
+from cplc.export.prism_formulas import Vocabulary
+from cplc.export.templating import unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Formula
 from cplc.system.model import System, Variable

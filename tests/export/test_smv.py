@@ -12,7 +12,7 @@ from tests.support.generators.systems import roles, systems
 from tests.support.random_examples import examples
 
 from cplc.export import ExportedFormula, Origin, Request, export
-from cplc.export.smv_expressions import IDENTIFIERS
+from cplc.export.smv_formulas import IDENTIFIERS
 
 
 @pytest.mark.parametrize("target", ["smv", "smv-arctl"])

@@ -20,8 +20,8 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNREADABLE_FILE
 from cplc.formatter import format_source
+from cplc.logs.mapping import vocabulary_of
 from cplc.logs.mapping_file import parse_mapping
-from cplc.logs.protocol_vocabulary import vocabulary_of
 from cplc.settings import settings_for
 from cplc.source import Source
 from cplc.syntax.parser import parse

@@ -20,23 +20,20 @@ from tests.fuzz.mutations import ODD, Material
 from tests.fuzz.targets import number_of
 
 from cplc.server import (
-    call_hierarchy,
     diagnostics,
-    inlay_hints,
     ispl,
     navigation,
     outline,
     semantic_tokens,
-    signature_help,
-    text_edits,
     verdicts,
 )
 from cplc.server.app import built
 from cplc.server.compiled_document import Compiled, CompiledIspl, Document, compiled, compiled_ispl
 from cplc.server.completion import completion
 from cplc.server.diagnostics import by_file
-from cplc.server.hover import hover
+from cplc.server.hover import hints, hover, signature_help
 from cplc.server.positions import Text, Units
+from cplc.server.text_edits import layout
 
 _UNITS: Final[tuple[Units, ...]] = ("utf-16", "utf-8", "utf-32")
 
@@ -75,7 +72,7 @@ def _rename(document: Compiled, offset: int) -> None:
 ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
     lambda compiled_document, offset: hover(compiled_document, offset, None),
     completion,
-    signature_help.signature_help,
+    signature_help,
     navigation.definition,
     navigation.highlights,
     lambda compiled_document, offset: navigation.links(compiled_document),
@@ -85,13 +82,13 @@ ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
     outline.selection,
     lambda compiled_document, offset: outline.workspace_symbols("p", [compiled_document]),
     lambda compiled_document, offset: semantic_tokens.semantic_tokens(compiled_document),
-    lambda compiled_document, offset: inlay_hints.hints(compiled_document, 0, offset),
+    lambda compiled_document, offset: hints(compiled_document, 0, offset),
     lambda compiled_document, offset: [
-        (call_hierarchy.incoming(compiled_document, item), call_hierarchy.outgoing(compiled_document, item))
-        for item in call_hierarchy.prepare(compiled_document, offset)
+        (navigation.incoming_calls(compiled_document, item), navigation.outgoing_calls(compiled_document, item))
+        for item in navigation.prepare_calls(compiled_document, offset)
     ],
     lambda compiled_document, offset: verdicts.lenses(compiled_document, verdicts.Verdicts()),
-    lambda compiled_document, offset: text_edits.layout(compiled_document),
+    lambda compiled_document, offset: layout(compiled_document),
     lambda compiled_document, offset: by_file(compiled_document, str),
     lambda compiled_document, offset: diagnostics.actions(
         compiled_document, max(0, offset - 20), min(len(compiled_document.text.text), offset + 20), []

@@ -23,14 +23,12 @@ from tests.fuzz.targets import lamp, number_of, shop, text_of
 from cplc.caching import section_file
 from cplc.caching.section_file import SectionFile, open_verified, replace_file
 from cplc.cli import monitor_state
-from cplc.logs.events import Event
+from cplc.logs.events import Event, Format
 from cplc.logs.file_following import Head
-from cplc.logs.mapping import LogMapping
+from cplc.logs.mapping import LogMapping, Vocabulary, vocabulary_of
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.ocel import Notion
-from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.reading import FORMATS, read
-from cplc.logs.records import Format
 from cplc.logs.writing import log_text
 from cplc.monitoring.monitor import Monitor
 from cplc.monitoring.snapshots import Unrestorable
@@ -38,8 +36,8 @@ from cplc.monitoring.summary import summary, summary_text
 from cplc.report.json_data import run_data
 from cplc.report.run_report import run_text
 from cplc.simulation.interactive_session import begin
-from cplc.simulation.recorded_runs import Unreadable, recording
 from cplc.simulation.rng import RandomSource
+from cplc.simulation.run_replay import Unreadable, recording
 from cplc.source import Source
 
 _HOUR: Final = 3600 * 10**9
@@ -249,11 +247,11 @@ def damaged_checkpoint(random: Random, material: Material) -> bytes:
     whole = _checkpoint()
     if random.random() < 0.4:
         return mutated(random, material)
-    start = section_file._BEGIN
-    begin = section_file._HEAD.unpack(whole[start - section_file._HEAD.size : start])[0]
+    start = section_file.BEGIN
+    begin = section_file.HEAD.unpack(whole[start - section_file.HEAD.size : start])[0]
     table = mutated_document(random, Material([whole[begin:]], ODD))
-    head = section_file._HEAD.pack(begin, sha256(table).digest())
-    return whole[: start - section_file._HEAD.size] + head + whole[start:begin] + table
+    head = section_file.HEAD.pack(begin, sha256(table).digest())
+    return whole[: start - section_file.HEAD.size] + head + whole[start:begin] + table
 
 
 def run_checkpoint(data: bytes) -> None:

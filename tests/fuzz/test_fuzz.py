@@ -100,7 +100,7 @@ def test_budget_counts_processor_time() -> None:
         pass
 
 
-# --- what was found, each as small as it gets
+# --- earlier findings, minimised
 
 _FOUND: list[tuple[str, bytes]] = [
     ("text", b"protocol P { property p: m expect holds expect fails }"),
@@ -117,9 +117,9 @@ _FOUND: list[tuple[str, bytes]] = [
 
 def test_checkpoint_with_an_infinite_place_is_refused(tmp_path: Path) -> None:
     table = b'{"about": {}, "sections": {"search b": [1e999, 99, "0"]}}'
-    head = section_file._HEAD.pack(section_file._BEGIN, sha256(table).digest())
+    head = section_file.HEAD.pack(section_file.BEGIN, sha256(table).digest())
     path = tmp_path / "checkpoint"
-    path.write_bytes(section_file._MAGIC + section_file._VERSION + head + table)
+    path.write_bytes(section_file.MAGIC + section_file.VERSION + head + table)
     with pytest.raises(section_file.Unusable, match="damaged"):
         section_file.open_verified(path)
 

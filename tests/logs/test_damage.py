@@ -10,12 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.random_examples import examples
 
-from cplc.logs.events import Event, Garbage
-from cplc.logs.mapping import LogMapping
+from cplc.logs.events import Event, Format, Garbage
+from cplc.logs.mapping import LogMapping, Vocabulary
 from cplc.logs.ocel import Notion
-from cplc.logs.protocol_vocabulary import Vocabulary
 from cplc.logs.reading import FORMATS, read
-from cplc.logs.records import Format
 from cplc.logs.writing import log_text
 
 _WORDS = Vocabulary(frozenset(["pay", "order"]), {"pay": {"amount": (1, 2)}}, frozenset(["A", "B"]))

@@ -7,11 +7,9 @@ from datetime import UTC
 import pytest
 
 from cplc.compilation import CplCompilation
-from cplc.logs.events import Event, Garbage
-from cplc.logs.mapping import Translator
+from cplc.logs.events import Event, Garbage, Record
+from cplc.logs.mapping import Translator, Vocabulary, vocabulary_of
 from cplc.logs.mapping_file import parse_mapping
-from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
-from cplc.logs.records import Record
 from cplc.logs.timestamps import UNITS, clock, shown, zone
 from cplc.source import Source
 

@@ -18,8 +18,7 @@ from tests.support.random_examples import examples
 from cplc.compilation import CplCompilation
 from cplc.compilation.participants import participants
 from cplc.logs.events import Event
-from cplc.logs.mapping import LogMapping
-from cplc.logs.protocol_vocabulary import vocabulary_of
+from cplc.logs.mapping import LogMapping, vocabulary_of
 from cplc.logs.reading import read
 from cplc.logs.writing import Recorder, log_text
 from cplc.mining.belief_estimation import BeliefEstimates, estimate_beliefs

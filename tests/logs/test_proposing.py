@@ -1,4 +1,4 @@
-"""A proposed mapping is a mapping, and says of a plain log what it means."""
+"""An inferred mapping is valid, and maps a plain log correctly."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.random_examples import examples
 
-from cplc.logs.events import Event
-from cplc.logs.mapping import LogMapping
+from cplc.logs.events import Event, Record
+from cplc.logs.mapping import LogMapping, Vocabulary
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.mapping_inference import propose
-from cplc.logs.protocol_vocabulary import Vocabulary
 from cplc.logs.reading import read, records
-from cplc.logs.records import Record
 from cplc.source import Source
 
 _WORDS = Vocabulary(

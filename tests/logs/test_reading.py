@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from cplc.logs.csv_tables import Dialect
-from cplc.logs.events import Event, Garbage
+from cplc.logs.events import LONGEST, Event, Garbage
 from cplc.logs.mapping import FIELDS, LogMapping
 from cplc.logs.ocel import Notion
 from cplc.logs.reading import format_of, read
-from cplc.logs.records import LONGEST
 
 _JSONL = """\
 {"case": "1", "message": "order", "sender": "Buyer", "recipients": ["Seller"], "time": "2026-03-01T10:00:00Z"}
@@ -129,7 +128,7 @@ def test_encoding_of_a_mapping(tmp_path: Path) -> None:
     assert _events(_read(tmp_path / "log.csv", text, mapping))[0].sender == "Käufer"
 
 
-def test_what_a_mapping_says_wrongly_breaks_nothing(tmp_path: Path) -> None:
+def test_wrong_encoding_in_mapping_never_raises(tmp_path: Path) -> None:
     for encoding in ("utf-16", "utf-32", "utf-7", "cp037", "unicode_escape"):
         _read(tmp_path / "log.csv", _CSV, LogMapping(encoding=encoding))
 
@@ -236,7 +235,7 @@ def test_garbage_between_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("deep", [101, 900, 100_000])
-def test_what_is_nested_too_deep_is_named(tmp_path: Path, deep: int) -> None:
+def test_deep_nesting_is_reported(tmp_path: Path, deep: int) -> None:
     value = "[" * deep + "]" * deep
     line = f'{{"case": 1, "message": "a", "n": {value}}}'
     event = (

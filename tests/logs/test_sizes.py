@@ -15,12 +15,10 @@ from pathlib import Path
 import pytest
 
 from cplc.logs import ocel, reading, xes
-from cplc.logs.events import Event, Garbage
-from cplc.logs.mapping import LogMapping
+from cplc.logs.events import LONGEST, MAX_NAME, Event, Format, Garbage
+from cplc.logs.mapping import LogMapping, Vocabulary
 from cplc.logs.ocel import Notion
-from cplc.logs.protocol_vocabulary import Vocabulary
 from cplc.logs.reading import read
-from cplc.logs.records import LONGEST, MAX_NAME, Format
 
 _MIB = 1 << 20
 _EVENT = b'<event><string key="concept:name" value="pay"/></event>'

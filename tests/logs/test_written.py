@@ -15,11 +15,9 @@ from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Value
-from cplc.logs.events import Event
-from cplc.logs.mapping import LogMapping
-from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
+from cplc.logs.events import Event, Format
+from cplc.logs.mapping import LogMapping, Vocabulary, vocabulary_of
 from cplc.logs.reading import FORMATS, read
-from cplc.logs.records import Format
 from cplc.logs.writing import Recorder, log_text
 from cplc.simulation.random_walk import draw
 from cplc.source import Source

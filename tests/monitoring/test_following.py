@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from tests.support.processes import setting
 
 _ROOT = Path(__file__).parents[2]
-_EAGER = (
-    "import sys; import cplc.cli.monitor_run as monitor; from cplc.cli.main import run; "
-    "monitor._OFTEN = 0; monitor._SHARE = 0; monitor._POLL = 0.02; sys.exit(run(sys.argv[1:]))"
+_EAGER = "\n".join(
+    [
+        setting("cplc.cli.monitor_run", MIN_SAVE_INTERVAL_SECONDS=0, SAVE_COST_FACTOR=0, POLL_SECONDS=0.02),
+        "import sys; from cplc.cli.main import run; sys.exit(run(sys.argv[1:]))",
+    ]
 )
 """The command, but it looks at the log and saves its state as often as can be."""
 _PATIENCE = 120.0

@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from tests.support.processes import setting
 
 _ROOT = Path(__file__).parents[2]
 _NETBILL = str(_ROOT / "examples" / "netbill.cpl")
 _DEADLINES = str(_ROOT / "examples" / "deadlines.cpl")
-_EAGER = (
-    "import sys; import cplc.cli.monitor_run as monitor; from cplc.cli.main import run; "
-    "monitor._OFTEN = 0; monitor._SHARE = 0; monitor._LOOK = 50; sys.exit(run(sys.argv[1:]))"
+_EAGER = "\n".join(
+    [
+        setting("cplc.cli.monitor_run", MIN_SAVE_INTERVAL_SECONDS=0, SAVE_COST_FACTOR=0, EVENTS_PER_CHECK=50),
+        "import sys; from cplc.cli.main import run; sys.exit(run(sys.argv[1:]))",
+    ]
 )
 """The command, but its state is saved as often as can be."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 import pytest
+from tests.support.processes import setting
 
 from cplc.caching.file_lock import InUse, exclusive_lock
 from cplc.cli.main import run
@@ -268,9 +269,17 @@ def test_snapshot_is_restored_without_json(protocol: Path) -> None:
 
 # --- more than one process
 
-_SLOW = (
-    "import sys, time; import cplc.cli.monitor_run as monitor; from cplc.cli.main import run; "
-    "monitor._OFTEN = 0; monitor._SHARE = 0; monitor._LOOK = 1; monitor._POLL = 0.02; sys.exit(run(sys.argv[1:]))"
+_SLOW = "\n".join(
+    [
+        setting(
+            "cplc.cli.monitor_run",
+            MIN_SAVE_INTERVAL_SECONDS=0,
+            SAVE_COST_FACTOR=0,
+            EVENTS_PER_CHECK=1,
+            POLL_SECONDS=0.02,
+        ),
+        "import sys; from cplc.cli.main import run; sys.exit(run(sys.argv[1:]))",
+    ]
 )
 
 

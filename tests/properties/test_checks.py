@@ -248,7 +248,7 @@ def consistent(walk: Walk) -> bool:
 
 
 def both_can_be_kept(walk: Walk, one: Commitment, other: Commitment) -> bool:
-    """True if, wherever both are in force and each is kept on some fair run, some fair run keeps both."""
+    """True if some fair run keeps both in every state where both are in force and some fair run keeps each."""
     oracle = Naive(replace(walk.system, fairness=()))
 
     def on_some_run(*paths: Formula) -> frozenset[Key]:

@@ -31,7 +31,7 @@ _MOST = 200
 
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
-    """True if some state of the whole has another value without those that only look on, both by the definitions."""
+    """True if some state has another value in the projection to the cone, both by the definitions."""
     cone = ConeOfInfluence(whole).cone(formula)
     part = project_to_cone(whole, cone)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in cone]
@@ -47,7 +47,7 @@ def test_cone_preserves_value_of_every_formula(data: st.DataObject) -> None:
     whole = data.draw(watched())
     formula, assuming = data.draw(logic_formulas(whole)), data.draw(roles(whole))
     cone = ConeOfInfluence(whole).cone(formula)
-    event(f"{len(whole.variables) - len(cone)} only look on")
+    event(f"{len(whole.variables) - len(cone)} outside the cone")
     assert list(project_to_cone(whole, cone).problems()) == []
     assert not disagree(whole, formula, assuming)
 

@@ -46,7 +46,7 @@ def test_batch_sizes_do_not_change_graph(data: st.DataObject) -> None:
     moved = edges(plain, system)
     with (
         patch.object(interleaved, "SAMPLE_STATES", 8),
-        patch.object(state_graph, "_REGROUPING_STATES", (1, 2, 5, 9)),
+        patch.object(state_graph, "REGROUPING_STATES", (1, 2, 5, 9)),
         patch.object(packing, "MAX_TABLE_ENTRIES", 2),
         patch.object(explicit, "_WIDE", 0),
         patch.object(explicit, "_REMEMBERED_BYTES", 0),

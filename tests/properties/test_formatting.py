@@ -30,7 +30,7 @@ _COMMENTS = (" /* c */ ", "/* a\n     * b\n */", " /* f\n   g */", " // d  \n", 
 
 @st.composite
 def untidy_files(draw: st.DrawFn) -> str:
-    """Draw a file with blanks and comments wherever they may stand."""
+    """Draw a file with blanks and comments at all places where they are allowed."""
     text = printer.file(draw(files()))
     pieces = re.split(r'(//[^\n]*\n|"(?:[^"\\]|\\.)*"|\s+|(?<=[(,])|(?=[),]))', text)
     return "".join(

@@ -11,13 +11,12 @@ from tests.support.generators.ispl_models import Features, model
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.compilation import IsplCompilation
-from cplc.drawing.projected_states import projected_rounds
+from cplc.drawing.protocol_diagrams import projected_rounds
 from cplc.report.json_data import run_data
 from cplc.simulation.interactive_session import choice_table
-from cplc.simulation.random_walk import draw
-from cplc.simulation.recorded_runs import recording
+from cplc.simulation.random_walk import RoundSampler, draw, draw_initial_state
 from cplc.simulation.rng import RandomSource
-from cplc.simulation.round_sampler import RoundSampler, draw_initial_state
+from cplc.simulation.run_replay import recording
 from cplc.source import Source
 
 _seeds = st.integers(0, 1_000_000)

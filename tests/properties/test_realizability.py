@@ -36,7 +36,7 @@ def asked(formula: Formula, assuming: frozenset[str] = frozenset()) -> Question:
 
 
 def excluded_by(result: Result) -> ExcludedStates | None:
-    """Return what the result says of states without fair run along any steps."""
+    """Return the number of states without fair run along any steps, as the result reports it."""
     excluded = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
     assert len(excluded) <= 1
     return excluded[0] if excluded else None

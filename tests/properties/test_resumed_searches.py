@@ -33,9 +33,9 @@ _BACKENDS = ("oxidd", "dd.autoref")
 def _small_pieces() -> Iterator[None]:
     """Let searches through few states come by as many moments as others do, and nothing be too little to be kept."""
     with (
-        patch.multiple(state_graph, _BATCH=3, _REGROUPING_STATES=(5, 20)),
-        patch("cplc.statespace.graph_checkpoint._MIN_STATES_TO_SAVE", 0),
-        patch("cplc.engines.symbolic.bdd_checkpoint._MIN_NODES_TO_SAVE", 0),
+        patch.multiple(state_graph, STATES_PER_SAFEPOINT=3, REGROUPING_STATES=(5, 20)),
+        patch("cplc.statespace.graph_checkpoint.MIN_STATES_TO_SAVE", 0),
+        patch("cplc.engines.symbolic.bdd_checkpoint.MIN_NODES_TO_SAVE", 0),
     ):
         yield
 

@@ -25,11 +25,9 @@ from cplc.logic.formulas import And, Atom, Finally, Formula, Globally, Next, Not
 from cplc.report.itf import run_trace
 from cplc.report.json_data import run_data
 from cplc.runtime.limits import ResourceExhausted
-from cplc.simulation.random_walk import draw
-from cplc.simulation.recorded_runs import recording
-from cplc.simulation.run_replay import replayed
-from cplc.simulation.run_verdicts import RunVerdicts
-from cplc.simulation.scheduler_weights import Bias
+from cplc.simulation.interactive_session import RunVerdicts
+from cplc.simulation.random_walk import Bias, draw
+from cplc.simulation.run_replay import recording, replayed
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.interpreter import Interpreter, holds
@@ -89,7 +87,7 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
 def test_compiled_steps_match_interpreter(system: System) -> None:
     """All ways from the states of a run are the same, before steps are looked up together and after."""
     interpreter = Interpreter(system)
-    with patch("cplc.statespace.interleaved._REGROUPING_STATES", (4, 9)):
+    with patch("cplc.statespace.interleaved.REGROUPING_STATES", (4, 9)):
         relation = InterleavedRelation(system)
     drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=15, keep=1))
     assert drawn is not None

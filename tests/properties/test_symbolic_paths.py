@@ -117,7 +117,7 @@ def test_conjunctions_of_invariants_and_eventualities(data: st.DataObject) -> No
 @examples(20)
 @given(st.data())
 def test_path_quantifiers_below_path_operators(data: st.DataObject) -> None:
-    """A quantifier begins a new past, wherever it stands."""
+    """A quantifier begins a new past, at any position in a formula."""
     system = data.draw(systems())
     inner = data.draw(st.one_of(paths(system, 2).map(lambda path: OnPaths("E", path)), formulas(system)))
     look_back = f.And((inner, data.draw(paths(system, 3))))

@@ -237,7 +237,6 @@ ALL_SERVED = f.OnPaths("E", f.Finally(f.Atom(conj(level(member, 2) for member in
 BEFORE_THEY_COME = disj(conj((Read(f"x[{member}]@Cus[{member}]"), level(member, 0))) for member in (1, 2, 3))
 SERVED_BEFORE = f.OnPaths("E", f.Until(f.Atom(TRUE, "true"), f.Atom(BEFORE_THEY_COME, "served before they come")))
 _PIECES = symmetry._instance_variables
-_PIECES = symmetry._instance_variables
 
 
 def _but_for_one(*given: Any) -> object:

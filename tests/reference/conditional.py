@@ -1,6 +1,6 @@
 """Reference semantics of conditional commitments: the accessibility relation, commitment by commitment.
 
-A state says of each commitment of the channel that it is promised, offered, or neither. Another state is accessible if
+In a state each commitment of the channel is promised, offered, or neither. Another state is accessible if
 each one that is promised here is kept there, each one that is offered here is offered or kept there, and each other one
 is not promised there. With ``counted`` closed commitments in that state here count as offered.
 """

@@ -1,7 +1,7 @@
 """Social commitment by its definition: the states are sorted by what binds there, and each sort is decided by itself.
 
-The keeping of one thing has an automaton of its own here: a run is followed as long as it may still be kept. Nothing is
-asked of the state where a run begins, since what binds there is known before. Each side is bound by its own last move.
+Each commitment, claim or move has an automaton of its keeping: a run is followed as long as it may still be kept. The
+state where a run begins determines what binds there. Each side is bound by its own last move.
 """
 
 from __future__ import annotations

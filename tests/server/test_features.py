@@ -261,7 +261,7 @@ async def test_model_in_ispl_is_formatted_as_on_the_command_line(editor: Editor)
 
 
 @pytest.mark.asyncio
-async def test_who_can_cause_this(editor: Editor) -> None:
+async def test_call_hierarchy(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
     items = await editor.client.text_document_prepare_call_hierarchy_async(
         lsp.CallHierarchyPrepareParams(**editor.at(uri, "goods"))
@@ -338,7 +338,7 @@ async def test_mistakes_of_imported_files_are_told_where_they_are(editor: Editor
     (editor.folder / "part.cpl").write_text("protocol P { role A role B A -> C : m }\n", encoding="utf-8")
     uri = await editor.open("main.cpl", 'import "./part.cpl"\nprotocol M { role X role Y use P(A = X, B = Y) as p }\n')
     part = editor.uri("part.cpl")
-    while part not in editor.client.diagnostics:  # which comes after what is said of the file itself
+    while part not in editor.client.diagnostics:  # which come after those of the file itself
         await editor.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     assert editor.codes(part) == ["unknown-name"]
     editor.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri)))

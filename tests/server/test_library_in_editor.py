@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cplc.server import call_hierarchy, inlay_hints, navigation, outline, semantic_tokens, signature_help, text_edits
+from cplc.server import navigation, outline, semantic_tokens
 from cplc.server.compiled_document import Compiled, Document, compiled
 from cplc.server.completion import completion
 from cplc.server.diagnostics import by_file
-from cplc.server.hover import hover
+from cplc.server.hover import hints, hover, signature_help
 from cplc.server.positions import Text
+from cplc.server.text_edits import layout
 
 _ROOT = Path(__file__).parents[2]
 _FILES = [path for folder in ("examples", "stdlib") for path in sorted((_ROOT / folder).rglob("*.cpl"))]
@@ -41,9 +42,9 @@ def test_every_name_says_what_it_is_and_leads_to_its_declaration(path: Path) -> 
         assert links[0].origin_selection_range == compiled_document.range(span)
         target = compiled_document.index.declared[compiled_document.index.uses[span]]
         if target.kind in ("message", "commitment", "claim", "fact"):
-            (item,) = call_hierarchy.prepare(compiled_document, span.start)
-            call_hierarchy.incoming(compiled_document, item)
-            assert target.kind != "message" or call_hierarchy.named(compiled_document, item) is target
+            (item,) = navigation.prepare_calls(compiled_document, span.start)
+            navigation.incoming_calls(compiled_document, item)
+            assert target.kind != "message" or navigation.named(compiled_document, item) is target
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)
@@ -51,8 +52,8 @@ def test_every_commitment_that_is_made_has_a_cause(path: Path) -> None:
     compiled_document = _compiled(path)
     for declared in compiled_document.index.declared.values():
         if declared.kind == "commitment" and declared.span.source is compiled_document.source:
-            (item,) = call_hierarchy.prepare(compiled_document, declared.span.start)
-            causes = call_hierarchy.incoming(compiled_document, item)
+            (item,) = navigation.prepare_calls(compiled_document, declared.span.start)
+            causes = navigation.incoming_calls(compiled_document, item)
             hover_text = hover(compiled_document, declared.span.start, None)
             assert hover_text is not None
             assert causes, declared.name.text
@@ -64,7 +65,7 @@ def test_everything_can_be_asked_at_every_word(path: Path) -> None:
     compiled_document = _compiled(path)
     for token in compiled_document.tokens.code[:: max(1, len(compiled_document.tokens.code) // 150)]:
         completion(compiled_document, token.start)
-        signature_help.signature_help(compiled_document, token.end)
+        signature_help(compiled_document, token.end)
         selected = outline.selection(compiled_document, token.start)
         while selected.parent is not None:
             inner, outer = selected.range, selected.parent.range
@@ -72,10 +73,10 @@ def test_everything_can_be_asked_at_every_word(path: Path) -> None:
             assert (outer.end.line, outer.end.character) >= (inner.end.line, inner.end.character)
             selected = selected.parent
         assert selected.range == compiled_document.text.whole
-    inlay_hints.hints(compiled_document, 0, len(compiled_document.text.text))
+    hints(compiled_document, 0, len(compiled_document.text.text))
     assert semantic_tokens.semantic_tokens(compiled_document)
     assert outline.document_symbols(compiled_document)
-    assert text_edits.layout(compiled_document) == []
+    assert layout(compiled_document) == []
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)

@@ -102,7 +102,7 @@ async def test_each_agent_sees_its_own_part_of_the_run(drawing: LanguageClient, 
 
 
 @pytest.mark.asyncio
-async def test_what_a_file_asks_is_listed_with_its_place(drawing: LanguageClient, tmp_path: Path) -> None:
+async def test_questions_listed_with_positions(drawing: LanguageClient, tmp_path: Path) -> None:
     editor = Editor(drawing, tmp_path)
     uri = await editor.open("shop.cpl", _SHOP)
     listed = await _ask(drawing, "cplc.asked", uri)

@@ -65,7 +65,7 @@ async def _titles(editor: Editor, uri: str) -> list[str]:
 
 
 @pytest.mark.asyncio
-async def test_what_is_asked_of_participants_has_a_lens(editor: Editor) -> None:
+async def test_analysis_has_a_code_lens(editor: Editor) -> None:
     uri = await editor.open("market.cpl", MARKET)
     assert editor.codes(uri) == []
     assert await _titles(editor, uri) == ["Verify all", "Verify", "sound: Verify"]

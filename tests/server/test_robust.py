@@ -94,7 +94,7 @@ def _answers(out: bytes) -> Iterator[dict[str, Any]]:
         out = rest[length:]
 
 
-def test_what_is_no_protocol_does_not_end_it() -> None:
+def test_invalid_messages_do_not_end_server() -> None:
     item = {"uri": "untitled:1", "languageId": "cpl", "version": 1, "text": "protocol \ud800 { role A"}
     sent = [
         _said("initialize", 1, capabilities={}),

@@ -17,22 +17,19 @@ from tests.support.random_examples import examples
 from cplc.compilation import CplCompilation, load
 from cplc.semantics.symbol_index import Index
 from cplc.server import (
-    call_hierarchy,
     diagnostics,
-    inlay_hints,
     ispl,
     navigation,
     outline,
     semantic_tokens,
-    signature_help,
-    text_edits,
     verdicts,
 )
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.completion import completion
 from cplc.server.diagnostics import by_file
 from cplc.server.documents import Documents
-from cplc.server.hover import hover
+from cplc.server.hover import hints, hover, signature_help
+from cplc.server.text_edits import layout
 
 _PARTS = [
     "protocol P {", "protocol Q(n: 1..3 = 2) {", "}", "role A", "role B[n]", "A -> B : pay", "after pay",
@@ -164,7 +161,7 @@ class Editors(RuleBasedStateMachine):
 _ANSWERS: list[Callable[[Compiled, int], Any]] = [
     lambda compiled_document, offset: hover(compiled_document, offset, None),
     completion,
-    signature_help.signature_help,
+    signature_help,
     navigation.definition,
     navigation.highlights,
     lambda compiled_document, offset: navigation.links(compiled_document),
@@ -173,13 +170,13 @@ _ANSWERS: list[Callable[[Compiled, int], Any]] = [
     outline.selection,
     lambda compiled_document, offset: outline.workspace_symbols("p", [compiled_document]),
     lambda compiled_document, offset: semantic_tokens.semantic_tokens(compiled_document),
-    lambda compiled_document, offset: inlay_hints.hints(compiled_document, 0, offset),
+    lambda compiled_document, offset: hints(compiled_document, 0, offset),
     lambda compiled_document, offset: [
-        (call_hierarchy.incoming(compiled_document, item), call_hierarchy.outgoing(compiled_document, item))
-        for item in call_hierarchy.prepare(compiled_document, offset)
+        (navigation.incoming_calls(compiled_document, item), navigation.outgoing_calls(compiled_document, item))
+        for item in navigation.prepare_calls(compiled_document, offset)
     ],
     lambda compiled_document, offset: verdicts.lenses(compiled_document, verdicts.Verdicts()),
-    lambda compiled_document, offset: text_edits.layout(compiled_document),
+    lambda compiled_document, offset: layout(compiled_document),
 ]
 
 TestEditors = Editors.TestCase

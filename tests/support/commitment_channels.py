@@ -33,7 +33,7 @@ def promises(name: str, ends: Sequence[tuple[Expr, Expr]]) -> Channel:
 
 
 def offering(name: str, ends: Sequence[tuple[Expr, Expr]], other_ends: Sequence[tuple[Expr, Expr]]) -> Offering:
-    """Return the channel of these promises, with conditions that say offered and ended where one is not promised."""
+    """Return the channel of these promises, with conditions for offered and ended ones that are not promised."""
     offers = tuple(
         Offer(f"{name}{number}", conj((negate(debtor), offered)), debtor, creditor, _closed(debtor, offered, ended))
         for number, ((debtor, creditor), (offered, ended)) in enumerate(zip(ends, other_ends, strict=True))

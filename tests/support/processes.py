@@ -1,7 +1,8 @@
-"""Processes started by a test: descendants of a process, and the sockets on which they listen."""
+"""Processes started by a test: their settings, their descendants, and the sockets on which they listen."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import time
@@ -13,6 +14,16 @@ import psutil
 
 _PATIENCE: Final = 60.0
 """Seconds to wait for what takes a fraction of one, so that a busy machine is no failure."""
+
+
+def setting(module: str, **values: object) -> str:
+    """Return Python code that sets constants of a module, each of which exists, in a process that a test starts."""
+    before = importlib.import_module(module)
+    for name in values:
+        assert hasattr(before, name), f"{module} has no {name}"
+    return "\n".join(
+        [f"import {module} as _module", *(f"_module.{name} = {value!r}" for name, value in values.items())]
+    )
 
 
 def descendants(process: int) -> list[psutil.Process]:

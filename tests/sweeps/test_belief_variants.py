@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from cplc.logic.expressions import TRUE
-from cplc.sweeps.belief_variants import BeliefError, believing, parts, probability
+from cplc.sweeps.job_runner import BeliefError, believing, parts, probability
 from cplc.system.participant import Belief, Event, Participant
 
 
@@ -41,12 +41,12 @@ def test_a_family_is_meant_by_its_name_and_one_of_it_by_its_index() -> None:
 
 
 @pytest.mark.parametrize("value", ["0", "1"])
-def test_what_is_certain_leaves_the_others_nothing_or_all(value: str) -> None:
+def test_certain_event_leaves_rest_to_others(value: str) -> None:
     (belief,) = believing(_tom(_belief(pay="0.5", keep="0.5")), (("Tom.pay", value),)).beliefs
     assert _chances(belief) == {"pay": Fraction(value), "keep": 1 - Fraction(value)}
 
 
-def test_what_others_believe_is_theirs() -> None:
+def test_belief_of_another_agent_is_unchanged() -> None:
     tom = _tom(_belief(pay="0.5", keep="0.5"))
     assert believing(tom, (("Sam.pay", "0.1"),)) == tom
 

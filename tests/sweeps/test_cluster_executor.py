@@ -19,7 +19,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are others here"),
-    pytest.mark.filterwarnings("default"),  # what a library says of workers that are killed is no concern of ours
+    pytest.mark.filterwarnings("default"),  # the library warns about killed workers
 ]
 
 _ROOT = Path(__file__).parents[2]

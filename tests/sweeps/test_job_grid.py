@@ -113,7 +113,7 @@ def test_all_that_a_row_rests_on_is_in_its_key() -> None:
         ),
     ],
 )
-def test_what_is_not_there_is_said_before_anything_begins(item: Job, why: str) -> None:
+def test_unknown_names_refused_before_start(item: Job, why: str) -> None:
     _, file = _loaded("marketplace.cpl")
     with pytest.raises(JobError, match=why):
         check_names(replace(item, file=file))

@@ -69,7 +69,7 @@ def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
     assert len(subjects) == 9
 
 
-def test_what_is_wrong_is_an_error(apart: WorkerProcess) -> None:
+def test_invalid_item_is_an_error_row(apart: WorkerProcess) -> None:
     (row,) = apart.rows(_item("netbill.cpl", SweepOptions(), customers="900"), JobLimits())
     assert row.answer == "error"
     assert "cannot be 900" in row.reason

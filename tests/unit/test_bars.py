@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.random_examples import examples
 
-from cplc.report.bar_charts import Bar, histogram, staircase, tornado
+from cplc.report.analysis_drawings import Bar, histogram, staircase, tornado
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _shares = st.floats(0, 1)

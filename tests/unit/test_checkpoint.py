@@ -146,7 +146,7 @@ def test_temporary_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
     assert list((tmp_path / "new" / "folder").iterdir()) == []
 
 
-# --- what it is about
+# --- the fingerprint of the system
 
 
 @given(systems(), systems())
@@ -363,7 +363,7 @@ def test_write_error_does_not_stop_verification(store: Checkpoint, monkeypatch: 
     store.register(replace(one.search, progress=lambda: 99, serialize=too_large))
     store.ended(is_complete=False)
     assert store.problem == "writing it takes more memory than is left"
-    assert _again(store).load("states one") == b"states", "what was found before is still there"
+    assert _again(store).load("states one") == b"states", "the earlier search is still there"
 
 
 # --- the end, which another thread sees to

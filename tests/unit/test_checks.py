@@ -184,7 +184,7 @@ CASES: list[tuple[str, str, str]] = [
         "  B -> A : back  after pass  means delegate d to c  repeatable\n  B -> C1 : done  after pass",
         "fails",
     ),
-    # In every round the commitment is made anew: nothing is handed on for ever.
+    # In every round the commitment is created again: no debt is delegated forever.
     (
         "no_delegation_loop",
         "  commitment c = C(A, C1, true, done)\n  commitment d = C(B, C1, true, done)\n"
@@ -192,7 +192,7 @@ CASES: list[tuple[str, str, str]] = [
         "  A -> B : pass  after offer  means delegate c to d\n  B -> C1 : done  after pass  restart",
         "holds",
     ),
-    # What another circle makes anew is no excuse, whether it is handed over in a circle itself or not.
+    # Creation of another commitment does not matter, whether that is delegated in a cycle itself or not.
     ("no_delegation_loop", EXCUSED, "fails"),
     ("no_delegation_loop", EXCUSED + "  C1 -> B : again  after tell  means delegate y to x  repeatable", "fails"),
     # --- violable

@@ -1,4 +1,4 @@
-"""Remarks on the commitments of formulas, and what a failure says of promises."""
+"""Remarks on the commitments of formulas, and on promises in the report of a failure."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_consequent_that_is_reset_is_remarked(engine: Method) -> None:
     assert (remark.state["c"], remark.state["give@B"]) == ("fulfilled", False)
 
 
-def test_what_lasts_is_not_remarked() -> None:
+def test_lasting_consequent_is_not_remarked() -> None:
     assert not _codes(_result(_RESET, "AG (fulfilled(c) -> Fu(c, fulfilled(c)))"))
     assert not _codes(_result(_SHOP, "AG (fulfilled(goods) -> Fu(goods, deliver))"))
 

@@ -37,7 +37,7 @@ def test_too_many_states_leave_everything_open() -> None:
     assert differences.newly.incomplete == differences.no_longer.incomplete == "more than 5 reachable states"
 
 
-def test_what_is_found_before_there_are_too_many_situations_counts() -> None:
+def test_differences_before_limit_are_reported() -> None:
     new = _OLD.replace("B -> A : y", "B -> A : y\n  B -> A : z")
     differences = compared(new, situations=4)
     assert [novelty.event.message for novelty in differences.newly.novelties] == ["z"]

@@ -64,7 +64,7 @@ def test_a_quiet_command_shows_nothing(monkeypatch: pytest.MonkeyPatch, capsys: 
         assert "working … 5 s" in capsys.readouterr().err
 
 
-def test_what_is_not_left_is_not_taken() -> None:
+def test_memory_request_beyond_limit_is_refused() -> None:
     context = Context(bytes_left=lambda: 100)
     context.require_memory(100, "a table")
     with pytest.raises(TooLarge, match="a table needs more memory than is left"):

@@ -13,14 +13,21 @@ from xml.etree import ElementTree
 import pytest
 
 from cplc.compilation import CplCompilation, load
-from cplc.drawing import graph_text
-from cplc.drawing.graph import MAX_NODES, Edge, Graph, Node, fold_families
-from cplc.drawing.graph_svg import graph_svg
+from cplc.drawing import graph as graphs
+from cplc.drawing.graph import MAX_NODES, Edge, Graph, Node, fold_families, graph_svg
 from cplc.drawing.layout import Link, Size, layout
 from cplc.drawing.protocol_diagrams import local_state_graph, message_graph, obligations_graph
-from cplc.drawing.sequence import MAX_ROWS, Chart, Event, protocol_chart, run_chart
-from cplc.drawing.sequence_svg import chart_svg
-from cplc.drawing.sequence_text import chart_dot, chart_mermaid, chart_plantuml
+from cplc.drawing.sequence import (
+    MAX_ROWS,
+    Chart,
+    Event,
+    chart_dot,
+    chart_mermaid,
+    chart_plantuml,
+    chart_svg,
+    protocol_chart,
+    run_chart,
+)
 from cplc.report.run_report import family
 from cplc.simulation.random_walk import draw
 from cplc.system.model import System
@@ -63,9 +70,9 @@ def _accept(language: str, text: str) -> None:
 
 def _check(graph: Graph) -> None:
     ElementTree.fromstring(graph_svg(graph))
-    _accept("mermaid", graph_text.mermaid(graph))
-    _accept("plantuml", graph_text.plantuml(graph))
-    _accept("dot", graph_text.dot(graph))
+    _accept("mermaid", graphs.mermaid(graph))
+    _accept("plantuml", graphs.plantuml(graph))
+    _accept("dot", graphs.dot(graph))
 
 
 def _check_chart(chart: Chart) -> None:
@@ -123,7 +130,7 @@ def test_large_graphs_are_summarised() -> None:
     _check_chart(chart)
 
 
-def test_what_has_no_families_is_cut() -> None:
+def test_graph_without_families_is_truncated() -> None:
     nodes = tuple(Node(f"n{at}", (f"n{at}",)) for at in range(200))
     graph = fold_families(Graph("", "", nodes, tuple(Edge(f"n{at}", f"n{at + 1}") for at in range(199))), family)
     assert len(graph.nodes) == MAX_NODES
@@ -153,7 +160,7 @@ def test_the_same_bytes_in_every_process() -> None:
 @pytest.mark.skipif("CPLC_DOT" not in os.environ, reason="CPLC_DOT names no Graphviz")
 def test_graphviz_draws_it() -> None:
     system = _system("netbill")
-    for text in (graph_text.dot(message_graph(system, _NASTY)), chart_dot(protocol_chart(system, _NASTY, family))):
+    for text in (graphs.dot(message_graph(system, _NASTY)), chart_dot(protocol_chart(system, _NASTY, family))):
         done = subprocess.run(
             [os.environ["CPLC_DOT"], "-Tjson"], input=text, capture_output=True, text=True, check=True
         )

@@ -81,7 +81,7 @@ def test_textx_finds_all_files_of_the_repository() -> None:
 
 @pytest.mark.parametrize("name", [name for name in _FILES if name.startswith(("examples", "stdlib"))])
 def test_comments_between_all_tokens_change_no_tree(name: str) -> None:
-    """Comments full of brackets and quotes stand wherever blanks may."""
+    """Comments full of brackets and quotes are allowed where blanks are."""
     tokens = _TOKENS.findall(_text(name))
     remarks = [' /* ] ( " // */ ', " // } ' /*\n"]
     commented = "".join(

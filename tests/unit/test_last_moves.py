@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cplc.compilation import CplCompilation
-from cplc.simulation.recorded_runs import Recorded, RecordedStep
+from cplc.simulation.run_replay import Recorded, RecordedStep
 from cplc.source import Source
 from cplc.system.model import System
 

@@ -1,4 +1,4 @@
-"""The reader of Markdown tests refuses what would pass for want of anything to check."""
+"""The reader of Markdown tests refuses tests that check nothing."""
 
 from __future__ import annotations
 

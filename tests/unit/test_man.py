@@ -1,4 +1,4 @@
-"""The pages for `man` say of every command what its help says, and `groff` has nothing to find fault with."""
+"""The pages for `man` have the help of every command, and `groff` reports no errors."""
 
 from __future__ import annotations
 

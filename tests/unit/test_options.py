@@ -16,7 +16,7 @@ def test_duration(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "soon", "5 days", "1e3", "nan", "inf", "m"])
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a time"):
         duration(text)
 
@@ -30,7 +30,7 @@ def test_size(text: str, size_in_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "2KB", "much", "GB"])
-def test_what_is_no_size(text: str) -> None:
+def test_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a size"):
         size(text)
 
@@ -42,7 +42,7 @@ def test_definition() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "n", "n=", "=5", " = "])
-def test_what_is_no_definition(text: str) -> None:
+def test_invalid_definition_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="not of the form name=value"):
         definition(text)
 
@@ -53,6 +53,6 @@ def test_names() -> None:
 
 
 @pytest.mark.parametrize("text", ["", ",", "Mer,", "Mer,,Cus"])
-def test_what_is_no_list_of_names(text: str) -> None:
+def test_invalid_list_of_names_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="not a list of names"):
         names(text)

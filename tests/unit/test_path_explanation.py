@@ -54,7 +54,7 @@ def _state(value: int) -> State:
 
 
 UP, DOWN = (Taken(frozenset((name,)), f"does({name})") for name in ("up", "down"))
-# n goes 0 1 2 3, and then 2 3 2 3 for ever.
+# n goes 0 1 2 3, and then 2 3 2 3 forever.
 LASSO = Run(
     _state(0),
     (Move(0, _state(1)), Move(0, _state(2)), Move(0, _state(3)), Move(1, _state(2))),
@@ -102,7 +102,7 @@ def test_reasons(path: Formula, marks: list[tuple[int, str]]) -> None:
     assert explanation_marks(facts, path, value) == marks
 
 
-def test_what_decides_is_one_part_or_all_that_are_needed() -> None:
+def test_decisive_operands_are_minimal() -> None:
     facts = ThreeValuedRun(SYSTEM, LASSO, ())
     assert decisive_operands(facts, And((n(0), n(1), n(2))), False) == [(n(1), False)]
     assert decisive_operands(facts, Or((n(1), Not(n(2)))), True) == [(n(2), False)]

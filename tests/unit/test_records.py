@@ -98,7 +98,7 @@ def test_they_are_taken_apart_and_put_together() -> None:
     assert (Equal.__match_args__, Read.__match_args__) == (("left", "right"), ("variable",))
 
 
-def test_what_is_kept_beside_the_fields_is_not_compared() -> None:
+def test_cached_values_are_not_compared() -> None:
     @records.dataclass(frozen=True)
     class Circle:
         radius: int

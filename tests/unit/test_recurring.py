@@ -56,7 +56,7 @@ def _reading(conditions: str) -> IsplCompilation:
 @pytest.mark.parametrize(
     ("conditions", "expected"),
     [
-        ("EX p", [False, False, True, False, True]),  # p may always come next: nothing is asked of runs by that
+        ("EX p", [False, False, True, False, True]),  # p may always come next: this restricts no run
         ("K(P, q)", [False, True, False, True, True]),  # P knows what is its own
         ("!K(P, q)", [False, False, True, False, True]),  # what g brings about by force is that no run is fair
         ("EX p; q", [False, True, False, True, True]),
@@ -90,7 +90,7 @@ def test_a_loop_that_is_not_shown_to_be_fair_does_not_replay() -> None:
     assert "the loop is not fair to a fairness condition" in replay(reading.system, broken)
 
 
-def test_what_is_not_so_without_fairness_is_no_evidence() -> None:
+def test_evidence_is_replayed_without_fairness() -> None:
     reading = _reading("EX p")
     evidence = explain_initial(ExplicitEngine(reading.system), Regardless(reading.system.recurring[0].operand))
     assert not replay(reading.system, evidence)

@@ -240,7 +240,7 @@ def test_with_fairness_a_finite_run_is_shown_to_go_on(condition: Expr) -> None:
     assert replay(system, replace(evidence, parts=())) == ["no fair run is shown to go on where the run ends"]
 
 
-# --- what is said of a path
+# --- path formulas
 
 
 def does(*names: str) -> Taken:
@@ -309,6 +309,6 @@ def test_evidence_parts_are_minimal() -> None:
     rejected(replace(good, parts=()), "value claimed")
 
 
-def test_what_is_said_of_a_path_is_no_claim_about_a_state() -> None:
+def test_path_formula_has_no_value_in_a_state() -> None:
     good = shown(ORDERED)
     rejected(replace(good, formula=Finally(RECEIVED), run=Run(good.run.start, ())), "no value in a state")

@@ -129,7 +129,7 @@ def test_parts_of_the_text_can_be_coloured() -> None:
     assert result_text(result, plain) == result_text(result)
 
 
-def test_what_cannot_be_printed_is_shown_as_a_mark() -> None:
+def test_control_characters_are_replaced() -> None:
     result = answers()["kept"]
     escaping = replace(result, question=replace(result.question, title="a \x1b[31mred promise"))
     assert "a ␛[31mred promise" in result_text(escaping)

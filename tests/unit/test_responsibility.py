@@ -52,7 +52,7 @@ def test_smallest_sets_of_roles_are_named(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_who_stopped_may_still_owe(engine: str) -> None:
+def test_stopped_role_still_owes_its_commitments(engine: str) -> None:
     (result,) = answers("property kept: forall m in Mid: AG (offer[m] -> AF done[m])", engine)
     assert result.blame == Responsibility((("Mid",),), ("Mid[1]",), ("work[1]",))
 
@@ -230,7 +230,7 @@ def test_disabled_role_has_not_stopped(engine: str) -> None:
     assert bound.blame.coalitions == ()
 
 
-def test_who_keeps_going_can_be_counted_on() -> None:
+def test_coalition_helps_strategy_of_group() -> None:
     (result,) = answers("property reached: <<Mid[1]>> F done[1]")
     assert result.answer == "fails"
     assert result.blame is not None

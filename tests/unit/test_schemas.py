@@ -81,7 +81,7 @@ def test_other_analyses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert [error.message for error in _ANALYZE.iter_errors(_said(capsys, "analyze", *words))] == [], words
 
 
-def test_what_has_no_bound_is_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unbounded_value_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An agent that may ring as often as it likes loses without bound, if the environment allows it."""
     circles = tmp_path / "calls.cpl"
     circles.write_text(_CIRCLES, encoding="utf-8")

@@ -37,7 +37,7 @@ def test_two_places_are_changed_at_once(tmp_path: Path) -> None:
     assert "role C\n  role B\n  C -> B : m" in (tmp_path / "a.cpl").read_text(encoding="utf-8")
 
 
-def test_what_is_known_from_an_earlier_command_is_said(tmp_path: Path) -> None:
+def test_cached_verdicts_are_marked(tmp_path: Path) -> None:
     transcript = "$ cplc verify a.cpl --formula 'EF m' --format concise\n--formula:1: holds formula: EF m"
     _told(tmp_path, _FILE + f"'''console\n{transcript}\n{transcript}; cached\n'''\n")
 
@@ -55,11 +55,11 @@ def test_what_is_known_from_an_earlier_command_is_said(tmp_path: Path) -> None:
         ("'''console\n$ rm a.cpl\n'''\n", "only `cplc`"),
     ],
 )
-def test_what_cannot_be_done_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+def test_impossible_change_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(BadTest, match=reason):
         _told(tmp_path, text)
 
 
-def test_what_is_not_as_the_page_says_fails(tmp_path: Path) -> None:
+def test_deviation_from_page_fails(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no problems"):
         _told(tmp_path, _FILE + "'''console\n$ cplc check a.cpl\nsome problems\n'''\n")

@@ -8,7 +8,7 @@ import re
 import lark
 import pytest
 
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.formula_parser import children

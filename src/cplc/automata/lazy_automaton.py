@@ -11,30 +11,19 @@ from collections.abc import Callable
 
 from cplc.automata.ltl_expansion import Expansion, GbaState, numbers
 from cplc.automata.path_automaton import LIMIT, undominated
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Const, Equal
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Formula,
-    Next,
-    Not,
-    Or,
-    Taken,
-    children,
-    is_state_formula,
-    subformulas,
-    with_children,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 Claim = tuple[Formula, bool]
 """A state formula and the value it must have."""
-Demand = tuple[Taken, bool]
+Demand = tuple[f.Taken, bool]
 """A set of steps to which the next step must belong, or must not."""
 
 MAX_STATES = 1 << 14
-_NEXT_STATE = Atom(Equal(Const(0), Const(0)), "true")
+_NEXT_STATE = f.Atom(Equal(Const(0), Const(0)), "true")
 """Holds in every state. An obligation, unlike a constant: a path meets ``X`` only if there is a next state."""
 
 
@@ -60,7 +49,7 @@ class LazyAutomaton:
         self._is_plain = is_plain
         self._expansion = Expansion(LIMIT)
         formula = _with_next_states(path)
-        self._initial = self._expansion.start(formula if value else Not(formula))
+        self._initial = self._expansion.start(formula if value else f.Not(formula))
         closure, eventualities = self._expansion.closure(self._initial)
         self._mark = {one: 1 << number for number, one in enumerate(eventualities)}
         self.marks = len(self._mark)
@@ -97,13 +86,13 @@ class LazyAutomaton:
         edges: list[tuple[tuple[int, int], Edge]] = []
         for transition in undominated(transitions, expansion, MAX_STATES):
             literals = [expansion.formula(one) for one in numbers(transition.literals)]
-            claims = [(formula, holds) for formula, holds in literals if not isinstance(formula, Taken)]
+            claims = [(formula, holds) for formula, holds in literals if not isinstance(formula, f.Taken)]
             marks = self.all_marks
             for one in numbers(transition.pending_acceptance):
                 marks &= ~self._mark[one]
             edge = Edge(
                 tuple(sorted(claims, key=lambda claim: not self._is_plain(claim[0]))),
-                tuple((formula, holds) for formula, holds in literals if isinstance(formula, Taken)),
+                tuple((formula, holds) for formula, holds in literals if isinstance(formula, f.Taken)),
                 marks,
                 self._state(transition.after),
             )
@@ -113,13 +102,13 @@ class LazyAutomaton:
 
 def _with_next_states(formula: Formula) -> Formula:
     """Return an equivalent formula in which the operand of each ``X`` is an obligation, even if it is constant."""
-    if is_state_formula(formula):
+    if f.is_state_formula(formula):
         return formula
-    same = with_children(formula, tuple(map(_with_next_states, children(formula))))
-    if isinstance(same, Next) and any(map(_is_constant, subformulas(same.operand))):
-        return Next(And((same.operand, _NEXT_STATE)))
+    same = f.with_children(formula, tuple(map(_with_next_states, f.children(formula))))
+    if isinstance(same, f.Next) and any(map(_is_constant, f.subformulas(same.operand))):
+        return f.Next(f.And((same.operand, _NEXT_STATE)))
     return same
 
 
 def _is_constant(formula: Formula) -> bool:
-    return formula in (And(()), Or(())) or (isinstance(formula, Atom) and isinstance(formula.condition, Const))
+    return formula in (f.And(()), f.Or(())) or (isinstance(formula, f.Atom) and isinstance(formula.condition, Const))

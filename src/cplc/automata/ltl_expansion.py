@@ -14,31 +14,9 @@ from dataclasses import replace
 from functools import cache
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Const
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    VALID,
-    And,
-    Atom,
-    CtlOperator,
-    Derived,
-    Formula,
-    Globally,
-    Iff,
-    Next,
-    Not,
-    Or,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    WeakUntil,
-    children,
-    core,
-    is_state_formula,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
@@ -93,10 +71,10 @@ class Expansion:
 
     def number(self, formula: Formula, holds: bool = True) -> int:
         """Return the obligation: derived operators by their definitions, except where `_expanded` has a law."""
-        while isinstance(formula, Not) or _abbreviates(formula):
-            if isinstance(formula, Not):
+        while isinstance(formula, f.Not) or _abbreviates(formula):
+            if isinstance(formula, f.Not):
                 formula, holds = formula.operand, not holds
-            elif isinstance(formula, Derived):
+            elif isinstance(formula, f.Derived):
                 formula = formula.definition
         number = self._number.setdefault(formula, 2 * len(self._formulas))
         if number == 2 * len(self._formulas):
@@ -137,7 +115,7 @@ class Expansion:
     def _compute_conjuncts(self, obligation: int) -> frozenset[int]:
         parts = self._invariant_parts(obligation)
         if len(parts) > 1:
-            every = (Globally(formula if holds else Not(formula)) for formula, holds in map(self.formula, parts))
+            every = (f.Globally(formula if holds else f.Not(formula)) for formula, holds in map(self.formula, parts))
             return frozenset(part for one in every for part in self._conjuncts(self.number(one)))
         ways = self._disjuncts_of(obligation, 0) if self._is_boolean(obligation) else ()
         if len(ways) != 1:
@@ -147,12 +125,12 @@ class Expansion:
     def _is_boolean(self, obligation: int) -> bool:
         """Return whether it is a constant or a Boolean combination of other obligations."""
         formula, _ = self.formula(obligation)
-        return _constant(formula) or (isinstance(formula, And) and not self.is_literal(obligation))
+        return _constant(formula) or (isinstance(formula, f.And) and not self.is_literal(obligation))
 
     def _compute_invariant_parts(self, obligation: int) -> frozenset[int]:
         """Return the obligations that hold at every position from this one on: ``false R p``, or not ``true U p``."""
         formula, holds = self.formula(obligation)
-        if isinstance(formula, Release if holds else Until) and _is_unary(formula) and formula.bound is None:
+        if isinstance(formula, f.Release if holds else f.Until) and _is_unary(formula) and formula.bound is None:
             return self._conjuncts(self.number(formula.right, holds))
         return frozenset()
 
@@ -163,9 +141,11 @@ class Expansion:
         """
         for promise in self._invariant_parts(obligation):
             formula, holds = self.formula(promise)
-            if not isinstance(formula, Until if holds else Release) or not _is_unary(formula):
+            if not isinstance(formula, f.Until if holds else f.Release) or not _is_unary(formula):
                 continue
-            if formula.bound is None and not any(isinstance(part, CtlOperator) for part in _path_parts(formula.right)):
+            if formula.bound is None and not any(
+                isinstance(part, f.CtlOperator) for part in _path_parts(formula.right)
+            ):
                 return promise, self.number(formula.right, holds)
         return None
 
@@ -184,9 +164,9 @@ class Expansion:
         An eventuality without a bound has a key of its own, since it may be postponed at any time.
         """
         formula, holds = self.formula(obligation)
-        if not isinstance(formula, Until | Release):
+        if not isinstance(formula, f.Until | f.Release):
             return obligation, 0
-        lasting = isinstance(formula, Release) is holds
+        lasting = isinstance(formula, f.Release) is holds
         if formula.bound is None and not lasting:
             return obligation, 0
         alike = self.number(replace(formula, bound=None if lasting else 0), holds)
@@ -209,9 +189,9 @@ class Expansion:
 
     def _past_operand(self, formula: Formula) -> int | None:
         """Return the formula whose value one step before decides a past operator."""
-        if isinstance(formula, Previous):
+        if isinstance(formula, f.Previous):
             return self.number(formula.operand)
-        return self.number(formula) if isinstance(formula, Since) else None
+        return self.number(formula) if isinstance(formula, f.Since) else None
 
     def closure(self, positions: Iterable[GbaState]) -> tuple[list[int], list[int]]:
         """Return all obligations that may follow from these states, and the eventualities among them."""
@@ -238,9 +218,9 @@ class Expansion:
     def lasts(self, obligation: int) -> bool:
         """Tell whether the obligation may last forever, so that not every path that meets it has a good prefix."""
         formula, holds = self.formula(obligation)
-        if isinstance(formula, Until | Release) and formula.bound is not None:
+        if isinstance(formula, f.Until | f.Release) and formula.bound is not None:
             return False
-        return isinstance(formula, Release | WeakUntil if holds else Until)
+        return isinstance(formula, f.Release | f.WeakUntil if holds else f.Until)
 
     # --- ways to go on
 
@@ -315,7 +295,7 @@ class Expansion:
         barred: frozenset[str] = frozenset()
         for one in numbers(literals):
             formula, holds = self.formula(one)
-            if not isinstance(formula, Taken):
+            if not isinstance(formula, f.Taken):
                 continue
             if holds:
                 allowed = formula.steps if allowed is None else allowed & formula.steps
@@ -325,7 +305,7 @@ class Expansion:
 
     def _is_literal(self, obligation: int) -> bool:
         formula, _ = self.formula(obligation)
-        return isinstance(formula, Taken) or (is_state_formula(formula) and not _constant(formula))
+        return isinstance(formula, f.Taken) or (f.is_state_formula(formula) and not _constant(formula))
 
     def _disjuncts_of(self, obligation: int, before: int) -> tuple[Disjunct, ...]:
         formula, holds = self.formula(obligation)
@@ -339,26 +319,26 @@ class Expansion:
     def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Disjunct]:
         """Yield the disjuncts by the expansion laws; ``was`` is the value that past operators look up."""
         match formula:
-            case Atom(Const(value)):
+            case f.Atom(Const(value)):
                 yield from [Disjunct()] if bool(value) is holds else []
-            case And(operands):
+            case f.And(operands):
                 parts = tuple(self.number(operand, holds) for operand in operands)
                 yield from [Disjunct(parts)] if holds else [Disjunct((part,)) for part in parts]
-            case Next(operand):
+            case f.Next(operand):
                 yield Disjunct(after=(self.number(operand, holds),))
-            case Until(left, right, bound) | Release(left, right, bound):
+            case f.Until(left, right, bound) | f.Release(left, right, bound):
                 one = () if _is_unary(formula) else (self.number(left, holds),)
                 other, later = self.number(right, holds), self._later(formula, holds)
-                if isinstance(formula, Until) is holds:
+                if isinstance(formula, f.Until) is holds:
                     yield Disjunct((other,))
                     yield from [Disjunct(one, later, bound is None)] if later else []
                 else:
                     yield from [Disjunct((other, *one))] if one and later else []
                     yield Disjunct((other,), later)
-            case Previous():
+            case f.Previous():
                 yield from [Disjunct()] if was is holds else []
-            case Since(left, right):
-                one = () if left == VALID else (self.number(left, holds),)
+            case f.Since(left, right):
+                one = () if left == f.VALID else (self.number(left, holds),)
                 other = self.number(right, holds)
                 if not holds:
                     yield from [Disjunct((other, *one) if was else (other,))] if one or not was else []
@@ -367,23 +347,23 @@ class Expansion:
                 else:
                     yield Disjunct((other,))
                     yield from [Disjunct(one)] if was else []
-            case Iff(left, right):
+            case f.Iff(left, right):
                 for side in (True, False):
                     yield Disjunct((self.number(left, side), self.number(right, side is holds)))
-            case WeakUntil(left, right):
+            case f.WeakUntil(left, right):
                 first, last = self.number(left, holds), self.number(right, holds)
                 if holds:
                     yield from (Disjunct((last,)), Disjunct((first,), (again,)))
                 else:
                     yield from (Disjunct((last, first)), Disjunct((last,), (again,), True))
-            case Derived():
+            case f.Derived():
                 yield Disjunct((self.number(formula.definition, holds),))
-            case Atom() | Not() | Taken() | StateOperator():
+            case f.Atom() | f.Not() | f.Taken() | f.StateOperator():
                 raise AssertionError(f"{formula} has no expansion law")
             case _:
                 assert_never(formula)
 
-    def _later(self, formula: Until | Release, holds: bool) -> tuple[int, ...]:
+    def _later(self, formula: f.Until | f.Release, holds: bool) -> tuple[int, ...]:
         """Return the obligation for the next position; empty if the bound is used up."""
         if formula.bound is None:
             return (self.number(formula, holds),)
@@ -429,24 +409,28 @@ def _negated(mask: int) -> int:
 
 def _path_parts(formula: Formula) -> Iterator[Formula]:
     """Yield the formula and its subformulas after unfolding derived operators, state formulas excluded."""
-    if not is_state_formula(formula):
-        unfolded = core(formula)
+    if not f.is_state_formula(formula):
+        unfolded = f.core(formula)
         yield unfolded
-        for child in children(unfolded):
+        for child in f.children(unfolded):
             yield from _path_parts(child)
 
 
 def _constant(formula: Formula) -> bool:
-    if isinstance(formula, And | Or):
+    if isinstance(formula, f.And | f.Or):
         return not formula.operands
-    return isinstance(formula, Atom) and isinstance(formula.condition, Const)
+    return isinstance(formula, f.Atom) and isinstance(formula.condition, Const)
 
 
-def _is_unary(formula: Until | Release) -> bool:
+def _is_unary(formula: f.Until | f.Release) -> bool:
     """Return whether it is ``true U p`` or ``false R p``: F or G."""
-    return formula.left == (VALID if isinstance(formula, Until) else UNSATISFIABLE)
+    return formula.left == (f.VALID if isinstance(formula, f.Until) else f.UNSATISFIABLE)
 
 
 def _abbreviates(formula: Formula) -> bool:
     """Return whether the obligation is numbered as the definition of the formula."""
-    return isinstance(formula, Derived) and not isinstance(formula, Iff | WeakUntil) and not is_state_formula(formula)
+    return (
+        isinstance(formula, f.Derived)
+        and not isinstance(formula, f.Iff | f.WeakUntil)
+        and not f.is_state_formula(formula)
+    )

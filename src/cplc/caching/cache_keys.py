@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cplc import __version__
 from cplc.checking.results import Question
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 
 _LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "numpy")
 """Libraries that parse the language or compute verdicts."""

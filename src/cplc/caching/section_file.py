@@ -26,10 +26,10 @@ from cplc.runtime.file_access import NotRegular, open_regular
 Buffer = bytes | memoryview
 Parts = Callable[[], Iterable[Buffer]]
 
-_MAGIC: Final = b"cplc checkpoint "
-_VERSION: Final = b"1\n"
-_HEAD: Final = struct.Struct("<Q32s")
-_BEGIN: Final = len(_MAGIC) + len(_VERSION) + _HEAD.size
+MAGIC: Final = b"cplc checkpoint "
+VERSION: Final = b"1\n"
+HEAD: Final = struct.Struct("<Q32s")
+BEGIN: Final = len(MAGIC) + len(VERSION) + HEAD.size
 _MAX_TABLE_BYTES: Final = 32 * 2**20
 _CHUNK_BYTES: Final = 1 << 20
 _ABANDONED_SECONDS: Final = 3600
@@ -86,22 +86,22 @@ def open_verified(path: Path, what: str = "checkpoint") -> SectionFile:
         raise Unusable("it is not a regular file") from None
     with os.fdopen(handle, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
-        head = stream.read(_BEGIN)
-        if not head.startswith(_MAGIC):
+        head = stream.read(BEGIN)
+        if not head.startswith(MAGIC):
             raise Unusable(f"it is not a {what}")
-        if not head.startswith(_MAGIC + _VERSION):
+        if not head.startswith(MAGIC + VERSION):
             raise Unusable("it was written by another version of cplc in another format")
-        if len(head) < _BEGIN:
+        if len(head) < BEGIN:
             raise Unusable("it is damaged: its end is missing")
-        begin, digest = _HEAD.unpack(head[len(_MAGIC) + len(_VERSION) :])
-        if not _BEGIN <= begin <= size or size - begin > _MAX_TABLE_BYTES:
+        begin, digest = HEAD.unpack(head[len(MAGIC) + len(VERSION) :])
+        if not BEGIN <= begin <= size or size - begin > _MAX_TABLE_BYTES:
             raise Unusable("it is damaged: its end is missing")
         stream.seek(begin)
         table = stream.read(size - begin)
         if sha256(table).digest() != digest:
             raise Unusable("it is damaged: its table was changed")
         about, sections = _read_table(table)
-        at = _BEGIN
+        at = BEGIN
         for name, section in sections.items():
             if section.begin != at or section.size < 0 or at + section.size > begin:
                 raise Unusable("it is damaged: its table was changed")
@@ -149,7 +149,7 @@ def replace_file(
     handle, name = _create_temporary(path)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(bytes(_BEGIN))
+            stream.write(bytes(BEGIN))
             sections = {name: _copy_section(stream, parts()) for name, parts in new.items()}
             for one in retained:
                 try:
@@ -163,7 +163,7 @@ def replace_file(
             table = json.dumps({"about": about, "sections": where}).encode()
             stream.write(table)
             stream.seek(0)
-            stream.write(_MAGIC + _VERSION + _HEAD.pack(begin, sha256(table).digest()))
+            stream.write(MAGIC + VERSION + HEAD.pack(begin, sha256(table).digest()))
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(name, path)

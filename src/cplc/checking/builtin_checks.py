@@ -19,6 +19,7 @@ from cplc.checking.results import Question
 from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
 from cplc.language.words import WORD
 from cplc.logic import expressions
+from cplc.logic import formulas as f
 from cplc.logic.expressions import (
     TRUE,
     Const,
@@ -34,21 +35,7 @@ from cplc.logic.expressions import (
     reads,
     substitute,
 )
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Enforces,
-    Finally,
-    Formula,
-    Globally,
-    Implies,
-    KnownFrom,
-    Next,
-    Not,
-    OnPaths,
-    Or,
-    Until,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.commitments import Debts, standing_of
@@ -72,24 +59,24 @@ _NOT_IN_FORCE = (*_DONE, "null", "conditional")
 
 
 def is_open(commitment: Commitment) -> Formula:
-    return Atom(one_of(Read(commitment.variable), OPEN), f"open({commitment.name})")
+    return f.Atom(one_of(Read(commitment.variable), OPEN), f"open({commitment.name})")
 
 
 def is_on_course(commitment: Commitment) -> Formula:
-    return Atom(commitment.on_course, f"{commitment.name} is on course", in_words=True)
+    return f.Atom(commitment.on_course, f"{commitment.name} is on course", in_words=True)
 
 
 def is_unsettled(commitment: Commitment) -> Formula:
     """Return that the commitment is open and would not be kept if nothing more happened."""
     if not commitment.content:
         return is_open(commitment)
-    return And((is_open(commitment), Not(is_on_course(commitment))))
+    return f.And((is_open(commitment), f.Not(is_on_course(commitment))))
 
 
 def is_kept(commitment: Commitment) -> Formula:
     """Return that the commitment is fulfilled or on course."""
-    fulfilled = Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
-    return Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
+    fulfilled = f.Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
+    return f.Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
 
 
 def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
@@ -114,29 +101,31 @@ def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) ->
     """
     group = (commitment.debtor,)
     ends = [state for state in _DONE if state in system.variable[commitment.variable].domain]
-    done = Atom(one_of(Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends))
+    done = f.Atom(one_of(Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends))
     if not commitment.content:
-        return Enforces(group, Until(is_open(commitment), done), uniform)
-    idle = Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"{commitment.name} is not in force", in_words=True)
-    lasting = Enforces(group, Globally(Or((is_on_course(commitment), idle))), uniform)
-    return Enforces(group, Until(is_open(commitment), Or((done, And((is_on_course(commitment), lasting))))), uniform)
+        return f.Enforces(group, f.Until(is_open(commitment), done), uniform)
+    idle = f.Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"{commitment.name} is not in force", in_words=True)
+    lasting = f.Enforces(group, f.Globally(f.Or((is_on_course(commitment), idle))), uniform)
+    return f.Enforces(
+        group, f.Until(is_open(commitment), f.Or((done, f.And((is_on_course(commitment), lasting))))), uniform
+    )
 
 
 def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
-    """Return that some fair run keeps both wherever both are in force and some fair run keeps each."""
-    in_force = tuple(Atom(_in_force(system, c), f"{c.name} is in force", in_words=True) for c in (one, other))
-    each = tuple(OnPaths("E", _kept(c)) for c in (one, other))
-    both = OnPaths("E", And((_kept(one), _kept(other))))
-    return OnPaths("A", Globally(Implies(And((*in_force, *each)), both)))
+    """Return that some fair run keeps both in every state where both are in force and some fair run keeps each."""
+    in_force = tuple(f.Atom(_in_force(system, c), f"{c.name} is in force", in_words=True) for c in (one, other))
+    each = tuple(f.OnPaths("E", _kept(c)) for c in (one, other))
+    both = f.OnPaths("E", f.And((_kept(one), _kept(other))))
+    return f.OnPaths("A", f.Globally(f.Implies(f.And((*in_force, *each)), both)))
 
 
 def _kept(commitment: Commitment) -> Formula:
-    fulfilled = Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
-    lasting = Globally(And((is_open(commitment), is_on_course(commitment))))
-    gone = Atom(equal(Read(commitment.variable), Const("null")), f"null({commitment.name})")
-    taken_back = And((is_on_course(commitment), Next(gone)))
-    ways = Or((fulfilled, taken_back, lasting)) if commitment.content else fulfilled
-    return Until(is_open(commitment), ways)
+    fulfilled = f.Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
+    lasting = f.Globally(f.And((is_open(commitment), is_on_course(commitment))))
+    gone = f.Atom(equal(Read(commitment.variable), Const("null")), f"null({commitment.name})")
+    taken_back = f.And((is_on_course(commitment), f.Next(gone)))
+    ways = f.Or((fulfilled, taken_back, lasting)) if commitment.content else fulfilled
+    return f.Until(is_open(commitment), ways)
 
 
 def _in_force(system: System, commitment: Commitment) -> Expr:
@@ -194,7 +183,7 @@ def build_check(
     return Question(
         name=name,
         kind="check",
-        formula=And(tuple(formula for formula, _ in parts_of_check.parts)),
+        formula=f.And(tuple(formula for formula, _ in parts_of_check.parts)),
         text=check.description if parts_of_check.parts else f"nothing to check, since there are no {lacking}",
         expected=expected,
         advisory=check.advisory,
@@ -221,7 +210,7 @@ def range_question(system: System | None = None) -> Question:
     return Question(
         name=IN_RANGE,
         kind="model",
-        formula=And(tuple(formula for formula, _ in parts)),
+        formula=f.And(tuple(formula for formula, _ in parts)),
         text="every assignment stays within the range of its variable",
         span=next((span for _, _, span in hazards), None),
         system=None if system is None else _without_fairness(system),
@@ -239,25 +228,27 @@ def deadlock_question(system: System) -> Question:
             text = f"`{player.agent}` has no action in some reachable state, where all stop"
             parts.append((_never(idle, f"{player.agent} has no action"), text))
             places.append(player.span)
-    going = OnPaths("E", Next(Atom(TRUE, "true")))
+    going = f.OnPaths("E", f.Next(f.Atom(TRUE, "true")))
     able = conj(disj(action.allowed for action in player.actions) for player in system.players)
-    stuck = And((Atom(able, "everybody has an action", in_words=True), Not(going)))
+    stuck = f.And((f.Atom(able, "everybody has an action", in_words=True), f.Not(going)))
     leaving = list(_leaving(system))
     for text, condition, span in leaving:
-        never = OnPaths("A", Globally(Not(And((stuck, Atom(condition, f"{text} leaves its range", in_words=True))))))
+        never = f.OnPaths(
+            "A", f.Globally(f.Not(f.And((stuck, f.Atom(condition, f"{text} leaves its range", in_words=True)))))
+        )
         line = f" in line {span.position[0]}" if span is not None else ""
         parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
         places.append(span)
-    elsewhere_in_range = Atom(
+    elsewhere_in_range = f.Atom(
         negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
     )
     text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
-    parts.append((OnPaths("A", Globally(Not(And((stuck, elsewhere_in_range))))), text))
+    parts.append((f.OnPaths("A", f.Globally(f.Not(f.And((stuck, elsewhere_in_range))))), text))
     places.append(None)
     return Question(
         name="deadlock_free",
         kind="check",
-        formula=And(tuple(formula for formula, _ in parts)),
+        formula=f.And(tuple(formula for formula, _ in parts)),
         text="every reachable state has a successor",
         advisory=True,
         findings=tuple(finding for _, finding in parts),
@@ -300,7 +291,7 @@ def _is(commitment: Commitment, *states: str) -> Expr:
 
 
 def _state(commitment: Commitment, *states: str) -> Formula:
-    return Or(tuple(Atom(_is(commitment, state), f"{state}({commitment.name})") for state in states))
+    return f.Or(tuple(f.Atom(_is(commitment, state), f"{state}({commitment.name})") for state in states))
 
 
 def _condition_text(system: System, condition: Expr) -> str:
@@ -311,23 +302,23 @@ def _condition_text(system: System, condition: Expr) -> str:
 
 
 def _open(commitment: Commitment) -> Formula:
-    return Atom(_is(commitment, *OPEN), f"open({commitment.name})")
+    return f.Atom(_is(commitment, *OPEN), f"open({commitment.name})")
 
 
 def _nothing_open(system: System) -> Formula:
-    return And(tuple(Not(is_unsettled(commitment)) for commitment in system.commitments))
+    return f.And(tuple(f.Not(is_unsettled(commitment)) for commitment in system.commitments))
 
 
 def _never(condition: Expr, text: str) -> Formula:
-    return OnPaths("A", Globally(Not(Atom(condition, text, in_words=True))))
+    return f.OnPaths("A", f.Globally(f.Not(f.Atom(condition, text, in_words=True))))
 
 
 def _always(formula: Formula) -> Formula:
-    return OnPaths("A", Globally(formula))
+    return f.OnPaths("A", f.Globally(formula))
 
 
 def _some_time(formula: Formula) -> Formula:
-    return OnPaths("E", Finally(formula))
+    return f.OnPaths("E", f.Finally(formula))
 
 
 def _without_fairness(system: System) -> System | None:
@@ -382,7 +373,7 @@ def _live(system: System, _: Debts) -> _CheckParts:
         receipts.setdefault(step.event, []).append(step.guard)
     parts: list[Part] = []
     for message in system.messages:
-        possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
+        possible = f.Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
         parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
     return _CheckParts(tuple(parts), places=tuple(message.span for message in system.messages))
 
@@ -395,7 +386,7 @@ def _on_some_run(system: System, formula: Formula) -> Formula:
     comes = _some_time(formula)
     if all(len(variable.initial) == 1 for variable in system.variables):
         return comes
-    return Not(KnownFrom((), Not(comes), "nobody"))
+    return f.Not(f.KnownFrom((), f.Not(comes), "nobody"))
 
 
 def _fulfillable(system: System, _: Debts) -> _CheckParts:
@@ -417,9 +408,9 @@ def _resolvable(system: System, _: Debts) -> _CheckParts:
 
 def _effective(system: System, _: Debts) -> _CheckParts:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
-    ended = Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
-    fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
-    success = _some_time(And((ended, fulfilled, _nothing_open(system))))
+    ended = f.Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
+    fulfilled = f.Or(tuple(is_kept(commitment) for commitment in system.commitments))
+    success = _some_time(f.And((ended, fulfilled, _nothing_open(system))))
     return _CheckParts(((success, "no run ends with a commitment fulfilled and none open"),))
 
 
@@ -431,10 +422,10 @@ def _consistent(system: System, _: Debts) -> _CheckParts:
             meaning = f"`{one.name}` and `{other.name}` are in force, each can be kept, and both together cannot"
             parts.append((are_consistent(system, one, other), meaning))
             continue
-        together = And(tuple(Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
-        apart = _always(Not(And((_open(one), _open(other)))))
+        together = f.And(tuple(f.Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
+        apart = _always(f.Not(f.And((_open(one), _open(other)))))
         meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
-        parts.append((Or((_some_time(together), apart)), meaning))
+        parts.append((f.Or((_some_time(together), apart)), meaning))
     return _CheckParts(tuple(parts), _without_fairness(system))
 
 
@@ -443,7 +434,7 @@ def _robust(system: System, _: Debts) -> _CheckParts:
     return _CheckParts(
         tuple(
             (
-                _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
+                _always(f.Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
                 f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open forever",
             )
             for commitment in system.commitments
@@ -463,14 +454,14 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
         observed |= {standing_of(variable) for variable in observed} & system.variable.keys()
         events = {step.event for step in system.steps if step.writes & observed}
         pending = disj(message.in_flight for message in system.messages if message.name in events)
-        quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
+        quiet = f.Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
         for role, variable in commitment.views:
             same = [Equal(Read(variable), Read(commitment.variable))]
             if standing_of(variable) in observed:
                 same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
-            right = Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
+            right = f.Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
-            parts.append((_always(Implies(quiet, right)), meaning))
+            parts.append((_always(f.Implies(quiet, right)), meaning))
     return _CheckParts(tuple(parts), _without_fairness(system))
 
 
@@ -486,11 +477,11 @@ def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
     for circle in watched:
         bit = circle.handed_on
         stays = tuple(
-            Finally(Globally(Atom(one, "the debt is not handed on", in_words=True))) for one in (bit, negate(bit))
+            f.Finally(f.Globally(f.Atom(one, "the debt is not handed on", in_words=True))) for one in (bit, negate(bit))
         )
         names = " and ".join(f"`{name}`" for name in circle.members)
         finding = f"one and the same debt of {names} is handed on forever"
-        parts.append((OnPaths("A", Or(stays)), finding))
+        parts.append((f.OnPaths("A", f.Or(stays)), finding))
     places = tuple(system.commitment[circle.members[0]].span for circle in watched)
     return _CheckParts(tuple(parts), with_tokens(system, watched), places=places)
 
@@ -516,14 +507,14 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
     for commitment in system.commitments:
         able: Formula
         if is_judged_by_its_consequent(system, commitment):
-            promised = Finally(Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
-            able = Enforces((commitment.debtor,), promised, uniform)
+            promised = f.Finally(f.Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
+            able = f.Enforces((commitment.debtor,), promised, uniform)
             meaning = f"{commitment.debtor} alone cannot bring about what it promised"
         else:
             able = can_be_honoured(system, commitment, uniform=uniform)
             meaning = f"{commitment.debtor} alone cannot keep what it promised"
-        active = Atom(_is(commitment, "active"), f"active({commitment.name})")
-        parts.append((_always(Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
+        active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
+        parts.append((_always(f.Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
     return _CheckParts(tuple(parts), _without_fairness(system))
 
 

@@ -77,7 +77,7 @@ def contents_that_do_not_last(
 
 
 def _stays_true(commitment: Commitment, system: System) -> bool:
-    """Tell whether a syntactic criterion shows that the consequent holds wherever the commitment is fulfilled.
+    """Tell whether a syntactic criterion shows that the consequent holds whenever the commitment is fulfilled.
 
     The criterion: only the consequent fulfils the commitment; it is a monotone formula over flags; and only steps that
     move the commitment to another state, as restarts do, unset a flag.

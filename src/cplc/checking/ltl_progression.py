@@ -10,32 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, assert_never
 
-from cplc.logic.expressions import FALSE, TRUE
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Derived,
-    Formula,
-    Historically,
-    Next,
-    Not,
-    Or,
-    PathOperator,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    has_past_operators,
-    is_state_formula,
-    subformulas,
-    with_children,
-)
-from cplc.logic.formulas import children as operands_of
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 
-VALID: Final = Atom(TRUE, "true")
-UNSATISFIABLE: Final = Atom(FALSE, "false")
+VALID: Final = f.VALID
+UNSATISFIABLE: Final = f.UNSATISFIABLE
 MAX_PARTS: Final = 2_000
 """Maximum number of subformulas of a progression."""
 
@@ -56,7 +35,7 @@ def progression(formula: Formula, steps: Iterable[str | None], truth: StateTruth
         formula = past.progressed(formula, at)
         if formula in (VALID, UNSATISFIABLE):
             return formula
-        if sum(1 for _ in subformulas(formula)) > MAX_PARTS:
+        if sum(1 for _ in f.subformulas(formula)) > MAX_PARTS:
             raise NotProgressible(f"the formula has more than {MAX_PARTS:,} parts after {at + 1:,} steps")
     return past.with_past(formula)
 
@@ -73,30 +52,30 @@ class _Run:
         def after(operand: Formula) -> Formula:
             return self.progressed(operand, at)
 
-        if is_state_formula(formula):
+        if f.is_state_formula(formula):
             return _constant(self._truth(formula, at))
         match formula:
-            case Taken() | Previous() | Since():
+            case f.Taken() | f.Previous() | f.Since():
                 return _constant(self.value(formula, at))
-            case Not(operand):
+            case f.Not(operand):
                 return negation(after(operand))
-            case And(operands):
+            case f.And(operands):
                 return conjunction(map(after, operands))
-            case Next(operand):
+            case f.Next(operand):
                 return operand
-            case Until(left, right, bound):
+            case f.Until(left, right, bound):
                 if bound == 0:
                     return after(right)
-                return disjunction((after(right), conjunction((after(left), Until(left, right, _less(bound))))))
-            case Release(left, right, bound):
+                return disjunction((after(right), conjunction((after(left), f.Until(left, right, _less(bound))))))
+            case f.Release(left, right, bound):
                 if bound == 0:
                     return after(right)
-                return conjunction((after(right), disjunction((after(left), Release(left, right, _less(bound))))))
-            case Or(operands):
+                return conjunction((after(right), disjunction((after(left), f.Release(left, right, _less(bound))))))
+            case f.Or(operands):
                 return disjunction(map(after, operands))
-            case Derived():
+            case f.Derived():
                 return after(formula.definition)
-            case Atom() | StateOperator():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
@@ -109,25 +88,25 @@ class _Run:
         return values[at]
 
     def _value(self, formula: Formula, at: int) -> bool:
-        if is_state_formula(formula):
+        if f.is_state_formula(formula):
             return self._truth(formula, at)
         match formula:
-            case Taken(steps):
+            case f.Taken(steps):
                 return self._steps[at] in steps
-            case Not(operand):
+            case f.Not(operand):
                 return not self.value(operand, at)
-            case And(operands):
+            case f.And(operands):
                 return all(self.value(operand, at) for operand in operands)
-            case Previous(operand):
+            case f.Previous(operand):
                 return at > 0 and self.value(operand, at - 1)
-            case Since(left, right):
+            case f.Since(left, right):
                 lasts = at > 0 and self.value(left, at) and self._values[formula][at - 1]
                 return self.value(right, at) or lasts
-            case Derived():
+            case f.Derived():
                 return self.value(formula.definition, at)
-            case PathOperator():
+            case f.PathOperator():
                 raise NotProgressible("a past operator has a future operand")
-            case Atom() | StateOperator():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
@@ -135,18 +114,18 @@ class _Run:
     def with_past(self, formula: Formula) -> Formula:
         """Return an equivalent formula for a path without past, given that the run is its past."""
         last = len(self._steps) - 1
-        if last < 0 or not has_past_operators(formula):
+        if last < 0 or not f.has_past_operators(formula):
             return formula
-        if isinstance(formula, Derived):
+        if isinstance(formula, f.Derived):
             return self.with_past(formula.definition)
-        if isinstance(formula, Not):
+        if isinstance(formula, f.Not):
             return negation(self.with_past(formula.operand))
-        same = with_children(formula, tuple(map(self.with_past, operands_of(formula))))
-        if isinstance(formula, Previous) and self.value(formula.operand, last):
-            return disjunction((same, Not(Previous(VALID))))
-        if isinstance(formula, Since) and self.value(formula, last):
+        same = f.with_children(formula, tuple(map(self.with_past, f.children(formula))))
+        if isinstance(formula, f.Previous) and self.value(formula.operand, last):
+            return disjunction((same, f.Not(f.Previous(VALID))))
+        if isinstance(formula, f.Since) and self.value(formula, last):
             left = self.with_past(formula.left)
-            return VALID if left == VALID else disjunction((same, Historically(left)))
+            return VALID if left == VALID else disjunction((same, f.Historically(left)))
         return same
 
 
@@ -164,28 +143,22 @@ def _less(bound: int | None) -> int | None:
 def negation(formula: Formula) -> Formula:
     if formula in (VALID, UNSATISFIABLE):
         return UNSATISFIABLE if formula == VALID else VALID
-    return formula.operand if isinstance(formula, Not) else Not(formula)
+    return formula.operand if isinstance(formula, f.Not) else f.Not(formula)
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
-    operands: dict[Formula, None] = {}
-    for formula in formulas:
-        operands.update(dict.fromkeys(formula.operands if isinstance(formula, And) else (formula,)))
-    operands.pop(VALID, None)
-    if UNSATISFIABLE in operands:
-        return UNSATISFIABLE
-    if not operands:
-        return VALID
-    return And(tuple(operands)) if len(operands) > 1 else next(iter(operands))
+    return _combined(f.And, formulas, neutral=VALID, deciding=UNSATISFIABLE)
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
+    return _combined(f.Or, formulas, neutral=UNSATISFIABLE, deciding=VALID)
+
+
+def _combined(kind: type[f.And | f.Or], formulas: Iterable[Formula], neutral: f.Atom, deciding: f.Atom) -> Formula:
     operands: dict[Formula, None] = {}
     for formula in formulas:
-        operands.update(dict.fromkeys(formula.operands if isinstance(formula, Or) else (formula,)))
-    operands.pop(UNSATISFIABLE, None)
-    if VALID in operands:
-        return VALID
-    if not operands:
-        return UNSATISFIABLE
-    return Or(tuple(operands)) if len(operands) > 1 else next(iter(operands))
+        operands.update(dict.fromkeys(formula.operands if isinstance(formula, kind) else (formula,)))
+    operands.pop(neutral, None)
+    if deciding in operands or not operands:
+        return deciding if operands else neutral
+    return kind(tuple(operands)) if len(operands) > 1 else next(iter(operands))

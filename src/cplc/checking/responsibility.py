@@ -173,6 +173,7 @@ def acting_roles(system: System, loop: Run, avoided: frozenset[str] = frozenset(
     roles = list(dict.fromkeys(actor for move in loop.moves if (actor := _sender(system, move)) is not None))
     remaining = loop
     for role in tuple(roles):
+        # Invariant: `remaining` is the loop without the messages of the roles removed so far, and still closes.
         without = _without(interpreter, remaining, role, avoided)
         if without is not None:
             remaining = without

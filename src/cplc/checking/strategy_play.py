@@ -12,22 +12,8 @@ from itertools import count, product
 from math import prod
 from typing import assert_never
 
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    Finally,
-    Formula,
-    Globally,
-    Next,
-    Not,
-    PathOperator,
-    StateOperator,
-    Until,
-    children,
-    is_propositional,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.statespace.graph_algorithms import strongly_connected_components
 from cplc.system.interpreter import Interpreter, Key, holds, interpreter_of, key
 from cplc.system.model import State, Step, System
@@ -51,15 +37,15 @@ Advised = Callable[[State], Mapping[str, Collection[str]]]
 def propositional_value(formula: Formula, state: State) -> bool:
     """Return the value of a propositional formula."""
     match formula:
-        case Atom(condition):
+        case f.Atom(condition):
             return holds(condition, state)
-        case Not(operand):
+        case f.Not(operand):
             return not propositional_value(operand, state)
-        case And(operands):
+        case f.And(operands):
             return all(propositional_value(operand, state) for operand in operands)
-        case Derived():
+        case f.Derived():
             return propositional_value(formula.definition, state)
-        case PathOperator() | StateOperator():
+        case f.PathOperator() | f.StateOperator():
             raise ValueError("more than one state decides the formula")
         case _:
             assert_never(formula)
@@ -75,7 +61,7 @@ class StrategyPlay(ABC):
     max_states: int
     """Maximum number of states explored under a strategy."""
 
-    def __init__(self, system: System, formula: Enforces, starts: Sequence[State], truth: Truth) -> None:
+    def __init__(self, system: System, formula: f.Enforces, starts: Sequence[State], truth: Truth) -> None:
         self.system = system
         self.formula = formula
         self.states = list({key(start): start for start in starts}.values())
@@ -117,11 +103,11 @@ class StrategyPlay(ABC):
     def _is_over(self, state: State, position: int) -> bool:
         goal = self.formula.goal
         match goal:
-            case Finally(reached) | Until(_, reached):
+            case f.Finally(reached) | f.Until(_, reached):
                 return self._truth(reached, state)
-            case Globally():
+            case f.Globally():
                 return False
-            case Next():
+            case f.Next():
                 return position >= self._starts
             case _:
                 assert_never(goal)
@@ -145,7 +131,7 @@ class StepPlay(StrategyPlay):
     def __init__(
         self,
         system: System,
-        formula: Enforces,
+        formula: f.Enforces,
         starts: Sequence[State],
         insisted: Callable[[State], Collection[int]],
         truth: Truth = propositional_value,
@@ -168,12 +154,12 @@ class StepPlay(StrategyPlay):
             return
         goal = self.formula.goal
         match goal:
-            case Next(operand) | Globally(operand):
+            case f.Next(operand) | f.Globally(operand):
                 if not self._hold_in_all(operand):
                     yield "the strategy does not keep what it should"
-            case Until(left, _) if self._leads_astray(left):
+            case f.Until(left, _) if self._leads_astray(left):
                 yield "the strategy leads through states that it should not"
-            case Until() | Finally():
+            case f.Until() | f.Finally():
                 if self._can_avoid_goal(assuming):
                     yield "a just run never reaches the goal under the strategy"
             case _:
@@ -209,7 +195,7 @@ class RoundPlay(StrategyPlay):
     max_states = MAX_STATES_IN_ROUNDS
 
     def __init__(
-        self, system: System, formula: Enforces, starts: Sequence[State], advised: Advised, truth: Truth
+        self, system: System, formula: f.Enforces, starts: Sequence[State], advised: Advised, truth: Truth
     ) -> None:
         super().__init__(system, formula, starts, truth)
         self._advised = advised
@@ -244,16 +230,16 @@ class RoundPlay(StrategyPlay):
             yield "the strategy leads to where somebody has nothing to do"
         goal = self.formula.goal
         match goal:
-            case Next(operand):
+            case f.Next(operand):
                 follow = {target for some in self.transitions[: self._starts] for _, target in some}
                 if not all(self._truth(operand, self.states[number]) for number in follow):
                     yield "the strategy does not bring about what it should"
-            case Globally(operand):
+            case f.Globally(operand):
                 if not self._hold_in_all(operand):
                     yield "the strategy does not keep what it should"
-            case Until(left, _) if self._leads_astray(left):
+            case f.Until(left, _) if self._leads_astray(left):
                 yield "the strategy leads through states that it should not"
-            case Until() | Finally():
+            case f.Until() | f.Finally():
                 if any(len(part) > 1 or (0, part[0]) in self.transitions[part[0]] for part in self._components()):
                     yield "a run never reaches the goal under the strategy"
             case _:
@@ -263,7 +249,7 @@ class RoundPlay(StrategyPlay):
 def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[str]) -> Iterator[str]:
     """Yield the problems of a strategy as a witness of what a group can enforce."""
     formula, strategy = evidence.formula, evidence.strategy
-    if not isinstance(formula, Enforces) or not evidence.holds or evidence.run.moves:
+    if not isinstance(formula, f.Enforces) or not evidence.holds or evidence.run.moves:
         yield "a strategy is given for what needs none"
         return
     missing = [*_missing_starts(system, evidence)]
@@ -271,7 +257,7 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     if missing:
         return
     if system.is_synchronous:
-        if all(map(is_propositional, children(formula.goal))):
+        if all(map(f.is_propositional, f.children(formula.goal))):
             yield from _round_strategy_problems(system, evidence)
         else:
             yield "whether the goal is reached cannot be seen from one state"
@@ -280,7 +266,7 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     yield from wrong
     if wrong:
         return
-    if not all(map(is_propositional, children(formula.goal))):
+    if not all(map(f.is_propositional, f.children(formula.goal))):
         yield "whether the goal is reached cannot be seen from one state"
         return
 
@@ -312,7 +298,7 @@ def _missing_starts(system: System, evidence: Evidence) -> Iterator[str]:
         yield "the strategy is not played from every initial state"
 
 
-def _wrong_advice(system: System, formula: Enforces, strategy: tuple[Advice, ...]) -> Iterator[str]:
+def _wrong_advice(system: System, formula: f.Enforces, strategy: tuple[Advice, ...]) -> Iterator[str]:
     for advice in strategy:
         if not 0 <= advice.step < len(system.steps) or not is_send_of(system.steps[advice.step], formula.group):
             yield "the strategy insists on what is no send of the group"
@@ -341,7 +327,7 @@ def advised_by(strategy: Sequence[Advice], system: System) -> Advised:
 def _round_strategy_problems(system: System, evidence: Evidence) -> Iterator[str]:
     """Yield the problems of a strategy in a synchronous system."""
     formula = evidence.formula
-    assert isinstance(formula, Enforces)
+    assert isinstance(formula, f.Enforces)
     for advice in evidence.strategy:
         player = system.player.get(advice.choice)
         if player is None or player.agent not in formula.group or not 0 <= advice.step < len(player.actions):

@@ -9,24 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Derived,
-    Formula,
-    Next,
-    Not,
-    PathOperator,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    children,
-    core,
-    is_state_formula,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.system.interpreter import holds
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
@@ -67,7 +51,7 @@ class ThreeValuedRun:
 
     def truth(self, formula: Formula, position: int = 0) -> Truth:
         """Return the value of a state or path formula at the position, in a loop in its first round."""
-        if is_state_formula(formula):
+        if f.is_state_formula(formula):
             return self._at(formula, position)
         return self._values(formula, _depth(formula))[position]
 
@@ -80,21 +64,21 @@ class ThreeValuedRun:
     # --- one state
     def _at(self, formula: Formula, position: int) -> Truth:
         match formula:
-            case Atom(condition, _):
+            case f.Atom(condition, _):
                 return holds(condition, self.states[position])
-            case Not(operand):
+            case f.Not(operand):
                 return _not(self._at(operand, position))
-            case And(operands):
+            case f.And(operands):
                 return _all(self._at(operand, position) for operand in operands)
-            case Derived():
+            case f.Derived():
                 shown = self.shown_value(formula, position)
                 return self._at(formula.definition, position) if shown is None else shown
-            case PathOperator() | StateOperator():
+            case f.PathOperator() | f.StateOperator():
                 return self.shown_value(formula, position)
             case _:
                 assert_never(formula)
 
-    def _taken(self, taken: Taken, position: int) -> Truth:
+    def _taken(self, taken: f.Taken, position: int) -> Truth:
         if position == len(self.run.moves):
             return None if any(step.name in taken.steps for step in self._system.steps) else False
         step = self.run.moves[position].step
@@ -114,7 +98,7 @@ class ThreeValuedRun:
         return values
 
     def _computed(self, formula: Formula, rounds: int) -> _Values:
-        if is_state_formula(formula):
+        if f.is_state_formula(formula):
             here = [self._shown[position].get(formula) for position in range(len(self.states))]
             here = [self._at(formula, position) if shown is None else shown for position, shown in enumerate(here)]
             return [here[position] for position in self._places(rounds)]
@@ -123,29 +107,29 @@ class ThreeValuedRun:
             return self._values(part, rounds)
 
         match formula:
-            case Taken():
+            case f.Taken():
                 return [self._taken(formula, position) for position in self._places(rounds)]
-            case Not(operand):
+            case f.Not(operand):
                 return _negated(of(operand))
-            case And(operands):
+            case f.And(operands):
                 return [_all(values) for values in zip(*map(of, operands), strict=True)]
-            case Next(operand):
+            case f.Next(operand):
                 values = of(operand)
                 return [None if after is None else values[after] for after in self._following(len(values))]
-            case Until(left, right, bound):
+            case f.Until(left, right, bound):
                 return self._until(of(left), of(right), bound, endless=False)
-            case Release(left, right, None):
+            case f.Release(left, right, None):
                 both = [_all(values) for values in zip(of(left), of(right), strict=True)]
                 return self._until(of(right), both, None, endless=True)
-            case Release(left, right, bound):
+            case f.Release(left, right, bound):
                 return _negated(self._until(_negated(of(left)), _negated(of(right)), bound, endless=False))
-            case Previous(operand):
+            case f.Previous(operand):
                 return [False, *of(operand)[:-1]]
-            case Since(left, right):
+            case f.Since(left, right):
                 return _since(of(left), of(right))
-            case Derived():
+            case f.Derived():
                 return of(formula.definition)
-            case Atom() | StateOperator():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{formula} is decided by a state")
             case _:
                 assert_never(formula)
@@ -183,10 +167,10 @@ class ThreeValuedRun:
 
 def _depth(formula: Formula) -> int:
     """Return the nesting depth of past operators in the path formula."""
-    if is_state_formula(formula):
+    if f.is_state_formula(formula):
         return 0
-    unfolded = core(formula)
-    return isinstance(unfolded, Previous | Since) + max(map(_depth, children(unfolded)), default=0)
+    unfolded = f.core(formula)
+    return isinstance(unfolded, f.Previous | f.Since) + max(map(_depth, f.children(unfolded)), default=0)
 
 
 def _backwards(left: _Values, right: _Values, beyond: Truth) -> _Values:

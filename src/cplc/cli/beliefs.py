@@ -20,7 +20,7 @@ from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
-    from cplc.logs.records import Format
+    from cplc.logs.events import Format
     from cplc.mining.belief_estimation import BeliefEstimates
 
 

@@ -11,12 +11,11 @@ import click
 from cplc import __version__
 from cplc.cli import output
 from cplc.cli.command_run import run_to_completion
-from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import EXPLAINED, Exit, combined_exit, exit_code
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, diagnostics_of, files_in, loaded_protocol
 from cplc.cli.options import ModelOptions, colour_option, files, reading_options, report_format_option, strict_option
-from cplc.cli.output import AnyFormat, Colour, document
+from cplc.cli.output import AnyFormat, Colour, document, report_bug
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable

@@ -24,7 +24,7 @@ _LIMIT_GRACE_SECONDS: Final = 0.15
 """Time that a run at its limit waits for a write in progress:"""
 _LIMIT_GRACE_SHARE: Final = 0.02
 """at most this share of its time limit."""
-_SAFEPOINT_GRACE_SECONDS: Final = 1.0
+SAFEPOINT_GRACE_SECONDS: Final = 1.0
 """Time that an interrupted run waits for a safepoint."""
 _WRITE_GRACE_SECONDS: Final = 60.0
 """Time that an interrupted run waits for the write, unless it is interrupted again."""
@@ -124,7 +124,7 @@ class Checkpointing:
         try:
             if isinstance(stop, KeyboardInterrupt | Terminated):
                 content = store.stopped(
-                    _SAFEPOINT_GRACE_SECONDS,
+                    SAFEPOINT_GRACE_SECONDS,
                     _WRITE_GRACE_SECONDS,
                     lambda: tell(f"writing {self.path}; Ctrl-C stops this too\n"),
                 )

@@ -21,7 +21,7 @@ from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compilation import EngineName
-    from cplc.logs.records import Format as LogFormat
+    from cplc.logs.events import Format as LogFormat
     from cplc.mining.log_coverage import LogCoverage
     from cplc.mutation.coverage import Outcome
 

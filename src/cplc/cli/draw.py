@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.drawing.graph import Graph
     from cplc.drawing.sequence import Chart
-    from cplc.simulation.recorded_runs import Recorded
+    from cplc.simulation.run_replay import Recorded
     from cplc.system.model import Claim, Commitment, System
     from cplc.system.trace import Run
 
@@ -195,30 +195,30 @@ def _named(name: str | None, what: str, candidates: Iterable[str]) -> str:
 
 
 def _graph(graph: Graph, target: Target) -> str:
-    from cplc.drawing import graph_text
-    from cplc.drawing.graph_svg import graph_svg
+    from cplc.drawing import graph as graphs
+    from cplc.drawing.graph import graph_svg
 
     match target:
         case "svg":
             return graph_svg(graph)
         case "mermaid":
-            return graph_text.mermaid(graph)
+            return graphs.mermaid(graph)
         case "plantuml":
-            return graph_text.plantuml(graph)
+            return graphs.plantuml(graph)
         case "dot":
-            return graph_text.dot(graph)
+            return graphs.dot(graph)
 
 
 def _chart(chart: Chart, target: Target) -> str:
-    from cplc.drawing import sequence_text
-    from cplc.drawing.sequence_svg import chart_svg
+    from cplc.drawing import sequence
+    from cplc.drawing.sequence import chart_svg
 
     match target:
         case "svg":
             return chart_svg(chart)
         case "mermaid":
-            return sequence_text.chart_mermaid(chart)
+            return sequence.chart_mermaid(chart)
         case "plantuml":
-            return sequence_text.chart_plantuml(chart)
+            return sequence.chart_plantuml(chart)
         case "dot":
-            return sequence_text.chart_dot(chart)
+            return sequence.chart_dot(chart)

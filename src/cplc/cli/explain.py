@@ -23,7 +23,7 @@ def command(code: str | None) -> Exit:
     """Explain the rule or remark CODE, as in `error[CODE]`; without CODE, list all."""
     from cplc.diagnostics.core import did_you_mean
     from cplc.diagnostics.rules import DOCUMENTED
-    from cplc.runtime.resources import shipped
+    from cplc.runtime.file_access import shipped
 
     if code is None:
         width = max(len(rule.code) for rule in DOCUMENTED)

@@ -10,12 +10,11 @@ import click
 
 from cplc.cli import output
 from cplc.cli.command_run import run_to_completion
-from cplc.cli.crash_report import report_bug
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, files_in
 from cplc.cli.options import colour_option, files
-from cplc.cli.output import Colour
+from cplc.cli.output import Colour, report_bug
 from cplc.compilation import ENDINGS, compile_text
 from cplc.control_characters import printable
 from cplc.diagnostics import rules

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logic.expressions import Value
     from cplc.report.text import Part, Style
-    from cplc.simulation.interactive_session import Choice, Session
+    from cplc.simulation.interactive_session import Choice, RunVerdict, RunVerdicts, Session, Verdict
     from cplc.simulation.rng import RandomSource
     from cplc.simulation.run_replay import Replayed
-    from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, Verdict
     from cplc.system.model import System
     from cplc.system.trace import Run
 
@@ -148,7 +147,7 @@ class _InteractiveRun:
     # --- steps
 
     def _show(self, most: int) -> None:
-        from cplc.report.state_text import choices_text
+        from cplc.report.run_report import choices_text
 
         session = self._session
         self._say(f"state {session.at}" + (" (the first)" if not session.at else ""))
@@ -280,7 +279,7 @@ class _InteractiveRun:
     # --- queries
 
     def _view(self, agent: str) -> None:
-        from cplc.report.state_text import view_text
+        from cplc.report.run_report import view_text
 
         if agent and agent not in self._system.agent:
             self._say(f"there is no agent `{agent}`; there are {', '.join(self._system.agent)}")
@@ -289,12 +288,12 @@ class _InteractiveRun:
             self._say_all(view_text(self._system, name, self._session.state, self._style))
 
     def _commitments(self) -> None:
-        from cplc.report.state_text import commitments_text
+        from cplc.report.run_report import commitments_text
 
         self._say_all(commitments_text(self._system, self._session.state, self._style))
 
     def _state(self) -> None:
-        from cplc.report.state_text import state_text
+        from cplc.report.run_report import state_text
 
         lines = list(state_text(self._system, self._session.state))
         self._say_all(lines or ["  every variable has its initial value"])
@@ -320,7 +319,7 @@ class _InteractiveRun:
             self._say(f"  {verdict}  {question.name}{assuming}{reason}")
 
     def _verdict(self, system: System, question: Question) -> RunVerdict:
-        from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, carried_over
+        from cplc.simulation.interactive_session import RunVerdict, RunVerdicts, carried_over
 
         run: Run | None = self._session.run
         if system is not self._system:

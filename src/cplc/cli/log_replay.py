@@ -24,8 +24,8 @@ from cplc.source import Source, Span
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
+    from cplc.logs.events import Format
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.records import Format
     from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.monitor import Monitor
 
@@ -53,9 +53,8 @@ class Observed:
 
 def mapping_of(path: str | None, compilation: CplCompilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
     """Return the mapping of a file for this protocol, or the default mapping."""
-    from cplc.logs.mapping import LogMapping
+    from cplc.logs.mapping import LogMapping, vocabulary_of
     from cplc.logs.mapping_file import parse_mapping
-    from cplc.logs.protocol_vocabulary import vocabulary_of
 
     participants = frozenset(one.name for one in compilation.model.participants)
     vocabulary = vocabulary_of(compilation.system, participants)
@@ -79,7 +78,7 @@ def replay_logs(
     """Yield the statistics of the logs, repeatedly and at the end."""
     from cplc.logs.events import Garbage
     from cplc.logs.log_statistics import LogContent, diagnose
-    from cplc.logs.protocol_vocabulary import vocabulary_of
+    from cplc.logs.mapping import vocabulary_of
     from cplc.logs.reading import read
     from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage

@@ -5,15 +5,106 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Interrupted, Limits, run_supervised
-from cplc.cli.lsp_worker import WorkerMessage, answer_request
+from cplc.cli.load import as_protocol
 from cplc.cli.output import write
+from cplc.source import Source
+
+if TYPE_CHECKING:
+    from cplc.compilation import BoundQuestion, Compilation, CplCompilation
+
+
+# --- Verification worker of the language server: questions of a protocol, and thresholds of participants
+#
+# Messages are plain data for a pipe. In a result, ``asked`` is the name by which the editor knows its question.
+
+
+WorkerMessage = dict[str, Any]
+
+_ANALYZE: Final = "analyze "
+"""Prefix of the name of a question about a participant."""
+
+
+def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
+    """Yield the names of the questions, then each result when it is computed."""
+    compilation = _compile_request(request)
+    why = _unverifiable(compilation)
+    if why is not None:
+        yield {"end": why}
+        return
+    name: str | None = request["question"]
+    questions = [one for one in compilation.questions() if _matches_name(one, name)]
+    agents = [one for one in compilation.analysed_participants if name in (None, f"{_ANALYZE}{one}")]
+    yield {"asked": [*(one.question.name for one in questions), *(f"{_ANALYZE}{agent}" for agent in agents)]}
+    yield from _verify_questions(compilation, questions, request["panel"])
+    for number, agent in enumerate(agents, len(questions) + 1):
+        protocol = as_protocol(compilation, request["name"])
+        yield from _analyze_agent(protocol, agent, number if request["panel"] else None)
+
+
+def _compile_request(request: Mapping[str, Any]) -> Compilation:
+    from cplc.compilation import compile_text
+    from cplc.server.open_imports import recording
+
+    path = Path(request["name"])
+    here = path if path.is_absolute() else None
+    source = Source(request["name"], request["text"])
+    load = recording(str(here) if here else None, request["buffers"], {})
+    return compile_text(source, here, request["parameters"], protocol=request["protocol"], load=load)
+
+
+def _unverifiable(compilation: Compilation) -> str | None:
+    """Return the reason why nothing can be verified, if there is one."""
+    problems = compilation.unverifiable if compilation.ok else compilation.diagnostics
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        return f"the file has errors: {errors[0].message}"
+    return None if compilation.ok else "the file has nothing to verify"
+
+
+def _matches_name(one: BoundQuestion, name: str | None) -> bool:
+    question_name = one.question.name
+    return name is None or question_name == name or question_name.startswith(f"{name}[")
+
+
+def _verify_questions(
+    compilation: Compilation, questions: list[BoundQuestion], has_panel: bool
+) -> Iterator[WorkerMessage]:
+    from cplc.report.html import fragment
+    from cplc.report.json_data import result_data
+    from cplc.report.outcome import standing
+    from cplc.report.text import result_text
+
+    for number, result in enumerate(compilation.verify(questions), 1):
+        shown = {"panel": fragment(number, result, standing(result))} if has_panel else {}
+        name = result.question.name.split("[")[0]
+        text = result_text(result, detail="everything")
+        yield {"result": {**result_data(result), "asked": name, "text": text}, **shown}
+
+
+def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
+    """Yield a result for each threshold; the first one carries the full analysis."""
+    from cplc.compilation.findings import decisive_finding
+    from cplc.compilation.participants import participants
+    from cplc.report.decision_page import fragment
+    from cplc.report.json_data import result_data
+    from cplc.report.text import result_text
+
+    (query,) = participants(compilation, [agent])
+    finding = decisive_finding(query)
+    text, drawn = finding.text(), "" if number is None else fragment(number, finding.section())
+    for result in finding.results():
+        text += result_text(result)
+        shown = {} if number is None else {"panel": drawn}
+        yield {"result": {**result_data(result), "asked": f"{_ANALYZE}{agent}", "text": text}, **shown}
+        text, drawn = "", ""
 
 
 @click.command(

@@ -96,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
             _write_error(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n")
         return Exit.WRONG
     except Exception as error:  # errors of the user are diagnostics, never exceptions
-        from cplc.cli.crash_report import report_bug
+        from cplc.cli.output import report_bug
 
         report_bug(error)
         return Exit.WRONG

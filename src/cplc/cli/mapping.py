@@ -19,8 +19,8 @@ from cplc.cli.output import Colour
 
 if TYPE_CHECKING:
     from cplc.diagnostics.core import Diagnostic
+    from cplc.logs.events import Format
     from cplc.logs.mapping_inference import Proposal
-    from cplc.logs.records import Format
 
 _LOOKED_AT = 20_000
 
@@ -59,10 +59,9 @@ def command(
 
     def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
         from cplc.logs.log_statistics import LogContent, diagnose_unmappable
-        from cplc.logs.mapping import LogMapping
+        from cplc.logs.mapping import LogMapping, vocabulary_of
         from cplc.logs.mapping_inference import propose
         from cplc.logs.ocel import Notion
-        from cplc.logs.protocol_vocabulary import vocabulary_of
         from cplc.logs.reading import records
 
         compilation, diagnostics = compile_protocol(file, options)

@@ -179,9 +179,8 @@ def _prepare_monitor(
     wish: MonitorRequest, compilation: CplCompilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[tuple[Monitor, LogMapping] | None, tuple[Diagnostic, ...]]:
     """Return the monitor and the mapping; None if the protocol or the mapping has errors."""
-    from cplc.logs.mapping import LogMapping
+    from cplc.logs.mapping import LogMapping, vocabulary_of
     from cplc.logs.mapping_file import parse_mapping
-    from cplc.logs.protocol_vocabulary import vocabulary_of
     from cplc.monitoring.monitor import Invalid, Monitor
     from cplc.source import Source
 

@@ -28,20 +28,19 @@ from cplc.report.github import command_data, command_property
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.logs.events import Event, Garbage
+    from cplc.logs.events import Event, Format, Garbage, Stream
     from cplc.logs.log_statistics import LogContent
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.records import Format, Stream
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
     from cplc.report.text import Part, Style
 
 
-_MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
+MIN_SAVE_INTERVAL_SECONDS: Final = 1.0
 """Minimum interval between saves, which take at most a tenth of the time."""
-_SAVE_COST_FACTOR: Final = 10
-_POLL_SECONDS: Final = 0.2
-_EVENTS_PER_CHECK: Final = 512
+SAVE_COST_FACTOR: Final = 10
+POLL_SECONDS: Final = 0.2
+EVENTS_PER_CHECK: Final = 512
 _MAX_NAMED: Final = 8
 
 
@@ -210,7 +209,7 @@ class MonitorRun:
                 progress.head = file.head
             self._has_news = True
             count += 1
-            if count % _EVENTS_PER_CHECK == 0:
+            if count % EVENTS_PER_CHECK == 0:
                 stopped.look()
                 self._save_now_and_then()
 
@@ -302,7 +301,7 @@ class MonitorRun:
                 self._tell(findings)
                 self._has_news |= bool(findings)
             self._save_now_and_then()
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
             return True
 
         return more
@@ -348,7 +347,7 @@ class MonitorRun:
 
     def _save_now_and_then(self) -> None:
         if self.wish.state is not None and time.monotonic() - self._saved > max(
-            _MIN_SAVE_INTERVAL_SECONDS, _SAVE_COST_FACTOR * self._took
+            MIN_SAVE_INTERVAL_SECONDS, SAVE_COST_FACTOR * self._took
         ):
             self._save()
 

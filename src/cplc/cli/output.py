@@ -9,12 +9,14 @@ import stat
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, get_args
+from typing import IO, TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
+from cplc import __version__
 from cplc.control_characters import json_text, printable_lines
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
@@ -270,3 +272,19 @@ def document(form: Whole, outcome: Outcome) -> str:
             from cplc.report.html import page
 
             return page(outcome)
+
+
+# --- Reports of bugs in `cplc` itself, printed instead of a traceback
+
+
+_REPORT_TO: Final = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
+
+
+def report_bug(error: Exception, file: str | None = None) -> None:
+    """Print the exception, with the file if there are several; `CPLC_DEBUG` adds the traceback."""
+    if os.environ.get("CPLC_DEBUG"):
+        write("".join(traceback.format_exception(error)), err=True)
+    detail = str(error).splitlines()
+    where = f"{file}: " if file else ""
+    write(f"{where}cplc {__version__}: this is a bug in cplc: {type(error).__name__}", err=True)
+    write(f"{': ' if detail else ''}{detail[0][:200] if detail else ''}\n{_REPORT_TO}\n", err=True)

@@ -25,8 +25,7 @@ from cplc.runtime.file_access import TooManyBytes, is_below, is_regular_or_missi
 
 if TYPE_CHECKING:
     from cplc.compilation import Compilation
-    from cplc.simulation.recorded_runs import Recorded, Recording
-    from cplc.simulation.run_replay import Replayed
+    from cplc.simulation.run_replay import Recorded, Recording, Replayed
     from cplc.system.model import System
 
 _MAX_RECORD_BYTES: Final = 256 * 2**20
@@ -126,7 +125,7 @@ def command(
 
 def read_record(record: str, file: str | None, options: ModelOptions) -> RecordedInput:
     """Return the runs of a record and their model; the command line overrides the record."""
-    from cplc.simulation.recorded_runs import Unreadable, recording
+    from cplc.simulation.run_replay import Unreadable, recording
 
     try:
         recorded = recording(_text(record))

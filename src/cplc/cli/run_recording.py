@@ -19,8 +19,7 @@ from cplc.cli import output
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.logs.events import Event
-    from cplc.logs.records import Format
+    from cplc.logs.events import Event, Format
     from cplc.logs.writing import Recorder
     from cplc.system.model import System
 
@@ -68,7 +67,7 @@ class Log:
 
     def write(self, events: Iterator[Event], system: System) -> None:
         """Write the events as they occur."""
-        from cplc.logs.protocol_vocabulary import vocabulary_of
+        from cplc.logs.mapping import vocabulary_of
         from cplc.logs.writing import log_text
 
         for text in log_text(events, self.form, vocabulary_of(system)):

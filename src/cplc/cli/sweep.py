@@ -23,10 +23,9 @@ from cplc.cli.output import Colour
 from cplc.control_characters import json_text, printable
 from cplc.records import dataclass
 from cplc.runtime.limits import default_memory
-from cplc.sweeps.belief_variants import BeliefError, parts, probability
 from cplc.sweeps.executors import ClusterError, DaskExecutor, LocalExecutor, executor_for
 from cplc.sweeps.job_grid import MAX_POINTS, RangeError, SweepPlan, check_names, source_texts, sweep_jobs, values
-from cplc.sweeps.job_runner import JobError
+from cplc.sweeps.job_runner import BeliefError, JobError, parts, probability
 from cplc.sweeps.jobs import (
     SWEEP_COMMANDS,
     Assignments,

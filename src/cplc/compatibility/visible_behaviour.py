@@ -12,7 +12,7 @@ from cplc.compatibility.matching import Match
 from cplc.logic.expressions import Value, reads
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
-from cplc.simulation.round_sampler import RoundSampler
+from cplc.simulation.random_walk import RoundSampler
 from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, State, Step, System

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from cplc.formatter import Formatted
     from cplc.mutation.coverage import Outcome
     from cplc.mutation.mutants import Mutant
-    from cplc.simulation.recorded_runs import Recorded
-    from cplc.simulation.run_replay import Replayed
+    from cplc.simulation.run_replay import Recorded, Replayed
     from cplc.system.model import System
 
 Channels = Literal["sync", "async"]

@@ -118,8 +118,7 @@ class IsplCompilation(Compilation):
         }
 
     def _lowered(self, model: IsplModel) -> System:
-        from cplc.ispl.formula_lowering import with_recurring
-        from cplc.ispl.lowering import lower_ispl
+        from cplc.ispl.lowering import lower_ispl, with_recurring
 
         system = with_recurring(lower_ispl(model, Path(self.source.name).stem), model)
         for problem in system.problems():
@@ -140,7 +139,7 @@ class IsplCompilation(Compilation):
         return tuple(questions)
 
     def _formula(self, written: Specification) -> Formula:
-        from cplc.ispl.formula_lowering import lower_ispl_formula
+        from cplc.ispl.lowering import lower_ispl_formula
 
         infinite_runs_only = written.logic != "CTL" and self._may_deadlock
         return lower_ispl_formula(

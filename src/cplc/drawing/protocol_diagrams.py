@@ -3,18 +3,283 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges, truncate
-from cplc.drawing.message_dependencies import message_dependencies
-from cplc.drawing.projected_states import ProjectedGraph, projected_graph, projected_rounds
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
+from cplc.logic.expressions import And, Const, Expr, Not, Or, Read, Value, conj, equal
+from cplc.logic.formulas import Atom
+from cplc.records import dataclass
+from cplc.reductions.components import IndependentComponents
 from cplc.report.run_report import family
-from cplc.report.step_text import HIDDEN, status_text, value_text, variable_text
+from cplc.report.step_text import HIDDEN, acting, status_text, value_text, variable_text
+from cplc.runtime.limits import ResourceExhausted
+from cplc.simulation.random_walk import RoundSampler
+from cplc.statespace.interleaved import InterleavedRelation
+from cplc.statespace.packing import Packing
 from cplc.system.commitments import argument_of, standing_of, standing_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
 from cplc.system.printer import condition_text, content_text, expr_text
+from cplc.system.satisfying_assignments import satisfying_assignments
+from cplc.system.trace import Move
+
+# --- Projection of the reachable states to some variables: the quotient graph of projected states
+
+
+MAX_STATES: Final = 40_000
+"""Maximum number of explored states."""
+MAX_ROUND_STATES: Final = 5_000
+"""Maximum number of explored states of a synchronous system."""
+
+
+@dataclass(frozen=True)
+class ProjectedGraph:
+    """Projected states in order of discovery, and the transitions between them."""
+
+    system: System
+    """The component of the system that determines these variables."""
+    projections: tuple[State, ...]
+    first: int
+    """Number of projected initial states, which come first."""
+    steps: tuple[tuple[int, int, int], ...]
+    """Source, position of the label, target; self-loops only of steps that write the variables."""
+    is_complete: bool
+    labels: tuple[str, ...]
+    """The steps of the component, or the actions of an agent in a round."""
+
+
+def projected_graph(
+    system: System, variables: Iterable[str], limit: int = MAX_STATES, projections: int = MAX_STATES
+) -> ProjectedGraph:
+    """Return the projected reachable states of an interleaved system, possibly incomplete beyond the limits."""
+    names = sorted(variables, key=list(system.variable).index)
+    slices = IndependentComponents(system)
+    about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
+    part = slices.slice(slices.components_of(Atom(about, "")))
+    relation = InterleavedRelation(part)
+    packing, mask = relation.packing, relation.packing.mask(names)
+    writing = [bool(step.writes.intersection(names)) for step in part.steps]
+    starts = _starts(part, packing, limit)
+    number: dict[int, int] = {}
+    for state in starts[:limit]:
+        number.setdefault(state & mask, len(number))
+    first = len(number)
+    reached = dict.fromkeys(starts[:limit])
+    edges: dict[tuple[int, int, int], None] = {}
+    waiting = list(reached)
+    is_complete = len(starts) <= limit
+    for state in waiting:
+        here = number[state & mask]
+        for step, target in relation.transitions(state):
+            if target not in reached:
+                if len(reached) >= limit or len(number) > projections:
+                    is_complete = False
+                    continue
+                reached[target] = None
+                waiting.append(target)
+            successor = number.setdefault(target & mask, len(number))
+            if here != successor or writing[step]:
+                edges[here, step, successor] = None
+    projected_states = tuple({name: packing.value(name, projection) for name in names} for projection in number)
+    labels = tuple(step.name for step in part.steps)
+    return ProjectedGraph(part, projected_states, first, tuple(edges), is_complete, labels)
+
+
+def projected_rounds(
+    system: System, variables: Iterable[str], agent: str | None, limit: int = MAX_ROUND_STATES
+) -> ProjectedGraph:
+    """Return the projected reachable states of a synchronous system, with the actions of one agent, or of all."""
+    names = sorted(variables, key=list(system.variable).index)
+    sampler = RoundSampler(system)
+    domains = {variable.name: variable.initial for variable in system.variables}
+    starts = list(islice(satisfying_assignments(domains, system.start), limit + 1))
+    is_complete = len(starts) <= limit
+    number: dict[tuple[Value, ...], int] = {}
+    reached = {tuple(state.values()): state for state in starts[:limit]}
+    for state in reached.values():
+        number.setdefault(tuple(state[name] for name in names), len(number))
+    first = len(number)
+    labels: dict[str, int] = {}
+    edges: dict[tuple[int, int, int], None] = {}
+    waiting = list(reached.values())
+    for state in waiting:
+        here = number[tuple(state[name] for name in names)]
+        try:
+            moves = list(sampler.moves(state))
+        except ResourceExhausted:
+            is_complete = False
+            continue
+        for move in moves:
+            key = tuple(move.state.values())
+            if key not in reached:
+                if len(reached) >= limit:
+                    is_complete = False
+                    continue
+                reached[key] = move.state
+                waiting.append(move.state)
+            successor = number.setdefault(tuple(move.state[name] for name in names), len(number))
+            label = labels.setdefault(_round_label(system, move, agent), len(labels))
+            edges[here, label, successor] = None
+    projected_states = tuple(dict(zip(names, projection, strict=True)) for projection in number)
+    return ProjectedGraph(system, projected_states, first, tuple(edges), is_complete, tuple(labels))
+
+
+def _round_label(system: System, move: Move, agent: str | None) -> str:
+    """Return the action of an agent; without an agent, the actions of all that have a choice."""
+    for player, action in zip(system.players, move.actions, strict=True):
+        if player.agent == agent:
+            return action
+    return ", ".join(f"{player.agent}: {action}" for player, action in acting(system, move))
+
+
+def _starts(system: System, packing: Packing, limit: int) -> list[int]:
+    """Return initial states, at most one more than the limit."""
+    states = [0]
+    for variable in system.variables:
+        bits = dict.fromkeys(packing.bits(variable.name, value) for value in variable.initial)
+        states = [state | one for one in bits for state in states][: limit + 1]
+    return states
+
+
+# --- Dependencies and mutual exclusion of messages, derived from the guards of send steps
+#
+# A guard is a conjunction. A positive copy of another message is a prerequisite, a disjunction of copies an
+# alternative prerequisite. A negated copy of another message by the same sender excludes that message.
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDependency:
+    """A message with groups of prerequisites, of each of which it needs one, and the messages that exclude it."""
+
+    name: str
+    sender: str
+    receiver: str
+    after: tuple[tuple[str, ...], ...]
+    exclusive: tuple[str, ...]
+    effects: tuple[str, ...]
+    """Operations on commitments and claims."""
+
+    @property
+    def prerequisites_text(self) -> str:
+        return ", ".join(" or ".join(group) for group in self.after)
+
+    def renamed(self, rename: Callable[[str], str]) -> MessageDependency:
+        after = tuple(dict.fromkeys(tuple(dict.fromkeys(map(rename, group))) for group in self.after))
+        return replace(
+            self,
+            name=rename(self.name),
+            sender=rename(self.sender),
+            receiver=rename(self.receiver),
+            after=tuple(group for group in after if rename(self.name) not in group),
+            exclusive=tuple(one for one in dict.fromkeys(map(rename, self.exclusive)) if one != rename(self.name)),
+            effects=tuple(dict.fromkeys(map(rename, self.effects))),
+        )
+
+
+def message_dependencies(system: System) -> tuple[MessageDependency, ...]:
+    """Return the dependencies of each message, in the order of the protocol."""
+    steps: dict[str, list[Step]] = {message.name: [] for message in system.messages}
+    for step in system.steps:
+        if step.event in steps and step.kind != "restart":
+            steps[step.event].append(step)
+    return tuple(
+        MessageDependency(
+            message.name,
+            message.sender,
+            message.receiver,
+            tuple(
+                dict.fromkeys(
+                    group for step in _sendings(steps[message.name]) for group in _prerequisites(system, step)
+                )
+            ),
+            tuple(
+                dict.fromkeys(
+                    one for step in _sendings(steps[message.name]) for one in _exclusive_messages(system, step)
+                )
+            ),
+            tuple(dict.fromkeys(o.act for step in steps[message.name] for o in step.operations)),
+        )
+        for message in system.messages
+    )
+
+
+def _sendings(steps: Iterable[Step]) -> Iterator[Step]:
+    return (step for step in steps if step.kind in ("send", "exchange"))
+
+
+def _operands(guard: Expr) -> tuple[Expr, ...]:
+    """Return the conjuncts as the guard has them; exclusions below a negated disjunction are not drawn."""
+    return guard.operands if isinstance(guard, And) else (guard,)
+
+
+def _prerequisites(system: System, step: Step) -> Iterator[tuple[str, ...]]:
+    for part in _operands(step.guard):
+        required = tuple(dict.fromkeys(one for one in _required_messages(system, part) if one != step.event))
+        if required:
+            yield required
+
+
+def _required_messages(system: System, part: Expr) -> Iterator[str]:
+    """Yield the messages of which a conjunct of a guard requires a copy."""
+    match part:
+        case Read(name) if system.variable[name].kind == "copy":
+            yield system.variable[name].about
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from _required_messages(system, operand)
+        case _:
+            pass
+
+
+def _exclusive_messages(system: System, step: Step) -> Iterator[str]:
+    for part in _operands(step.guard):
+        match part:
+            case Not(Read(name)):
+                variable = system.variable[name]
+                sender = system.message[variable.about].sender if variable.about in system.message else ""
+                if variable.kind == "copy" and variable.about != step.event and sender == variable.owner == step.actor:
+                    yield variable.about
+            case _:
+                pass
+
+
+def topological_order(needs: Sequence[MessageDependency]) -> tuple[MessageDependency, ...]:
+    """Return the messages in topological order, with alternatives adjacent if possible.
+
+    A dependency cycle is broken at its first message in the order of the protocol.
+    """
+    names = {need.name for need in needs}
+    remaining = dict.fromkeys(needs)
+    done: set[str] = set()
+    ordered: list[MessageDependency] = []
+
+    def is_ready(need: MessageDependency) -> bool:
+        return all(any(one in done or one not in names for one in group) for group in need.after)
+
+    while remaining:
+        previous = ordered[-1] if ordered else None
+        ready = [need for need in remaining if is_ready(need)] or [next(iter(remaining))]
+        beside = [need for need in ready if previous is not None and need.name in previous.exclusive]
+        chosen = (beside or ready)[0]
+        del remaining[chosen]
+        done.add(chosen.name)
+        ordered.append(chosen)
+    return tuple(ordered)
+
+
+def alternatives(ordered: Sequence[MessageDependency]) -> tuple[tuple[MessageDependency, ...], ...]:
+    """Return groups of adjacent, mutually exclusive messages."""
+    groups: list[list[MessageDependency]] = []
+    for need in ordered:
+        if groups and all(need.name in one.exclusive and one.name in need.exclusive for one in groups[-1]):
+            groups[-1].append(need)
+        else:
+            groups.append([need])
+    return tuple(map(tuple, groups))
+
 
 _MAX_TEXT_LENGTH: Final = 60
 _MAX_DRAWN_STATES: Final = 40

@@ -1,17 +1,21 @@
-"""Sequence charts of a run or of a protocol (message sequence charts)."""
+"""Message sequence charts of a run or of a protocol: as SVG, and as text for Mermaid, PlantUML and Graphviz."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final, Literal
 
-from cplc.drawing.message_dependencies import (
+from cplc.drawing import svg
+from cplc.drawing.graph import mermaid_heading
+from cplc.drawing.protocol_diagrams import (
     MessageDependency,
     alternatives,
     message_dependencies,
     topological_order,
 )
+from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
 from cplc.report.step_text import changes, step_text
 from cplc.system.model import System
@@ -116,8 +120,8 @@ def _truncated(sequence: Chart) -> Chart:
         replace(event, sent_row=None if event.sent_row is None else place(event.sent_row)) for event in shown
     )
     frames = tuple(replace(frame, first=place(frame.first), last=place(frame.last)) for frame in sequence.frames)
-    remark = f"{skipped:,} of {rows:,} rows in the middle"
-    return replace(sequence, events=events, frames=frames, left_out=(*sequence.left_out, remark))
+    omitted = f"{skipped:,} of {rows:,} rows in the middle"
+    return replace(sequence, events=events, frames=frames, left_out=(*sequence.left_out, omitted))
 
 
 def _fold_lifelines(sequence: Chart, family: Callable[[str], str]) -> Chart:
@@ -125,8 +129,8 @@ def _fold_lifelines(sequence: Chart, family: Callable[[str], str]) -> Chart:
         return sequence
     lifelines = tuple(dict.fromkeys(map(family, sequence.lifelines)))
     events = tuple(replace(one, source=family(one.source), target=family(one.target)) for one in sequence.events)
-    remark = f"identities within families: {len(sequence.lifelines)} agents share {len(lifelines)} lifelines"
-    return replace(sequence, lifelines=lifelines, events=events, left_out=(*sequence.left_out, remark))
+    omitted = f"identities within families: {len(sequence.lifelines)} agents share {len(lifelines)} lifelines"
+    return replace(sequence, lifelines=lifelines, events=events, left_out=(*sequence.left_out, omitted))
 
 
 def protocol_chart(system: System, title: str, family: Callable[[str], str]) -> Chart:
@@ -168,3 +172,257 @@ def _folded(dependencies: Sequence[MessageDependency], family: Callable[[str], s
     for need in dependencies:
         members.setdefault(family(need.name), need.renamed(family))
     return tuple(members.values())
+
+
+# --- Mermaid, PlantUML and Graphviz output of sequence charts
+
+
+def chart_mermaid(chart: Chart) -> str:
+    return "".join(f"{line}\n" for line in _mermaid(chart))
+
+
+def _mermaid(chart: Chart) -> Iterator[str]:
+    ids = _ids(chart)
+    yield from mermaid_heading("sequenceDiagram", chart.title, chart.legend, *chart.left_out)
+    for name, key in ids.items():
+        yield f"  participant {key} as {mermaid_text(name)}"
+    for row, event in enumerate(chart.events):
+        for frame in chart.frames:
+            if frame.first == row:
+                yield f"  {'alt' if frame.kind == 'alternatives' else 'loop'} {mermaid_text(frame.label)}"
+            elif frame.kind == "alternatives" and frame.first < row <= frame.last:
+                yield "  else or"
+        yield from (f"  {line}" for line in _mermaid_event(event, ids))
+        for frame in chart.frames:
+            if frame.last == row:
+                yield "  end"
+
+
+def _mermaid_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
+    everybody = ",".join(dict.fromkeys([next(iter(ids.values()), ""), *list(ids.values())[-1:]]))
+    label = mermaid_text(event.label)
+    match event.kind:
+        case "wide" if not ids:  # a note requires a participant
+            yield f"%% {remark(', '.join((event.label, *event.notes)))}"
+            return
+        case "wide":
+            yield f"Note over {everybody}: {label}"
+        case "send":
+            yield f"Note over {ids[event.source]}: sends {label}"
+        case "message":
+            yield f"{ids[event.source]}->>{ids[event.target]}: {label}"
+        case "receive":
+            yield f"{ids[event.source]}-->>{ids[event.target]}: {label}"
+        case "lost":
+            yield f"{ids[event.source]}-x{ids[event.target]}: {label}"
+    if event.notes:
+        beside = ids.get(event.target, "") or everybody
+        yield f"Note over {beside}: {mermaid_text(*event.notes)}"
+
+
+def chart_plantuml(chart: Chart) -> str:
+    return "".join(f"{line}\n" for line in _plantuml(chart))
+
+
+def _plantuml(chart: Chart) -> Iterator[str]:
+    ids = _ids(chart)
+    yield "@startuml"
+    for line in (chart.legend, *chart.left_out):
+        yield f"' {remark(line)}"
+    yield f"title {plantuml_text(chart.title)}"
+    yield "hide footbox"
+    for name, key in ids.items():
+        yield f'participant "{plantuml_text(name)}" as {key}'
+    for row, event in enumerate(chart.events):
+        for frame in chart.frames:
+            if frame.first == row:
+                yield f"{'alt' if frame.kind == 'alternatives' else 'loop'} {plantuml_text(frame.label)}"
+            elif frame.kind == "alternatives" and frame.first < row <= frame.last:
+                yield "else or"
+        yield from _plantuml_event(event, ids)
+        for frame in chart.frames:
+            if frame.last == row:
+                yield "end"
+
+    yield "@enduml"
+
+
+def _plantuml_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
+    label = plantuml_text(event.label)
+    match event.kind:
+        case "wide":
+            yield f"== {label} =="
+        case "send":
+            yield f"note over {ids[event.source]} : sends {label}"
+        case "message":
+            yield f"{ids[event.source]} -> {ids[event.target]} : {label}"
+        case "receive":
+            yield f"{ids[event.source]} --> {ids[event.target]} : {label}"
+        case "lost":
+            yield f"{ids[event.source]} ->x {ids[event.target]} : {label}"
+    if event.notes:
+        beside = ids.get(event.target, "") or next(iter(ids.values()), "")
+        if beside:
+            yield f"note over {beside} : {plantuml_text(*event.notes)}"
+
+
+def chart_dot(chart: Chart) -> str:
+    return "".join(f"{line}\n" for line in _dot(chart))
+
+
+def _dot(chart: Chart) -> Iterator[str]:
+    """Yield a graph with a point on each lifeline for each row; points of a row have equal rank."""
+    ids = _ids(chart)
+    for line in (chart.legend, *chart.left_out):
+        yield f"// {remark(line)}"
+    yield "digraph {"
+    yield f"  label={dot_text(chart.title)}; labelloc=t; nodesep=1"
+    yield '  node [fontname="sans-serif", fontsize=11]; edge [fontname="sans-serif", fontsize=10]'
+    if ids:
+        yield f"  {{ rank=same; {' '.join(ids.values())} }}"
+    for name, key in ids.items():
+        yield f"  {key} [label={dot_text(name)}, shape=box]"
+    for row in range(len(chart.events)):  # before the lifelines: a node gets its shape where it is mentioned first
+        row_points = [f"{key}_{row}" for key in ids.values()]
+        if row_points:
+            yield f"  {{ rank=same; node [shape=point, width=0.02]; {' '.join(row_points)} }}"
+    for key in ids.values():
+        points = [key, *(f"{key}_{row}" for row in range(len(chart.events)))]
+        if len(points) > 1:
+            yield f"  {' -> '.join(points)} [arrowhead=none, style=dotted, weight=100]"
+    for row, event in enumerate(chart.events):
+        yield from (f"  {line}" for line in _dot_event(event, ids, row))
+    yield "}"
+
+
+def _dot_event(event: Event, ids: dict[str, str], row: int) -> Iterator[str]:
+    label = dot_text(event.label, *event.notes)
+    match event.kind:
+        case "wide":
+            first = next(iter(ids.values()), None)
+            if first is not None:
+                yield f"{first}_{row} [xlabel={label}]"
+        case "send":
+            yield f"{ids[event.source]}_{row} [width=0.08, xlabel={dot_text(f'sends {event.label}', *event.notes)}]"
+        case _:
+            start = row if event.sent_row is None or event.kind == "lost" else event.sent_row
+            marks = ", style=dashed, arrowhead=tee" if event.kind == "lost" else ""
+            yield f"{ids[event.source]}_{start} -> {ids[event.target]}_{row} [label={label}, constraint=false{marks}]"
+
+
+def _ids(chart: Chart) -> dict[str, str]:
+    return {name: f"a{at}" for at, name in enumerate(chart.lifelines)}
+
+
+# --- SVG output of sequence charts: a lifeline for each agent, time runs downwards
+
+
+_TOP: Final = 82.0
+_ROW: Final = 34.0
+_MIN_LIFELINE_GAP: Final = 120.0
+_MAX_LABEL_LENGTH: Final = 44
+_MAX_NOTE_LENGTH: Final = 70
+
+
+def chart_svg(chart: Chart) -> str:
+    """Return the chart as SVG."""
+    places = _lifeline_positions(chart)
+    right = max(places.values(), default=_MIN_LIFELINE_GAP) + 60
+    rows = [_TOP + _ROW * at for at in range(len(chart.events))]
+    bottom = _TOP + _ROW * len(rows)
+    body = [*_lifelines(places, bottom), *_frames(chart, right)]
+    width = right
+    for at, event in enumerate(chart.events):
+        body += _event(event, places, rows, at, right)
+        effects = ", ".join(event.notes)
+        if event.kind == "wide":  # no space for a label across the lifelines
+            effects = f"{event.label}: {effects}" if effects else event.label
+        notes = svg.truncated(effects, _MAX_NOTE_LENGTH)
+        if notes:
+            body.append(svg.text(right + 8, rows[at] + 4, notes, "small"))
+            width = max(width, right + 24 + svg.text_width(notes))
+    if not chart.events:
+        body.append(svg.text(16, _TOP, "nothing happens", "faint"))
+    height = bottom + 24
+    for note in (chart.legend, *(f"left out: {one}" for one in chart.left_out)):
+        body.append(svg.text(16, height, note, "small"))
+        width = max(width, 32 + svg.text_width(note))
+        height += svg.LINE_HEIGHT
+    return svg.document(chart.title, _description(chart), width, height + 4, body)
+
+
+def _description(chart: Chart) -> str:
+    sentences = (
+        f"{event.source} to {event.target}: {event.label}" if event.source else event.label
+        for event in chart.events
+        if event.kind != "receive"
+    )
+    return f"{chart.legend} {'; '.join(sentences)}"
+
+
+def _lifeline_positions(chart: Chart) -> dict[str, float]:
+    """Return the position of each lifeline, with space for names and message labels."""
+    number = {name: at for at, name in enumerate(chart.lifelines)}
+    gaps = [_MIN_LIFELINE_GAP] * max(0, len(chart.lifelines) - 1)
+    for at, (one, other) in enumerate(zip(chart.lifelines, chart.lifelines[1:], strict=False)):
+        gaps[at] = max(gaps[at], (svg.text_width(one) + svg.text_width(other)) / 2 + 40)
+    for event in chart.events:
+        if event.source and event.kind != "send":
+            low, high = sorted((number[event.source], number[event.target]))
+            width = svg.text_width(svg.truncated(event.label, _MAX_LABEL_LENGTH)) + 40
+            missing = width - sum(gaps[low:high])
+            if missing > 0 and high > low:
+                for at in range(low, high):
+                    gaps[at] += missing / (high - low)
+    first_position = max(60.0, svg.text_width(chart.lifelines[0]) / 2 + 24) if chart.lifelines else 60.0
+    first_position = max([first_position, *(svg.text_width(frame.label) + 34 for frame in chart.frames)])
+    return dict(zip(chart.lifelines, accumulate(gaps, initial=first_position), strict=False))
+
+
+def _lifelines(places: dict[str, float], bottom: float) -> Iterator[str]:
+    for name, x in places.items():
+        width = svg.text_width(name) + 20
+        yield svg.line(x, 62, x, bottom, "lane")
+        yield svg.rectangle(x - width / 2, 38, width, 24, "box", round_by=3)
+        yield svg.text(x, 54, name, "middle strong")
+
+
+def _frames(chart: Chart, right: float) -> Iterator[str]:
+    for frame in chart.frames:
+        top = _TOP + _ROW * frame.first - 22
+        height = _ROW * (frame.last - frame.first + 1)
+        yield svg.rectangle(10, top, right - 14, height, "edge dashed", round_by=4)
+        yield svg.text(16, top + 13, frame.label, "small halo")
+
+
+def _event(event: Event, places: dict[str, float], rows: list[float], at: int, right: float) -> Iterator[str]:
+    y = rows[at]
+    if event.kind == "wide":
+        yield svg.line(24, y, right - 24, y, "edge dashed")
+        return
+    x1, x2 = places[event.source], places[event.target]
+    label = svg.truncated(event.label, _MAX_LABEL_LENGTH)
+    if event.kind == "send":
+        yield f'<circle class="head" cx="{svg.number(x1)}" cy="{svg.number(y)}" r="3.5"/>'
+        return
+    start = rows[event.sent_row] if event.sent_row is not None else y
+    if x1 == x2:  # members of one family that share a lifeline
+        n = svg.number
+        yield svg.path(
+            f"M{n(x1)},{n(y - 6)}C{n(x1 + 44)},{n(y - 8)} {n(x1 + 44)},{n(y + 8)} {n(x1)},{n(y + 6)}", "edge"
+        )
+        yield svg.head(x1, y + 6, -40, 2)
+        yield svg.text(x1 + 40, y + 4, label, "halo")
+        return
+    if event.kind == "lost":
+        middle = (x1 + x2) / 2
+        yield svg.line(x1, y, middle, y, "edge dashed")
+        yield svg.text(middle + (4 if x2 > x1 else -14), y + 4, "✕")
+        yield svg.text((x1 + middle) / 2, y - 6, label, "halo middle")
+        return
+    yield svg.line(x1, start, x2, y, "edge")
+    yield svg.head(x2, y, x2 - x1, y - start)
+    if start == y:
+        yield svg.text((x1 + x2) / 2, y - 6, label, "halo middle")
+    else:  # near the sender: the middles of crossing messages coincide
+        yield svg.text(x1 + (x2 - x1) * 0.3, start + (y - start) * 0.3 - 6, label, "halo middle")

@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import Final
 
-from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
+from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass

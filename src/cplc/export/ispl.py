@@ -15,20 +15,21 @@ from functools import cached_property
 from typing import Final, TypeVar, assert_never
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
-from cplc.export.identifiers import sanitized, unique_identifiers
-from cplc.export.ispl_expressions import IDENTIFIERS, IDLE, Vocabulary
 from cplc.export.ispl_formulas import (
     ALWAYS,
+    IDENTIFIERS,
+    IDLE,
     Ctl,
     CtlStar,
     FormulaNames,
+    Vocabulary,
     is_ctl,
     last_step_bits,
     to_mcmas_operators,
     with_observers,
 )
 from cplc.export.request import Export, ExportedFormula, NotExpressible, Request
-from cplc.export.templating import comment, header_lines, render
+from cplc.export.templating import comment, header_lines, render, sanitized, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final, Literal, assert_never
 
-from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.export.ispl import abbreviated_names, remarks_on, wrap
-from cplc.export.ispl_expressions import IDENTIFIERS, Vocabulary
-from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, is_ctl
+from cplc.export.ispl_formulas import ALWAYS, IDENTIFIERS, Ctl, CtlStar, FormulaNames, Vocabulary, is_ctl
 from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
-from cplc.export.templating import comment, header_lines, render
+from cplc.export.templating import IdentifierSyntax, comment, header_lines, render, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Value

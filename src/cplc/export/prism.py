@@ -14,11 +14,9 @@ from itertools import product
 from typing import Final
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
-from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
-from cplc.export.prism_expressions import IDENTIFIERS, Vocabulary
-from cplc.export.prism_formulas import Pctl
+from cplc.export.prism_formulas import IDENTIFIERS, Pctl, Vocabulary
 from cplc.export.request import Export, ExportedFormula, NotExpressible, Request
-from cplc.export.templating import comment, header_lines, render
+from cplc.export.templating import IdentifierSyntax, comment, header_lines, render, unique_identifiers
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
 from cplc.records import dataclass

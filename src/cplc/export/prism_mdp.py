@@ -16,10 +16,9 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
-from cplc.export.prism_expressions import IDENTIFIERS, Vocabulary
+from cplc.export.prism_formulas import IDENTIFIERS, Vocabulary
 from cplc.export.request import CannotExport, Export, Request
-from cplc.export.templating import comment, header_lines, render
+from cplc.export.templating import IdentifierSyntax, comment, header_lines, render, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.records import dataclass

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cplc.export.request import Export, ExportedFormula, Request
-from cplc.export.smv_expressions import IDLE, STEP, Vocabulary
-from cplc.export.smv_formulas import Ctl, Ltl
+from cplc.export.smv_formulas import IDLE, STEP, Ctl, Ltl, Vocabulary
 from cplc.export.smv_specifications import ExportPlan, Specification, plan_export
 from cplc.export.templating import comment, header_lines, render
 from cplc.records import dataclass

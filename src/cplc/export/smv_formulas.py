@@ -1,16 +1,258 @@
-"""Formula translation to CTL and LTL of NuSMV."""
+"""Translation of formulas to CTL and LTL of NuSMV, and of expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import product
 from typing import Final, assert_never
 
 from cplc.export.request import NotExpressible
-from cplc.export.smv_expressions import STEP, Vocabulary
+from cplc.export.templating import IdentifierSyntax, unique_identifiers
+from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Conditional, Fulfils
+from cplc.logic.expressions import Expr, Value
 from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
+from cplc.system.model import System, Variable
+
+# --- Identifiers and expressions of SMV, in the dialects of NuSMV 2.6 and of NuSMV 2.2 with ARCTL
+
+
+STEP: Final = "step"
+"""The input that selects the next step."""
+IDLE: Final = "idle"
+NEVER: Final = "never"
+"""A value that no variable takes."""
+
+_WORDS: Final = (
+    "MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR FUN INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC "
+    "COMPUTE NAME INVARSPEC FAIRNESS JUSTICE COMPASSION ISA ASSIGN CONSTRAINT SIMPWFF CTLWFF LTLWFF "
+    "PSLWFF COMPWFF IN MIN MAX MIRROR PRED PREDICATES process array of boolean integer real word word1 "
+    "bool signed unsigned extend resize sizeof uwconst swconst toint count floor EX AX EF AF EG AG E F O "
+    "G H X Y Z A U S V T BU EBF ABF EBG ABG case esac mod next init union in xor xnor self TRUE FALSE abs "
+    "max min READ WRITE CONSTARRAY typeof EAX AAX EAF AAF EAG AAG EA AA W REACHABLE START OUTPUT INPUT "
+    "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle never relation clock wordarray time "
+)
+IDENTIFIERS: Final = IdentifierSyntax(frozenset(_WORDS.split()))
+"""Reserved words of all versions, and names that the export introduces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    true: str
+    false: str
+    has_negative_ranges: bool
+
+
+NUSMV: Final = Dialect("TRUE", "FALSE", has_negative_ranges=True)
+NUSMV_2_2: Final = Dialect("1", "0", has_negative_ranges=False)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Identifiers and expressions of a system in the file."""
+
+    system: System
+    dialect: Dialect = NUSMV
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """Identifiers of enumeration values, which share the name space of variables in SMV."""
+        domains = (variable.domain for variable in self.system.variables)
+        return unique_identifiers(
+            (value for domain in domains for value in domain if isinstance(value, str)), IDENTIFIERS
+        )
+
+    @cached_property
+    def variables(self) -> Mapping[str, str]:
+        return unique_identifiers(
+            (variable.name for variable in self.system.variables), IDENTIFIERS, self.words.values()
+        )
+
+    @cached_property
+    def steps(self) -> Mapping[str, str]:
+        taken = (*self.words.values(), *self.variables.values())
+        return unique_identifiers((step.name for step in self.system.steps), IDENTIFIERS, taken)
+
+    @cached_property
+    def guards(self) -> Mapping[str, str]:
+        """Names of the guards of all steps."""
+        taken = (*self.words.values(), *self.variables.values(), *self.steps.values())
+        names = unique_identifiers((f"can {step.name}" for step in self.system.steps), IDENTIFIERS, taken)
+        return {step.name: names[f"can {step.name}"] for step in self.system.steps}
+
+    def fresh(self, names: Iterable[str]) -> Mapping[str, str]:
+        """Return fresh identifiers."""
+        taken = (self.words, self.variables, self.steps, self.guards)
+        return unique_identifiers(names, IDENTIFIERS, (name for group in taken for name in group.values()))
+
+    # --- values
+
+    def value(self, value: Value) -> str:
+        match value:
+            case bool():
+                return self.dialect.true if value else self.dialect.false
+            case int():
+                return str(value)
+            case str():
+                return self.words[value]
+
+    def values(self, values: Iterable[Value]) -> str:
+        """Return the nondeterministic choice of a value."""
+        texts = [self.value(value) for value in values]
+        return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
+
+    def type_of(self, variable: Variable) -> str:
+        """Return the domain; a singleton gets a second value, since NuSMV rejects assignments to constants."""
+        if isinstance(variable.domain[0], bool):
+            return "boolean"
+        numbers = [value for value in variable.domain if isinstance(value, int)]
+        if len(variable.domain) == 1:
+            return f"{numbers[0]}..{numbers[0] + 1}" if numbers else f"{{{self.value(variable.domain[0])}, {NEVER}}}"
+        is_written = numbers and (numbers[0] >= 0 or self.dialect.has_negative_ranges)
+        if is_written and numbers == list(range(numbers[0], numbers[0] + len(variable.domain))):
+            return f"{numbers[0]}..{numbers[-1]}"
+        return f"{{{', '.join(map(self.value, variable.domain))}}}"
+
+    # --- expressions
+
+    @cached_property
+    def _named_guards(self) -> Mapping[Expr, str]:
+        """Names of compound guards."""
+        worth = (step for step in reversed(self.system.steps) if isinstance(step.guard, e.And | e.Or))
+        return {step.guard: self.guards[step.name] for step in worth}
+
+    def text(self, expr: Expr) -> str:
+        """Return the expression, in brackets unless it is atomic or negated; guards are replaced by their names."""
+        return self._named_guards.get(expr) or self.written_out(expr)
+
+    def written_out(self, expr: Expr) -> str:
+        """Return the expression, with the outermost guard written out."""
+        match expr:
+            case e.Const(value):
+                return self.value(value)
+            case e.Read(name):
+                return self.variables[name]
+            case e.Not(operand):
+                return f"!{self.text(operand)}"
+            case e.And(()) | e.Or(()):
+                return self.value(isinstance(expr, e.And))
+            case e.And((operand,)) | e.Or((operand,)):
+                return self.text(operand)
+            case e.And(operands):
+                return self._infix("&", operands)
+            case e.Or(operands):
+                return self._infix("|", operands)
+            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_equal(other, value):
+                return self.dialect.false
+            case e.Equal(left, right):
+                return self._infix("=", (left, right))
+            case e.Less(left, right):
+                return self._infix("<", (left, right))
+            case e.Arith("%", left, right):
+                return self._remainder(left, right)
+            case e.Arith("/", left, right) if 0 in (_possible_numbers(self.system, right) or ()):
+                quotient = self._infix("/", (left, right))
+                return f"case {self.text(right)} = 0 : 0; {self.dialect.true} : {quotient}; esac"
+            case e.Arith(op, left, right):
+                return self._infix(op, (left, right))
+            case e.Ite():
+                return f"case {' '.join(f'{when} : {then};' for when, then in self.cases(expr))} esac"
+
+    def cases(self, expr: Expr) -> list[tuple[str, str]]:
+        """Return the cases of a conditional expression; the last condition is true."""
+        return [(self._when(when), self.text(then)) for when, then in _conditional_cases(expr)]
+
+    def cases_within(self, expr: Expr, domain: tuple[Value, ...]) -> list[tuple[str | None, str]]:
+        """Return the cases of an assignment, clamped to the domain; the last condition is None.
+
+        NuSMV rejects assignments whose value may be outside the domain, even if a guard excludes that.
+        """
+        distinction = _conditional_cases(expr)
+        return [(None if when is None else self.text(when), self._clamped(then, domain)) for when, then in distinction]
+
+    def _when(self, condition: Expr | None) -> str:
+        return self.dialect.true if condition is None else self.text(condition)
+
+    def _clamped(self, expr: Expr, domain: tuple[Value, ...]) -> str:
+        possible_numbers = _possible_numbers(self.system, expr)
+        if possible_numbers is None:
+            is_inside = not isinstance(expr, e.Const) or isinstance(expr.value, bool) or expr.value in domain
+            return self.text(expr) if is_inside else self.value(domain[0])
+        numbers = [value for value in domain if isinstance(value, int)]
+        text = self.text(expr)
+        if possible_numbers <= set(numbers):
+            return text
+        allowed = f"{{{', '.join(map(str, numbers))}}}"
+        return f"case {text} in {allowed} : {text}; {self.dialect.true} : {numbers[0]}; esac"
+
+    def _may_equal(self, expr: Expr, value: Value) -> bool:
+        """Tell whether the value may occur; exact for variables. NuSMV rejects values outside of all domains."""
+        return not isinstance(expr, e.Read) or value in self.system.variable[expr.variable].domain
+
+    def _infix(self, operator: str, operands: Iterable[Expr]) -> str:
+        return f"({f' {operator} '.join(map(self.text, operands))})"
+
+    def _remainder(self, left: Expr, right: Expr) -> str:
+        """Return the remainder with the sign of the divisor, and 0 for a divisor of 0, by cases over divisors.
+
+        NuSMV's ``mod`` has the sign of the dividend and rejects 0.
+        """
+        dividends, divisors = _possible_numbers(self.system, left), _possible_numbers(self.system, right)
+        assert dividends is not None
+        assert divisors is not None
+        text, divisor_text = self.text(left), self.text(right)
+        remainders = {divisor: self._remainder_by(text, divisor, dividends) for divisor in sorted(divisors)}
+        if len(remainders) == 1:
+            return next(iter(remainders.values()))
+        cases = " ".join(f"{divisor_text} = {divisor} : {value};" for divisor, value in remainders.items())
+        return f"case {cases} {self.dialect.true} : 0; esac"
+
+    def _remainder_by(self, text: str, divisor: int, dividends: frozenset[int]) -> str:
+        if divisor == 0:
+            return "0"
+        if divisor > 0 and min(dividends) >= 0:
+            return f"({text} mod {divisor})"
+        remainders = {value % divisor for value in dividends}
+        groups = [
+            (remainder, sorted(v for v in dividends if v % divisor == remainder)) for remainder in sorted(remainders)
+        ]
+        *cases, (last, _) = groups
+        arms = " ".join(f"{text} in {{{', '.join(map(str, values))}}} : {value};" for value, values in cases)
+        return f"case {arms} {self.dialect.true} : {last}; esac" if cases else str(last)
+
+
+def _conditional_cases(expr: Expr) -> list[tuple[Expr | None, Expr]]:
+    """Return the cases of a conditional expression; the last condition is None."""
+    cases: list[tuple[Expr | None, Expr]] = []
+    while isinstance(expr, e.Ite):
+        cases.append((expr.condition, expr.then))
+        expr = expr.otherwise
+    return [*cases, (None, expr)]
+
+
+def _possible_numbers(system: System, expr: Expr) -> frozenset[int] | None:
+    """Return a superset of the possible numbers; None if the expression is not numeric."""
+    match expr:
+        case e.Const(value):
+            return frozenset([value]) if isinstance(value, int) and not isinstance(value, bool) else None
+        case e.Read(name):
+            domain = system.variable[name].domain
+            numbers = frozenset(v for v in domain if isinstance(v, int) and not isinstance(v, bool))
+            return numbers if len(numbers) == len(domain) else None
+        case e.Arith(op, left, right):
+            lefts, rights = _possible_numbers(system, left), _possible_numbers(system, right)
+            assert lefts is not None
+            assert rights is not None
+            return frozenset(e.arithmetic(op, one, other) for one, other in product(lefts, rights))
+        case e.Ite(_, then, otherwise):
+            one, other = _possible_numbers(system, then), _possible_numbers(system, otherwise)
+            return None if one is None or other is None else one | other
+        case _:
+            return None
+
 
 _MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: bounds and weak operators are expanded."""

@@ -7,15 +7,153 @@ exported as its negation in LTL; with one initial state exactly one of the two h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, assert_never
 
-from cplc.export.ctl_star_to_ctl import to_ctl
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness, to_ltl
 from cplc.export.request import ExportedFormula, NotExpressible
+from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula, Not
 from cplc.records import dataclass
 from cplc.system.model import System
+
+# --- Translation of CTL* formulas to CTL by distribution laws: ``E (p & X (q | F r))`` is ``p & EX (q | EF r)``
+#
+# Every finite prefix of a run can be extended by every fair run from its last state. So ``E`` distributes over ``X``,
+# ``F``, the right operand of ``U``, disjunctions, and conjunctions with state formulas. Other formulas are unchanged.
+
+
+def to_ctl(formula: Formula, *, all_states_fair: bool) -> Formula:
+    """Return an equivalent formula, in CTL where the laws suffice.
+
+    ``all_states_fair``: a fair run starts in every state.
+    """
+    parts = tuple(to_ctl(child, all_states_fair=all_states_fair) for child in f.children(formula))
+    rebuilt = f.with_children(formula, parts) if parts else formula
+    if not isinstance(rebuilt, f.OnPaths) or rebuilt.along is not None or f.ctl_path(rebuilt) is not None:
+        return rebuilt
+    quantifier, path = rebuilt.quantifier, rebuilt.path
+    if f.is_state_formula(path):
+        return path if all_states_fair else rebuilt
+    laws = _Distribution(all_states_fair)
+    rewritten = laws.exists(path if quantifier == "E" else _not(path))
+    if rewritten is None:
+        return rebuilt
+    return rewritten if quantifier == "E" else f.Not(rewritten)
+
+
+class _Distribution:
+    def __init__(self, all_states_fair: bool) -> None:
+        self._always_goes_on = all_states_fair
+
+    def exists(self, path: Formula) -> Formula | None:
+        """Return a CTL formula equivalent to ``E path``; None if the laws do not suffice."""
+        if f.is_state_formula(path):
+            return path if self._always_goes_on else f.OnPaths("E", path)
+        match path:
+            case f.Not(operand):
+                inside = _not(operand)
+                return None if isinstance(inside, f.Not) else self.exists(inside)
+            case f.And(operands):
+                return self._conjunction(operands)
+            case f.Or(operands):
+                return _joined(f.Or, map(self.exists, operands))
+            case f.Implies(left, right):
+                return self.exists(f.Or((f.Not(left), right)))
+            case f.Next(operand) | f.Finally(operand):
+                return self._rebuilt(path, (operand,))
+            case f.Globally(operand):
+                return f.OnPaths("E", path) if f.is_state_formula(operand) else None
+            case f.Until(left, right) if f.is_state_formula(left):
+                return self._rebuilt(path, (left, right))
+            case f.WeakUntil(left, right):
+                if not f.is_state_formula(left):
+                    return None
+                return _joined(f.Or, (self.exists(f.Until(left, right)), f.OnPaths("E", f.Globally(left))))
+            case f.Release(left, right, None) if f.is_state_formula(right):
+                return self.exists(f.WeakUntil(right, f.And((right, left))))
+            case f.Derived():
+                return self.exists(path.definition)
+            case f.PathOperator():
+                return None
+            case f.Atom() | f.StateOperator():
+                raise AssertionError(f"{path} is a state formula")
+            case _:
+                assert_never(path)
+
+    def _rebuilt(self, path: Formula, operands: tuple[Formula, ...]) -> Formula | None:
+        """Distribute ``E`` over the operator to its last operand."""
+        last = self.exists(operands[-1])
+        return None if last is None else f.OnPaths("E", f.with_children(path, (*operands[:-1], last)))
+
+    def _conjunction(self, operands: tuple[Formula, ...]) -> Formula | None:
+        flat = [part for operand in operands for part in _conjuncts(operand)]
+        now = [part for part in flat if f.is_state_formula(part)]
+        nexts = [part.operand for part in flat if isinstance(part, f.Next)]
+        path_formulas = [part for part in flat if not f.is_state_formula(part) and not isinstance(part, f.Next)]
+        always = [part.operand for part in path_formulas if isinstance(part, f.Globally) and part.bound is None]
+        if len(always) == len(path_formulas) > 1:
+            path_formulas = [f.Globally(f.And(tuple(always)))]
+        match nexts, path_formulas:
+            case _, []:
+                later = self.exists(f.Next(f.And(tuple(nexts))))
+            case [], [other]:
+                later = self.exists(other)
+            case _:
+                later = None
+        return _joined(f.And, (*now, later))
+
+
+def _conjuncts(path: Formula) -> tuple[Formula, ...]:
+    """Return the conjuncts, with negations pushed inwards."""
+    pushed = _not(path.operand) if isinstance(path, f.Not) and not f.is_state_formula(path) else path
+    if isinstance(pushed, f.And):
+        return tuple(part for operand in pushed.operands for part in _conjuncts(operand))
+    return (pushed,)
+
+
+def _joined(kind: type[f.And | f.Or], parts: Iterable[Formula | None]) -> Formula | None:
+    operands = tuple(parts)
+    defined = tuple(part for part in operands if part is not None)
+    return kind(defined) if len(defined) == len(operands) else None
+
+
+def _not(path: Formula) -> Formula:
+    """Return the negation, pushed below one operator where a dual exists."""
+    if f.is_state_formula(path):
+        return f.Not(path)
+    match path:
+        case f.Not(operand):
+            return operand
+        case f.And(operands):
+            return f.Or(tuple(map(_not, operands)))
+        case f.Or(operands):
+            return f.And(tuple(map(_not, operands)))
+        case f.Implies(left, right):
+            return f.And((left, _not(right)))
+        case f.Iff(left, right):
+            return f.Or((f.And((left, _not(right))), f.And((_not(left), right))))
+        case f.Next(operand):
+            return f.Next(_not(operand))
+        case f.Finally(operand, bound):
+            return f.Globally(_not(operand), bound)
+        case f.Globally(operand, bound):
+            return f.Finally(_not(operand), bound)
+        case f.Until(left, right, None):
+            return f.WeakUntil(_not(right), f.And((_not(left), _not(right))))
+        case f.WeakUntil(left, right):
+            return f.Until(_not(right), f.And((_not(left), _not(right))))
+        case f.Release(left, right, None):
+            return f.Until(_not(left), _not(right))
+        case f.PathOperator() | f.Shorthand():
+            return f.Not(path)
+        case f.Derived():
+            return _not(path.definition)
+        case f.Atom() | f.StateOperator():
+            raise AssertionError(f"{path} is a state formula")
+        case _:
+            assert_never(path)
+
 
 NOBODY: frozenset[str] = frozenset()
 

@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from cplc.logs.events import Garbage
+from cplc.logs.events import LONGEST, Garbage, Record
 from cplc.logs.lines import Line, text_of
-from cplc.logs.records import LONGEST, Record
 from cplc.records import dataclass
 
 _DELIMITERS: Final = (",", ";", "\t", "|")

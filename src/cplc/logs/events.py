@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Literal
+from typing import Final, Literal, Protocol
 
 from cplc.records import dataclass
 
@@ -44,3 +44,55 @@ class Garbage:
     """As that of an event."""
     exceeds_limit: bool = False
     """True if it is skipped only because it exceeds a limit."""
+
+
+# --- Records of a log: fields and places, before the mapping to events
+
+
+Format = Literal["jsonl", "json", "csv", "xes", "ocel"]
+More = Callable[[], bool]
+"""Called at the end of a log; true means to read again. A caller that follows a log waits in it."""
+
+LONGEST: Final = 1 << 20
+"""Maximum size of a record in bytes; longer ones are reported and skipped."""
+MAX_NAME: Final = 1000
+"""Characters of the name of a case, a message or a role: names are held longer than the records that they are in."""
+DEEPEST: Final = 100
+"""Maximum nesting depth in a record, so that later recursion is safe."""
+TOO_DEEP: Final = "this is nested too deep"
+CHUNK: Final = 1 << 16
+
+
+class Stream(Protocol):
+    """A source of bytes: a file, a pipe, or a decompressor."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    place: str
+    offset: int
+    """The position behind it, increasing along the log."""
+    fields: Mapping[str, object]
+
+
+def stop() -> bool:
+    """Return false: the log does not grow."""
+    return False
+
+
+def is_usable(value: object) -> bool:
+    """Tell whether a mapping can name this field, or one inside it."""
+    if isinstance(value, dict):
+        return any(is_usable(one) for one in value.values())
+    return isinstance(value, str | int | float) and value != ""
+
+
+def field_value(fields: Mapping[str, object], name: str) -> object:
+    """Return a field or None; `a.b` is also the field `b` of the field `a`."""
+    if name in fields:
+        return fields[name]
+    head, _, rest = name.partition(".")
+    inner = fields.get(head) if rest else None
+    return field_value(inner, rest) if isinstance(inner, dict) else None

@@ -9,8 +9,7 @@ from typing import Final
 
 import ijson
 
-from cplc.logs.events import Garbage
-from cplc.logs.records import DEEPEST, LONGEST, TOO_DEEP, Record, Stream
+from cplc.logs.events import DEEPEST, LONGEST, TOO_DEEP, Garbage, Record, Stream
 
 _PIECE: Final = 1 << 12
 _DIGITS: Final = 18

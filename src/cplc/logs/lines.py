@@ -6,8 +6,7 @@ import codecs
 from collections.abc import Generator, Iterator
 from typing import Final
 
-from cplc.logs.events import Garbage
-from cplc.logs.records import CHUNK, LONGEST, More, Stream
+from cplc.logs.events import CHUNK, LONGEST, Garbage, More, Stream
 from cplc.records import dataclass
 
 _MARKS: Final = {

@@ -10,8 +10,7 @@ from typing import Final, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.logs.events import Garbage
-from cplc.logs.records import CHUNK, Format
+from cplc.logs.events import CHUNK, Format, Garbage
 from cplc.records import dataclass
 from cplc.source import Source, Span
 

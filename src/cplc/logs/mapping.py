@@ -7,18 +7,70 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from datetime import UTC, tzinfo
 from fnmatch import fnmatchcase
+from functools import cached_property
 from operator import itemgetter
 from typing import Final, Literal
 
 from cplc.logic.expressions import Value
 from cplc.logs.csv_tables import Dialect
-from cplc.logs.events import Event, Garbage
+from cplc.logs.events import MAX_NAME, Event, Garbage, Record, field_value
 from cplc.logs.ocel import Notion
-from cplc.logs.protocol_vocabulary import Vocabulary, family_of
-from cplc.logs.records import MAX_NAME, Record
-from cplc.logs.records import field as found_in
 from cplc.logs.timestamps import clock
 from cplc.records import dataclass
+from cplc.system.model import System
+
+# --- The vocabulary of a protocol for logs: messages with their payloads, roles, participants
+
+
+_INDICES: Final = re.compile(r"\[[^\]]*\]")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    messages: frozenset[str]
+    """Families without indices, and each of their members."""
+    payloads: Mapping[str, Mapping[str, tuple[Value, ...]]]
+    """By family, the parameters of its messages with their domains."""
+    roles: frozenset[str]
+    """Families without indices, and each of their members."""
+    participants: frozenset[str] = frozenset()
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The messages as people write them."""
+        return tuple(sorted({family_of(name) for name in self.messages}))
+
+    def has_indices(self, family: str) -> bool:
+        """Tell whether the family has indexed members, or is unknown."""
+        return family not in self.messages or family in self._indexed
+
+    @cached_property
+    def _indexed(self) -> frozenset[str]:
+        return frozenset(family_of(name) for name in self.messages if "[" in name)
+
+
+def family_of(name: str) -> str:
+    """Return a name without its indices: `pay` of `pay[3]`, `part.pay` of `part[1].pay[3]`."""
+    return _INDICES.sub("", name) if "[" in name else name
+
+
+def vocabulary_of(system: System, participants: frozenset[str] = frozenset()) -> Vocabulary:
+    """Return the vocabulary of a system's protocol."""
+    payloads: dict[str, dict[str, dict[Value, None]]] = {}
+    for step in system.steps:
+        if step.kind in ("send", "exchange"):
+            payload = payloads.setdefault(family_of(step.event), {})
+            for name, value in step.payload:
+                payload.setdefault(name, {})[value] = None
+    messages = {message.name for message in system.messages}
+    roles = {agent.name for agent in system.agents}
+    return Vocabulary(
+        frozenset(messages | {family_of(name) for name in messages}),
+        {family: {name: tuple(values) for name, values in payload.items()} for family, payload in payloads.items()},
+        frozenset(roles | {family_of(name) for name in roles}),
+        participants,
+    )
+
 
 Kind = Literal["message", "sent", "received", "ignore"]
 Aspect = Literal["case", "message", "sender", "recipients", "time", "kind"]
@@ -126,7 +178,7 @@ class Translator:
                 time = self._clock(at)
             except (ValueError, OverflowError) as problem:
                 names = " or ".join(
-                    f"`{name}`" for name in self._mapping.fields["time"] if found_in(fields, name) == at
+                    f"`{name}`" for name in self._mapping.fields["time"] if field_value(fields, name) == at
                 )
                 reason = f"`{_short(at)}` in {names} is no time that can be read: {_short(problem)}"
                 return Garbage(record.place, reason, record.offset)
@@ -210,7 +262,7 @@ class Translator:
 
     @staticmethod
     def _filled(template: str, fields: Mapping[str, object]) -> str:
-        return _PLACE.sub(lambda match: _text(found_in(fields, match[1])), template)
+        return _PLACE.sub(lambda match: _text(field_value(fields, match[1])), template)
 
     def _recipients(
         self, value: object, fields: Mapping[str, object], indices: Mapping[str, int]
@@ -232,7 +284,7 @@ class Translator:
         member_indices: dict[str, int] = {}
         for name, of in mapping.indices.items():
             only, _, index = name.rpartition(".")
-            text = _text(found_in(fields, of)) if only in ("", family) else ""
+            text = _text(field_value(fields, of)) if only in ("", family) else ""
             if text.removeprefix("-").isdecimal() and len(text) <= _DIGITS:
                 member_indices[index] = int(text)
         return member_indices
@@ -246,7 +298,7 @@ class Translator:
             sources = self._payloads[family] = tuple(self._sources(family))
         payload: dict[str, object] = {}
         for name, of, value_of_text in sources:
-            value = found_in(fields, of)
+            value = field_value(fields, of)
             if value is None or value == "":
                 continue
             payload[name] = value_of_text.get(str(value), value) if value_of_text else _number(value)
@@ -290,10 +342,10 @@ class _Plan:
 
 def _getter(fields: Mapping[str, object], names: tuple[str, ...]) -> _Getter:
     """Return an accessor of the first of these fields that such a record has."""
-    name = next((name for name in names if found_in(fields, name) is not None), None)
+    name = next((name for name in names if field_value(fields, name) is not None), None)
     if name is None:
         return lambda _: None
-    return itemgetter(name) if name in fields else lambda record: found_in(record, name)
+    return itemgetter(name) if name in fields else lambda record: field_value(record, name)
 
 
 _MOST_REMEMBERED: Final = 10_000

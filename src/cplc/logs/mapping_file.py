@@ -12,9 +12,8 @@ from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_MAPPING
 from cplc.logs.csv_tables import Dialect
 from cplc.logs.lines import is_encoding
-from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping
+from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping, Vocabulary, family_of
 from cplc.logs.ocel import OBJECT, Notion
-from cplc.logs.protocol_vocabulary import Vocabulary, family_of
 from cplc.logs.timestamps import UNITS, zone
 from cplc.records import dataclass
 from cplc.source import Source, Span

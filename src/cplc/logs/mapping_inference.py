@@ -10,10 +10,8 @@ from datetime import UTC
 from difflib import SequenceMatcher
 from typing import Final
 
-from cplc.logs.events import Garbage
-from cplc.logs.mapping import FIELDS, Aspect
-from cplc.logs.protocol_vocabulary import Vocabulary, family_of
-from cplc.logs.records import MAX_NAME, Record, is_usable
+from cplc.logs.events import MAX_NAME, Garbage, Record, is_usable
+from cplc.logs.mapping import FIELDS, Aspect, Vocabulary, family_of
 from cplc.logs.timestamps import Clock, clock
 from cplc.records import dataclass
 

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import ijson
 
-from cplc.logs.events import Garbage
+from cplc.logs.events import CHUNK, TOO_DEEP, Garbage, Record, Stream
 from cplc.logs.json_documents import items, plain
-from cplc.logs.records import CHUNK, TOO_DEEP, Record, Stream
 from cplc.records import dataclass
 
 Opening = Callable[[], Stream]

@@ -16,14 +16,25 @@ from pathlib import Path
 from typing import BinaryIO, Final, NoReturn, get_args
 
 from cplc.logs.csv_tables import csv_records
-from cplc.logs.events import Event, Garbage
+from cplc.logs.events import (
+    CHUNK,
+    DEEPEST,
+    TOO_DEEP,
+    Event,
+    Format,
+    Garbage,
+    More,
+    Record,
+    Stream,
+    field_value,
+    is_usable,
+    stop,
+)
 from cplc.logs.json_documents import array_records, plain
 from cplc.logs.lines import Begun, Line, lines, text_of, text_stream
 from cplc.logs.log_statistics import LogContent, Trial
 from cplc.logs.mapping import LogMapping, Translator
 from cplc.logs.ocel import ocel_records
-from cplc.logs.records import CHUNK, DEEPEST, TOO_DEEP, Format, More, Record, Stream, is_usable, stop
-from cplc.logs.records import field as found_in
 from cplc.logs.xes import xes_records
 
 # --- JSON lines: an object on each
@@ -250,7 +261,7 @@ def unusable_header(names: tuple[str, ...], mapping: LogMapping) -> str | None:
     missing = [
         aspect
         for aspect in ("case", "message")
-        if all(found_in(header, name) is None for name in mapping.fields.get(aspect, ()))
+        if all(field_value(header, name) is None for name in mapping.fields.get(aspect, ()))
     ]
     if not missing:
         return None

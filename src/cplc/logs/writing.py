@@ -11,9 +11,8 @@ from xml.sax.saxutils import quoteattr
 
 from cplc.control_characters import json_text
 from cplc.logic.expressions import Value
-from cplc.logs.events import Event
-from cplc.logs.protocol_vocabulary import Vocabulary, family_of
-from cplc.logs.records import Format
+from cplc.logs.events import Event, Format
+from cplc.logs.mapping import Vocabulary, family_of
 from cplc.logs.timestamps import shown
 from cplc.system.model import Message, System
 

@@ -7,8 +7,7 @@ from dataclasses import field
 from typing import Final
 from xml.parsers import expat
 
-from cplc.logs.events import Garbage
-from cplc.logs.records import LONGEST, More, Record, Stream
+from cplc.logs.events import LONGEST, Garbage, More, Record, Stream
 from cplc.records import dataclass
 
 _VALUES: Final = frozenset(["string", "date", "int", "float", "boolean", "id"])

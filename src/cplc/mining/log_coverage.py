@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from cplc.logs.protocol_vocabulary import family_of
+from cplc.logs.mapping import family_of
 from cplc.mining.belief_estimation import named_choices
 from cplc.mining.observed_choices import ObservedChoices
 from cplc.records import dataclass

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import Value
 from cplc.logs.events import Event
-from cplc.logs.protocol_vocabulary import family_of
+from cplc.logs.mapping import family_of
 from cplc.lowering.variable_names import field_variable
 from cplc.monitoring.findings import BadPayload, Rejected, UnknownMessage, WrongRecipient, WrongSender
 from cplc.monitoring.state_tracker import StateTracker, StepSequence

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cplc.language.lifecycle import CLAIM_STATES, COMMITMENT_STATES
-from cplc.logs.protocol_vocabulary import family_of
+from cplc.logs.mapping import family_of
 from cplc.monitoring.findings import Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.records import dataclass

@@ -44,21 +44,8 @@ from enum import Flag
 from typing import assert_never
 
 from cplc.logic import expressions as e
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Derived,
-    Formula,
-    Next,
-    Not,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    WeakUntil,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 
 
 class _Kind(Flag):
@@ -83,32 +70,32 @@ def is_stutter_invariant(path: Formula) -> bool:
 
 def _kind(formula: Formula) -> _Kind:
     match formula:
-        case Atom(e.Const(value)):
+        case f.Atom(e.Const(value)):
             return _TRUE if value is True else _FALSE
-        case Taken(steps):
+        case f.Taken(steps):
             return _Kind.EVENT if steps else _FALSE
-        case Not(operand):
+        case f.Not(operand):
             return _negated(_kind(operand))
-        case And(operands):
+        case f.And(operands):
             return _all([_kind(operand) for operand in operands])
-        case Next(operand):
+        case f.Next(operand):
             inner = _kind(operand)
             return _Kind.ANCHORED if _Kind.STUTTER_INVARIANT in inner else inner & _Kind.EVENTUALLY_INVARIANT
-        case Until(left, right, None):
+        case f.Until(left, right, None):
             return _until(_kind(left), _kind(right))
-        case Release(left, right, None):
+        case f.Release(left, right, None):
             return _until(_negated(_kind(left)), _negated(_kind(right)))
-        case Until(left, right) | Release(left, right):
+        case f.Until(left, right) | f.Release(left, right):
             return _kind(left) & _kind(right) & _Kind.EVENTUALLY_INVARIANT
-        case Previous(operand):
+        case f.Previous(operand):
             return _kind(operand) & _Kind.EVENTUALLY_INVARIANT
-        case Since(left, right):
+        case f.Since(left, right):
             return _since(_kind(left), _kind(right))
-        case WeakUntil(left, right):  # more precise than the definition, in which the right operand occurs twice
+        case f.WeakUntil(left, right):  # more precise than the definition, in which the right operand occurs twice
             return _until(_kind(left), _kind(right))
-        case Derived():
+        case f.Derived():
             return _kind(formula.definition)
-        case Atom() | StateOperator():
+        case f.Atom() | f.StateOperator():
             return _Kind.STUTTER_INVARIANT  # a state decides it
         case _:
             assert_never(formula)

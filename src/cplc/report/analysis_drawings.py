@@ -1,16 +1,296 @@
-"""Drawings of a decision analysis: tornado diagrams for each figure, and the distribution of the value."""
+"""Charts of decision analyses: tornado diagrams for figures, histograms and staircases of the value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from html import escape
+from itertools import pairwise
+from math import ceil, floor, log10
 from typing import Literal
 
 from cplc.decision.results import Analysis, Distribution, TotalReward
 from cplc.decision.statistical import Estimate
-from cplc.report.bar_charts import Bar, histogram, staircase, tornado
+from cplc.records import dataclass
 from cplc.report.decision_text import Hinge, hinges
 from cplc.report.number_text import LEVEL, number_text
 from cplc.system.participant import Aspect, Participant, Threshold
+
+# --- Drawings of numbers: on which beliefs a figure hangs, and how probable each value is
+#
+# Each is one SVG, always the same for the same numbers. It needs nothing else, follows the choice of light or dark of
+# the reader's system, and has a description of its content.
+
+
+_STYLE = """
+.cplc-figure { color-scheme: light dark; --paper: #ffffff; --ink: #1d2430; --faint: #5b6675; --line: #d5dae3;
+  --never: #2c66ad; --always: #b4611a; --loss: #b4611a; --gain: #2c66ad; --mark: #1d2430; --asked: #b42318; }
+@media (prefers-color-scheme: dark) { .cplc-figure { --paper: #14181f; --ink: #e3e8f0; --faint: #a3adbd;
+  --line: #343c4a; --never: #76aef0; --always: #e39a55; --loss: #e39a55; --gain: #76aef0; --mark: #e3e8f0;
+  --asked: #ff8a7e; } }
+.cplc-figure text { font: 12px system-ui, sans-serif; fill: var(--ink); text-anchor: start; }
+.cplc-figure .title { font-size: 14px; font-weight: 700; }
+.cplc-figure .faint { fill: var(--faint); }
+.cplc-figure .end { text-anchor: end; }
+.cplc-figure .middle { text-anchor: middle; }
+.cplc-figure .value { font-size: 11px; paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
+.cplc-figure .paper { fill: var(--paper); }
+.cplc-figure .grid { stroke: var(--line); }
+.cplc-figure .never { fill: var(--never); } .cplc-figure .always { fill: var(--always); }
+.cplc-figure .loss { fill: var(--loss); } .cplc-figure .gain { fill: var(--gain); }
+.cplc-figure .open { fill: var(--gain); fill-opacity: 0.3; }
+.cplc-figure .mark { stroke: var(--mark); stroke-width: 1.5; }
+.cplc-figure .asked { stroke: var(--asked); stroke-width: 1.5; stroke-dasharray: 5 3; }
+.cplc-figure .asking { fill: var(--asked); }
+"""
+_WIDTH = 760
+_NAMES, _LEFT, _RIGHT = 192, 258, 60
+"""Ends of the names and of the plot; the space between has room for the number at the end of a bar."""
+_ROW, _BAR = 30, 18
+_ROWS = 12
+MAX_NAME_LENGTH = 22
+_BINS = 30
+_DISTINCT = 12
+_NARROWEST = 34
+"""Between two values with a label each, in points of the drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One row of a tornado: a number that is believed, and the figure without it and with it alone."""
+
+    name: str
+    about: str
+    believed: str
+    never: float
+    always: float
+
+
+def tornado(title: str, figure: float, bars: Sequence[Bar], thresholds: Sequence[tuple[str, float]] = ()) -> str:
+    """Return how far the figure goes when what is believed never happens, or always; the weightiest is on top."""
+    shown = bars[:_ROWS]
+    numbers = [figure, *(value for _, value in thresholds), *(end for bar in shown for end in (bar.never, bar.always))]
+    scale = _scale(min(numbers), max(numbers), _LEFT, _WIDTH - _RIGHT)
+    top, bottom = 78, 78 + _ROW * len(shown)
+    more = len(bars) - len(shown)
+    body = [
+        *_grid(scale, top, bottom),
+        *_marks(scale, top, bottom, [(text, value, "asked") for text, value in thresholds]),
+    ]
+    for at, bar in enumerate(shown):
+        body += _row(scale, figure, bar, top + _ROW * at + (_ROW - _BAR) // 2)
+    body += _marks(scale, top, bottom, [("", figure, "mark")])
+    body += _key(top - 44, (("never", "if it never happens"), ("always", "if it always happens")), _number(figure))
+    if more:
+        body.append(_text(_LEFT, bottom + 38, f"and {more} more that count less", "faint"))
+    description = "; ".join(
+        f"{bar.name}: {_number(bar.never)} if never, {_number(bar.always)} if always" for bar in shown
+    )
+    return _svg(title, f"{_number(figure)} as believed. {description}.", bottom + (50 if more else 32), body)
+
+
+def _row(scale: _Scale, figure: float, bar: Bar, y: int) -> Iterator[str]:
+    apart = (bar.never - figure) * (bar.always - figure) <= 0
+    halves = (("never", bar.never, y), ("always", bar.always, y if apart else y + _BAR // 2))
+    name = bar.name if len(bar.name) <= MAX_NAME_LENGTH else bar.name[: MAX_NAME_LENGTH - 1] + "…"
+    about = f"<title>{escape(f'{bar.name} {bar.believed}: {bar.about}')}</title>"
+    yield f"<g>{about}{_text(_NAMES, y + 13, f'{name} {bar.believed}', 'end')}"
+    for kind, value, at in halves:
+        x, end = sorted((scale.x(figure), scale.x(value)))
+        yield _rect(x, at, end - x, _BAR if apart else _BAR // 2, kind)
+    low, high = sorted((bar.never, bar.always))
+    yield _text(scale.x(min(low, figure)) - 4, y + 13, _number(low), "value end")
+    yield _text(scale.x(max(high, figure)) + 4, y + 13, _number(high), "value") + "</g>"
+
+
+def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequence[tuple[str, float]] = ()) -> str:
+    """Return how probable each value is; the values ascend. Many of them are put together, a loss never with a gain."""
+    low, high = float(chances[0][0]), float(chances[-1][0])
+    numbers = [low, high, *(value for _, value in marks)]
+    if _stand_apart(chances, numbers):
+        gap = min((float(b[0] - a[0]) for a, b in pairwise(chances)), default=1.0)
+        scale = _scale(min(numbers) - gap / 2, max(numbers) + gap / 2, 60, _WIDTH - 30)
+        half = min(22.0, gap * scale.per * 0.4)
+        columns = [_Column(scale.x(float(v)) - half, 2 * half, p, v > 0, _number(float(v))) for v, p in chances]
+    else:
+        step = _step(max(high - low, 1e-12) / _BINS)
+        scale = _scale(min(numbers) - step, max(numbers), 60, _WIDTH - 30)
+        bins: dict[int, float] = {}
+        for value, probability in chances:
+            at = ceil(value / Fraction(repr(step)))
+            bins[at] = bins.get(at, 0.0) + probability
+        columns = [
+            _Column(scale.x((at - 1) * step) + 0.5, step * scale.per - 1, p, at > 0, _between(at, step))
+            for at, p in sorted(bins.items())
+        ]
+    top, bottom = 96, 296
+    most = max(column.share for column in columns)
+    lines = [(text, value, "mark") for text, value in marks]
+    body = [*_grid(scale, top, bottom), *_marks(scale, top - 16, bottom, lines)]
+    for one in columns:
+        height = one.share / most * (bottom - top)
+        about = f"<title>{escape(f'{one.name}: {_percent(one.share)}')}</title>"
+        body.append(f"<g>{about}{_rect(one.x, bottom - height, one.width, height, 'gain' if one.gains else 'loss')}")
+        if len(columns) <= _DISTINCT:
+            body.append(_text(one.x + one.width / 2, bottom - height - 5, _percent(one.share), "value middle"))
+        body.append("</g>")
+    body += _key(top - 58, (("loss", "no gain"), ("gain", "gain")), "")
+    description = "; ".join(f"{one.name}: {_percent(one.share)}" for one in columns)
+    return _svg(title, description + ".", bottom + 32, body)
+
+
+def staircase(
+    title: str, levels: Sequence[tuple[Fraction, float, float]], marks: Sequence[tuple[str, float]] = ()
+) -> str:
+    """Return how probable each value or more is, at least and at most; the values ascend."""
+    values = [float(value) for value, _, _ in levels]
+    scale = _scale(min(values), max(values), 60, _WIDTH - 30)
+    top, bottom = 96, 296
+    body = [*_grid(scale, top, bottom), *_shares(scale, top, bottom)]
+    for before, (value, least, most) in zip([values[0], *values], levels, strict=False):
+        x, width = scale.x(before), scale.x(float(value)) - scale.x(before)
+        about = f"{_number(float(value))} or more: {_percent(least)} at least, {_percent(most)} at most"
+        body.append(f"<g><title>{escape(about)}</title>")
+        for share, kind in ((most, "open"), (least, "gain")):
+            body.append(_rect(x, bottom - share * (bottom - top), width, share * (bottom - top), kind))
+        shown = dict.fromkeys((most, least)) if len(levels) <= _DISTINCT and width >= _NARROWEST else ()
+        body += (_text(x + width / 2, bottom - p * (bottom - top) - 5, _percent(p), "value middle") for p in shown)
+        body.append("</g>")
+    body += _marks(scale, top - 16, bottom, [(text, value, "mark") for text, value in marks])
+    body += _key(top - 58, (("gain", "guaranteed"), ("open", "if what is open goes well")), "")
+    description = "; ".join(
+        f"{_number(float(value))} or more: {_percent(least)} to {_percent(most)}" for value, least, most in levels[:200]
+    )
+    return _svg(title, description + ".", bottom + 32, body)
+
+
+def _shares(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
+    left, right = scale.x(scale.ticks[0]), scale.x(scale.ticks[-1])
+    for share in (0.5, 0.95):
+        y = bottom - share * (bottom - top)
+        yield f'<line class="grid" x1="{_at(left)}" y1="{_at(y)}" x2="{_at(right)}" y2="{_at(y)}"/>'
+        yield _text(left - 6, y + 4, _percent(share), "faint end value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    x: float
+    width: float
+    share: float
+    gains: bool
+    name: str
+
+
+def _stand_apart(chances: Sequence[tuple[Fraction, float]], numbers: Sequence[float]) -> bool:
+    """True if every value has room for a column of its own."""
+    if len(chances) > _DISTINCT:
+        return False
+    room = (_WIDTH - 90) / max(max(numbers) - min(numbers), 1e-12)
+    gaps = (float(after[0] - before[0]) for before, after in pairwise(chances))
+    return all(gap * room >= _NARROWEST for gap in gaps)
+
+
+def _between(at: int, step: float) -> str:
+    return f"more than {_number((at - 1) * step)}, up to {_number(at * step)}"
+
+
+# --- scales
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    low: float
+    per: float
+    """Points for one unit."""
+    left: float
+    ticks: tuple[float, ...]
+
+    def x(self, value: float) -> float:
+        return self.left + (value - self.low) * self.per
+
+
+def _scale(low: float, high: float, left: float, right: float) -> _Scale:
+    """Return a scale over the numbers, from one round number to another."""
+    if high - low < 1e-9 * max(1.0, abs(low)):
+        low, high = low - 0.5 * max(1e-9, abs(low) or 1.0), high + 0.5 * max(1e-9, abs(high) or 1.0)
+    step = _step((high - low) / 6)
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    ticks = tuple(at * step for at in range(first, last + 1))
+    return _Scale(ticks[0], (right - left) / (ticks[-1] - ticks[0]), left, ticks)
+
+
+def _step(least: float) -> float:
+    """Return the next round number: 1, 2 or 5 times a power of ten."""
+    power = floor(log10(least))
+    for factor in (1, 2, 5):
+        if factor * 10.0**power >= least * (1 - 1e-9):
+            return float(f"{factor}e{power}")
+    return float(f"1e{power + 1}")
+
+
+# --- pieces
+
+
+def _grid(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
+    for tick in scale.ticks:
+        x = _at(scale.x(tick))
+        yield f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>'
+        yield _text(scale.x(tick), bottom + 16, _number(tick), "faint middle")
+
+
+def _marks(scale: _Scale, top: int, bottom: int, marks: Sequence[tuple[str, float, str]]) -> Iterator[str]:
+    """Yield lines across, each named above it; names that would meet stand one above the other."""
+    ends: list[float] = []
+    for text, value, kind in sorted(marks, key=lambda mark: mark[1]):
+        x = scale.x(value)
+        if text:
+            width = 6.4 * len(text)
+            begin = min(max(x - width / 2, 4.0), _WIDTH - width - 4)
+            level = next((at for at, end in enumerate(ends) if end < begin), len(ends))
+            ends[level : level + 1] = [begin + width + 8]
+            yield _text(begin, top - 5 - 13 * level, text, "value asking" if kind == "asked" else "value")
+        yield f'<line class="{kind}" x1="{_at(x)}" y1="{top}" x2="{_at(x)}" y2="{bottom}"/>'
+
+
+def _key(y: int, colours: Sequence[tuple[str, str]], figure: str) -> Iterator[str]:
+    x = 16.0
+    for kind, text in colours:
+        yield _rect(x, y, 12, 12, kind) + _text(x + 18, y + 10, text, "faint")
+        x += 36 + 6.6 * len(text)
+    if figure:
+        yield f'<line class="mark" x1="{_at(x + 6)}" y1="{y - 1}" x2="{_at(x + 6)}" y2="{y + 13}"/>'
+        yield _text(x + 16, y + 10, f"as believed: {figure}", "faint")
+
+
+def _rect(x: float, y: float, width: float, height: float, kind: str) -> str:
+    return f'<rect class="{kind}" x="{_at(x)}" y="{_at(y)}" width="{_at(width)}" height="{_at(height)}"/>'
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{_at(x)}" y="{_at(y)}">{escape(text)}</text>'
+
+
+def _at(place: float) -> str:
+    return f"{place:.1f}".removesuffix(".0")
+
+
+def _number(number: float) -> str:
+    return f"{number + 0.0:.6g}" if abs(number) > 1e-12 else "0"
+
+
+def _percent(share: float) -> str:
+    return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+def _svg(title: str, description: str, height: int, body: Sequence[str]) -> str:
+    lines = "\n".join(body)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure" width="{_WIDTH}" height="{height}"'
+        f' viewBox="0 0 {_WIDTH} {height}" role="img">\n'
+        f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n<style>{_STYLE}</style>\n"
+        f'<rect class="paper" width="{_WIDTH}" height="{height}"/>\n'
+        f"{_text(16, 22, title, 'title')}\n{lines}\n</svg>\n"
+    )
 
 
 def drawings(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
+from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
 from cplc.report.step_text import counted, joined, shortened, step_text
 from cplc.report.strategy_text import no_return_sentence
 from cplc.report.trace_narration import has_trace, narrate
@@ -32,6 +33,7 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
     """
     if with_run:
         yield from violation_sentences(result)
+        yield from deadline_sentences(result)
         if (lost := no_return_sentence(result)) is not None:
             yield lost
         yield from promise_sentences(result)
@@ -62,6 +64,23 @@ def violation_sentences(result: Result) -> Iterator[str]:
         yield f"{violation_text(result.system, first)}{f', and again at {steps}' if again else ''}."
     if (more := len({one.name for one in every}) - _MAX_VIOLATIONS) > 0:
         yield f"{counted(more, 'more commitment')} {'is' if more == 1 else 'are'} violated on this run."
+
+
+def accounts_of(result: Result) -> tuple[DeadlineAccount, ...]:
+    """Return the account of each deadline that runs out on the run that refutes the property."""
+    if result.answer != "fails" or result.evidence is None or not has_trace(result.evidence):
+        return ()
+    return deadline_accounts(result.system, narrate(result.system, result.evidence).run)
+
+
+def deadline_sentences(result: Result) -> Iterator[str]:
+    """Yield what each deadline that ran out waited for, and how long: for each commitment the first time."""
+    first: dict[str, DeadlineAccount] = {}
+    for account in accounts_of(result):
+        first.setdefault(account.commitment, account)
+    for account in list(first.values())[:_MAX_VIOLATIONS]:
+        if (sentence := account_sentence(account)) is not None:
+            yield sentence
 
 
 def unkept_of(result: Result) -> tuple[UnkeptPromises, ...]:
@@ -100,7 +119,7 @@ def violation_text(system: System, violation: Violation) -> str:
     within = system.commitment[violation.name].within
     if within is None:
         return f"{what}: it can no longer be so"
-    if any(variable.kind == "remaining" and variable.about == violation.name for variable in system.variables):
+    if f"{system.commitment[violation.name].variable}.within" in system.variable:
         return f"{what}: its deadline ran out"
     return f"{what}: its deadline of {counted(within or 0, 'tick')} ran out"
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cplc.checking.responsibility import Violation
 from cplc.checking.results import Avoidance, Remark, Result, SizeCoverage
 from cplc.diagnostics.render import place_data
-from cplc.report.failure_explanation import blame_sentences, unkept_of, violation_text, violations_of
+from cplc.report.deadline_account import DeadlineAccount, account_sentence
+from cplc.report.failure_explanation import accounts_of, blame_sentences, unkept_of, violation_text, violations_of
 from cplc.report.step_text import changes, step_text
 from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
 from cplc.report.trace_narration import decisive, has_trace, narrate
@@ -51,6 +52,7 @@ def result_data(result: Result) -> Data:
         "notes": list(result.notes),
         "remarks": [_remark(remark) for remark in result.remarks],
         "violations": [_violation(result.system, one) for one in violations_of(result)],
+        "deadlines": [_deadline(one) for one in accounts_of(result)],
         "promises": [_unkept(one) for one in unkept_of(result)],
         "blame": _blame(result),
         "no_return": no_return_data(result),
@@ -127,6 +129,29 @@ def _avoidance(avoided: Avoidance | None) -> Data | None:
             {"role": way.role, "message": way.message, "after": way.after, "ensures": way.ensures}
             for way in avoided.ways_out
         ],
+    }
+
+
+def _deadline(account: DeadlineAccount) -> Data:
+    return {
+        "commitment": account.commitment,
+        "clause": account.clause,
+        "ticks": account.ticks,
+        "began": account.began,
+        "ended": account.ended,
+        "awaited": [
+            {
+                "message": one.message,
+                "possible_from": one.possible_from,
+                "sent": one.sent,
+                "waits": [
+                    {"kind": wait.kind, "message": wait.message, "role": wait.role, "ticks": wait.ticks}
+                    for wait in one.waits
+                ],
+            }
+            for one in account.awaited
+        ],
+        "text": account_sentence(account),
     }
 
 

@@ -11,8 +11,16 @@ from typing import Final, Protocol
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note, Rule, did_you_mean
 from cplc.records import dataclass
-from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, NotRegular, TooManyBytes, is_below, project_root, read_bytes
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import (
+    MAX_BYTES,
+    MAX_SIZE,
+    NotRegular,
+    TooManyBytes,
+    is_below,
+    project_root,
+    read_bytes,
+    shipped,
+)
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Source
 from cplc.syntax import ast

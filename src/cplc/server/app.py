@@ -14,15 +14,16 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from cplc.semantics.symbol_index import Declared
-from cplc.server import call_hierarchy, ispl, navigation, outline, semantic_tokens, signature_help, text_edits
 from cplc.server import diagnostics as fixes
-from cplc.server import inlay_hints as hints
+from cplc.server import ispl, navigation, outline, semantic_tokens
 from cplc.server.compiled_document import Compiled, CompiledIspl, path_of
 from cplc.server.completion import completion as completions
 from cplc.server.execute_command import REFUSED, add_parameters, add_verification, plain, refused
+from cplc.server.hover import hints, signature_help
 from cplc.server.hover import hover as said_of
 from cplc.server.parameters import read
 from cplc.server.session import Server
+from cplc.server.text_edits import layout
 from cplc.server.verdicts import asked_at, texts_of
 from cplc.source import Span
 
@@ -244,9 +245,7 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(["(", ","]))
     async def signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         compiled = await documents.protocol(params.text_document.uri)
-        return (
-            None if compiled is None else signature_help.signature_help(compiled, compiled.text.offset(params.position))
-        )
+        return None if compiled is None else signature_help(compiled, compiled.text.offset(params.position))
 
     kinds = [lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite]
 
@@ -261,7 +260,7 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     async def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
         compiled = await documents.compiled(params.text_document.uri)
-        return None if compiled is None else await documents.run(partial(text_edits.layout, compiled))
+        return None if compiled is None else await documents.run(partial(layout, compiled))
 
 
 def _shapes(server: Server) -> None:
@@ -299,7 +298,7 @@ def _shapes(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        return await ranged(params.text_document.uri, params.range, hints.hints) or []
+        return await ranged(params.text_document.uri, params.range, hints) or []
 
     async def ranged(uri: str, range_: lsp.Range, ask: Callable[[Compiled, int, int], Any]) -> Any:
         compiled = await documents.protocol(uri)
@@ -314,14 +313,14 @@ def _calls(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY)
     async def prepare(params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem]:
         compiled = await documents.protocol(params.text_document.uri)
-        return [] if compiled is None else call_hierarchy.prepare(compiled, compiled.text.offset(params.position))
+        return [] if compiled is None else navigation.prepare_calls(compiled, compiled.text.offset(params.position))
 
     @server.feature(lsp.CALL_HIERARCHY_INCOMING_CALLS)
     async def incoming(params: lsp.CallHierarchyIncomingCallsParams) -> list[lsp.CallHierarchyIncomingCall]:
         compiled = await documents.protocol(params.item.uri)
-        return [] if compiled is None else call_hierarchy.incoming(compiled, params.item)
+        return [] if compiled is None else navigation.incoming_calls(compiled, params.item)
 
     @server.feature(lsp.CALL_HIERARCHY_OUTGOING_CALLS)
     async def outgoing(params: lsp.CallHierarchyOutgoingCallsParams) -> list[lsp.CallHierarchyOutgoingCall]:
         compiled = await documents.protocol(params.item.uri)
-        return [] if compiled is None else call_hierarchy.outgoing(compiled, params.item)
+        return [] if compiled is None else navigation.outgoing_calls(compiled, params.item)

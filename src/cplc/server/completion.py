@@ -30,8 +30,7 @@ from cplc.language.words import (
     VERSION,
     words_of,
 )
-from cplc.runtime.file_access import is_below, project_root
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import is_below, project_root, shipped
 from cplc.semantics.symbol_index import Declared, Kind
 from cplc.semantics.templates import ASPECTS
 from cplc.server.compiled_document import Compiled

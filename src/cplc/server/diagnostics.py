@@ -22,7 +22,7 @@ from lsprotocol.types import Diagnostic as LspDiagnostic
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Edit, Fix
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.semantics.symbol_index import Declared, declarations, walk
 from cplc.server.compiled_document import Compiled, CompiledIspl, text_of, uri_of
 from cplc.server.cursor_context import context

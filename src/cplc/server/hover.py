@@ -1,20 +1,89 @@
-"""Hover texts for names, and for the words and operators of the language."""
+"""Explanations at the cursor: hover texts, signature help, and inlay hints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
-from lsprotocol.types import Hover, MarkupContent, MarkupKind
+from lsprotocol.types import (
+    Hover,
+    InlayHint,
+    InlayHintKind,
+    MarkupContent,
+    MarkupKind,
+    ParameterInformation,
+    SignatureHelp,
+    SignatureInformation,
+)
 
-from cplc.language.lifecycle import CLAIM_VERBS, PARTIES, VERBS
+from cplc.language.lifecycle import CLAIM_VERBS, PARTIES, PREDICATES, VERBS
 from cplc.language.lifecycle_texts import STATE_MEANINGS, Row, operation_rows
-from cplc.language.words import NO_USUAL_CHECKS, USUAL_CHECKS, WORD
-from cplc.semantics.symbol_index import Declared
+from cplc.language.words import EVENTS, NO_USUAL_CHECKS, PARAMETERS, USUAL_CHECKS, WORD
+from cplc.records import dataclass
+from cplc.semantics.symbol_index import Declared, walk
 from cplc.server.compiled_document import Compiled
-from cplc.server.message_effects import Effect, effects
 from cplc.source import Span
 from cplc.syntax import ast
+
+# --- Effects of messages on commitments, and the conditions of declarations, computed from the syntax trees
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A message performs an operation."""
+
+    message: Declared
+    verb: str
+    on: Declared
+    span: Span
+
+
+def effects(compiled: Compiled) -> list[Effect]:
+    """Return the effects of all messages, in the order of the declarations."""
+    return [effect for declared in compiled.index.declared.values() for effect in effects_of(compiled, declared)]
+
+
+def effects_of(compiled: Compiled, message: Declared) -> Iterator[Effect]:
+    """Yield the effects of a message; an argument that it uses is put forward too."""
+    if not isinstance(message.node, ast.Message):
+        return
+    for clause in message.node.clauses:
+        if isinstance(clause, ast.Means):
+            for operation in clause.operations:
+                for ref in (operation.subject, operation.target):
+                    on = None if ref is None else meant(compiled, ref)
+                    if on is not None:
+                        yield Effect(message, operation.verb.text, on, operation.span)
+
+
+def meant(compiled: Compiled, ref: ast.Ref) -> Declared | None:
+    """Return the declaration of the last name of a reference."""
+    target = compiled.index.uses.get(ref.segments[-1].name.span)
+    return None if target is None else compiled.index.declared.get(target)
+
+
+def conditions(node: object) -> list[object]:
+    """Return the conditions in a declaration: guards, antecedents, contents."""
+    match node:
+        case ast.Message(clauses=clauses):
+            return [clause for clause in clauses if isinstance(clause, ast.After | ast.If | ast.Unless)]
+        case ast.Commitment(antecedent=antecedent, consequent=consequent):
+            return [antecedent, consequent]
+        case ast.Claim(content=content):
+            return [content]
+        case ast.Fact(value=value):
+            return [value]
+        case _:
+            return []
+
+
+def mentions(compiled: Compiled, node: object) -> list[tuple[Declared, Span]]:
+    """Return the messages, facts, commitments and claims in the conditions of a declaration, with their places."""
+    refs = [part for condition in conditions(node) for part in walk(condition) if isinstance(part, ast.Ref)]
+    references = [(declared, ref.span) for ref in refs if (declared := meant(compiled, ref)) is not None]
+    return [pair for pair in references if pair[0].kind in ("message", "fact", "commitment", "claim")]
+
 
 _KINDS = {
     "argument": "parameter of a macro",
@@ -155,3 +224,190 @@ def operation_meaning(verb: str) -> str:
         for row in operation_rows(verb, of)
     ]
     return "\n".join(("| Operation | By | From | To |", "| --- | --- | --- | --- |", *rows))
+
+
+# --- Signature help for macros, used protocols and lifecycle atoms
+
+
+_DECLARING = {
+    "C": ("debtor", "creditor", "antecedent", "consequent"),
+    "claim": ("maker", "addressee", "content"),
+}
+
+
+def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
+    """Return the signature for the innermost bracket."""
+    opened = compiled.tokens.opening(offset)
+    if opened is None or opened[0].text != "(" or compiled.tokens.inside(offset):
+        return None
+    sign, commas = opened
+    before = compiled.tokens.before(sign.start)
+    if not before or before[0].kind != "word":
+        return None
+    name = before[0].text
+    if len(before) > 1 and before[1].text == "=" and name in _DECLARING:
+        parts: tuple[str, ...] = _DECLARING[name]
+        return _help(f"{name}({', '.join(parts)})", parts, commas, meaning("commitment" if name == "C" else "claim"))
+    dotted = name
+    position = 1
+    while position + 1 < len(before) and before[position].text == "." and before[position + 1].kind == "word":
+        dotted = f"{before[position + 1].text}.{dotted}"
+        position += 2
+    if position < len(before) and before[position].text == "use":
+        used = _visible(compiled, dotted, "protocol")
+        return None if used is None else _of_protocol(compiled, used, offset, sign.end)
+    if name in PARAMETERS:
+        return _help(f"{name}({', '.join(PARAMETERS[name])})", PARAMETERS[name], commas, meaning(name))
+    macro = _macro(compiled, dotted, offset)
+    if macro is not None and isinstance(macro.node, ast.Define):
+        parts = tuple(parameter.text for parameter in macro.node.parameters)
+        shown = f"define {name}({', '.join(parts)}) = {macro.node.body.span.text}"
+        return _help(shown, parts, commas, macro.doc, within=len(f"define {name}"))
+    if name in PREDICATES:
+        return _help(f"{name}(commitment)", ("commitment",), commas, meaning(name))
+    if name in EVENTS:
+        return _help(f"{name}(message)", ("message",), commas, meaning(name))
+    return None
+
+
+def _visible(compiled: Compiled, name: str, kind: str) -> Declared | None:
+    for place in compiled.index.visible.get(name, ()):
+        declared = compiled.index.declared.get(place)
+        if declared is not None and declared.kind == kind:
+            return declared
+    return None
+
+
+def _macro(compiled: Compiled, name: str, offset: int) -> Declared | None:
+    protocol = compiled.protocol_at(offset)
+    own = [] if protocol is None else compiled.declared_in(protocol)
+    macro = next((one for one in own if one.kind == "macro" and one.name.text == name), None)
+    return macro or _visible(compiled, name, "macro")
+
+
+def _of_protocol(compiled: Compiled, used: Declared, offset: int, start: int) -> SignatureHelp:
+    """Return the signature of a protocol; the current argument is the named one, or the next one."""
+    members = [one for one in compiled.index.members(used) if one.kind in ("role", "parameter")]
+    parts = tuple(_shown(one) for one in members)
+    written = [token for token in reversed(compiled.tokens.before(offset)) if token.start >= start]
+    names = [one.text for one, sign in pairwise(written) if sign.text == "="]
+    commas = sum(token.text == "," for token in written)
+    active = commas
+    if len(names) > commas:
+        active = next((at for at, one in enumerate(members) if one.name.text == names[-1]), commas)
+    return _help(f"{used.name.text}({', '.join(parts)})", parts, active, used.doc or getattr(used.node, "title", None))
+
+
+def _shown(member: Declared) -> str:
+    if isinstance(member.node, ast.Role):
+        size = "" if member.node.size is None else f"[{member.node.size.span.text}]"
+        return f"role {member.name.text}{size}"
+    return str(member.node.span.text)
+
+
+def _help(label: str, parts: tuple[str, ...], active: int, doc: str | None, within: int = 0) -> SignatureHelp:
+    """Return a signature; its parameters occur in the label from left to right."""
+    parameters: list[ParameterInformation] = []
+    at = max(within, label.find("("))
+    for part in parts:
+        at = label.find(part, at)
+        # Offsets are units of the client's encoding; labels with other than ASCII characters give the text instead.
+        parameters.append(ParameterInformation((at, at + len(part)) if label.isascii() else part))
+        at += len(part)
+    documentation = MarkupContent(MarkupKind.Markdown, doc) if doc else None
+    last = max(0, len(parts) - 1)
+    shown = SignatureInformation(label, documentation=documentation, parameters=parameters)
+    return SignatureHelp([shown], 0, min(active, last))
+
+
+# --- Inlay hints: senders of choices, debtors and creditors, arguments, and values of parameters
+
+
+def hints(compiled: Compiled, start: int, end: int) -> list[InlayHint]:
+    """Return the hints between two offsets, in the order of the text."""
+    visible = [hint for hint in _all(compiled) if start <= hint[0] <= end]
+    text = compiled.text
+    return [
+        InlayHint(text.position(at), label, kind, padding_left=label[0] not in "=:", padding_right=label.endswith(":"))
+        for at, label, kind in sorted(dict.fromkeys(visible), key=lambda hint: hint[0])
+    ]
+
+
+_Hint = tuple[int, str, InlayHintKind | None]
+
+
+def _all(compiled: Compiled) -> Iterator[_Hint]:
+    for protocol in compiled.file.protocols:
+        for node in walk(protocol):
+            match node:
+                case ast.Choice(members):
+                    yield from _chooser(compiled, node, members)
+                case ast.Operation():
+                    yield from _parties(compiled, node)
+                case ast.Call():
+                    yield from _arguments(compiled, node)
+                case ast.Use():
+                    yield from _defaults(compiled, node)
+                case ast.Role(size=ast.Ref() as size):
+                    yield from _size(compiled, size)
+                case ast.For(domain=ast.Range(_, ast.Ref() as high)):
+                    yield from _size(compiled, high)
+                case _:
+                    pass
+
+
+def _chooser(compiled: Compiled, choice: ast.Choice, members: tuple[ast.Ref, ...]) -> Iterator[_Hint]:
+    """Show the senders of a choice."""
+    senders = {
+        target.node.sender.span.text
+        for ref in members
+        if (target := meant(compiled, ref)) is not None and isinstance(target.node, ast.Message)
+    }
+    if len(senders) == 1:
+        yield choice.span.end, f"{senders.pop()} chooses", None
+
+
+def _parties(compiled: Compiled, operation: ast.Operation) -> Iterator[_Hint]:
+    """Show debtor and creditor of the commitment of an operation."""
+    target = meant(compiled, operation.subject)
+    match None if target is None else target.node:
+        case ast.Commitment(_, first, second) | ast.Claim(_, first, second):
+            yield operation.subject.span.end, f"{first.span.text} → {second.span.text}", InlayHintKind.Type
+        case _:
+            pass
+
+
+def _arguments(compiled: Compiled, call: ast.Call) -> Iterator[_Hint]:
+    """Show the names of the parameters of a macro with several."""
+    target = compiled.index.uses.get(call.name.span)
+    declared = None if target is None else compiled.index.declared.get(target)
+    if declared is None or not isinstance(declared.node, ast.Define) or len(call.arguments) < 2:
+        return
+    for parameter, argument in zip(declared.node.parameters, call.arguments, strict=False):
+        if argument.span.text != parameter.text:
+            yield argument.span.start, f"{parameter.text}:", InlayHintKind.Parameter
+
+
+def _defaults(compiled: Compiled, use: ast.Use) -> Iterator[_Hint]:
+    """Show the default values of omitted parameters."""
+    target = compiled.index.uses.get(use.protocol.segments[-1].name.span)
+    used = None if target is None else compiled.index.declared.get(target)
+    if used is None or not isinstance(used.node, ast.Protocol):
+        return
+    given = {argument.name.text for argument in use.arguments}
+    omitted = [p for p in used.node.parameters if p.name.text not in given and p.default is not None]
+    if omitted:
+        shown = ", ".join(f"{p.name.text} = {p.default.span.text}" for p in omitted if p.default is not None)
+        yield use.span.end, shown, InlayHintKind.Parameter
+
+
+def _size(compiled: Compiled, ref: ast.Ref) -> Iterator[_Hint]:
+    """Show the value of a size parameter."""
+    target = meant(compiled, ref)
+    value = None if target is None else _parameter_hint(compiled, target)
+    if value is not None:
+        yield ref.span.end, f"= {value}", InlayHintKind.Parameter
+
+
+def _parameter_hint(compiled: Compiled, declared: Declared) -> str | None:
+    return parameter_value(compiled, declared) if declared.kind == "parameter" else None

@@ -1,4 +1,4 @@
-"""Navigation: definitions, references, and renaming."""
+"""Navigation: definitions, references, renaming, and the hierarchy of causes and effects of messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from lsprotocol.types import (
+    CallHierarchyIncomingCall,
+    CallHierarchyItem,
+    CallHierarchyOutgoingCall,
     DocumentHighlight,
     DocumentHighlightKind,
     DocumentLink,
@@ -15,18 +18,21 @@ from lsprotocol.types import (
     LocationLink,
     Position,
     Range,
+    SymbolKind,
     TextEdit,
     WorkspaceEdit,
 )
 
 from cplc.diagnostics.rules import SYNTAX
 from cplc.language.words import RESERVED
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled, Document, compiled, uri_of
+from cplc.server.hover import effects, effects_of, mentions
 from cplc.server.open_imports import Buffers
 from cplc.server.positions import Text
 from cplc.source import Span
+from cplc.syntax import ast
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -245,3 +251,89 @@ def edit(
         uri = uri_of_name.get(source, uri_of(source))
         changes[uri] = [TextEdit(current.range(span), name) for span in spans]
     return WorkspaceEdit(changes=changes)
+
+
+# --- Call hierarchy: messages are callers of the steps and states that they enable
+
+
+_KINDS = {
+    "message": SymbolKind.Event,
+    "commitment": SymbolKind.Interface,
+    "claim": SymbolKind.Interface,
+    "fact": SymbolKind.Boolean,
+}
+
+Causes = dict[Declared, list[Span]]
+
+
+def prepare_calls(compiled: Compiled, offset: int) -> list[CallHierarchyItem]:
+    """Return the message, fact, commitment or claim at an offset."""
+    name = compiled.name_at(offset)
+    return [_item(compiled, name[1])] if name is not None and name[1].kind in _KINDS else []
+
+
+def _item(compiled: Compiled, declared: Declared) -> CallHierarchyItem:
+    location = compiled.location(declared.span)
+    node = declared.node
+    detail = f"{node.sender.span.text} -> {node.receiver.span.text}" if isinstance(node, ast.Message) else declared.kind
+    return CallHierarchyItem(
+        declared.name.text,
+        _KINDS[declared.kind],
+        location.uri,
+        compiled.range(node.span),
+        location.range,
+        detail=detail,
+    )
+
+
+def named(compiled: Compiled, item: CallHierarchyItem) -> Declared | None:
+    """Return the declaration of an item."""
+    for declared in compiled.index.declared.values():
+        if declared.name.text == item.name and declared.kind in _KINDS:
+            location = compiled.location(declared.span)
+            if location.range == item.selection_range and location.uri == item.uri:
+                return declared
+    return None
+
+
+def incoming_calls(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyIncomingCall]:
+    """Return its causes: messages that operate on it, and the atoms of its conditions."""
+    declared = named(compiled, item)
+    if declared is None:
+        return []
+    causes: Causes = {}
+    for effect in effects(compiled):
+        if effect.on is declared:
+            causes.setdefault(effect.message, []).append(effect.span)
+    for mentioned, span in mentions(compiled, declared.node):
+        causes.setdefault(mentioned, []).append(span)
+    return [
+        CallHierarchyIncomingCall(_item(compiled, cause), [compiled.range(span) for span in _within(cause, spans)])
+        for cause, spans in causes.items()
+    ]
+
+
+def _within(cause: Declared, spans: Iterable[Span]) -> list[Span]:
+    """Return the places inside the cause; for an atom of a condition, the name of the cause."""
+    node = cause.node
+    whole: Span = node.span
+    inside = [span for span in spans if span.source is whole.source and whole.start <= span.start < whole.end]
+    return inside or [cause.span]
+
+
+def outgoing_calls(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyOutgoingCall]:
+    """Return its effects: the operations of a message, and the declarations whose conditions mention it."""
+    declared = named(compiled, item)
+    if declared is None:
+        return []
+    causes: Causes = {}
+    for effect in effects_of(compiled, declared):
+        causes.setdefault(effect.on, []).append(effect.span)
+    for other in compiled.index.declared.values():
+        spans = [span for mentioned, span in mentions(compiled, other.node) if mentioned is declared]
+        if spans and other.kind in _KINDS:
+            causes.setdefault(other, []).extend(spans)
+    return [
+        CallHierarchyOutgoingCall(_item(compiled, effect), [compiled.range(span) for span in _within(declared, spans)])
+        for effect, spans in causes.items()
+    ]

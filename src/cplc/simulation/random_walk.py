@@ -3,18 +3,240 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice, product
+from typing import Final, Literal
 
+from cplc.logic.expressions import Expr, Value, reads
 from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
 from cplc.simulation.rng import RandomSource
-from cplc.simulation.round_sampler import RoundSampler, draw_initial_state
 from cplc.simulation.run_statistics import Ending, Statistics, StatisticsCollector
-from cplc.simulation.scheduler_weights import Bias, Chooser, Ways, beliefs, coverage, uniform
 from cplc.statespace.interleaved import InterleavedRelation
-from cplc.system.model import System
-from cplc.system.participant import Participant
+from cplc.statespace.packing import MemoTable, Packing
+from cplc.system.interpreter import Interpreter
+from cplc.system.model import State, System
+from cplc.system.participant import Belief, Participant
+from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments
 from cplc.system.trace import Move, Run
+
+# --- Schedulers of random runs: uniform, by coverage, or by a participant's beliefs and decisions
+
+
+Bias = Literal["coverage", "uniform", "beliefs"]
+
+Ways = Sequence[tuple[int, int]]
+"""The enabled steps by index with their successors, in order and not empty."""
+
+Chooser = Callable[[int, Ways], int | None]
+"""Returns the position of the chosen step; None if the participant refuses all of them."""
+
+_ANYTHING: Final = 4
+"""One choice in this many is uniform, so that rare steps are not always taken in the same order."""
+
+
+def uniform(dice: RandomSource) -> Chooser:
+    """Choose uniformly."""
+    return lambda _, ways: dice.below(len(ways))
+
+
+def coverage(dice: RandomSource, steps: int) -> Chooser:
+    """Prefer the steps that were taken least often; ``steps`` is the number of steps of the system."""
+    taken = [0] * steps
+
+    def choose(_: int, ways: Ways) -> int:
+        if dice.below(_ANYTHING):
+            counts = [taken[step] for step, _ in ways]
+            fewest = min(counts)
+            rare = [position for position, count in enumerate(counts) if count == fewest]
+            chosen = rare[dice.below(len(rare))]
+        else:
+            chosen = dice.below(len(ways))
+        taken[ways[chosen][0]] += 1
+        return chosen
+
+    return choose
+
+
+def beliefs(dice: RandomSource, packing: Packing, participant: Participant) -> Chooser:
+    """Choose by the participant's beliefs about others and its own decisions; the rest is uniform.
+
+    The events of one belief count as one alternative: first the alternative is drawn, then the event.
+    """
+    believed = [_Believed(packing, belief) for belief in participant.beliefs]
+    decided = [(_condition(packing, one.condition), frozenset(one.steps)) for one in participant.decisions]
+
+    def choose(state: int, ways: Ways) -> int | None:
+        refused: set[int] = set()
+        allowed: set[int] = set()
+        for applies, steps in decided:
+            (allowed if applies(state) else refused).update(steps)
+        refused -= allowed
+        possible = {step for step, _ in ways}
+        positions = [position for position, (step, _) in enumerate(ways) if step not in refused]
+        units: list[tuple[_Believed | None, list[int]]] = []
+        for belief in believed:
+            if belief.steps & possible and belief.applies(state) and all(possible & event for event in belief.events):
+                units.append((belief, [at for at in positions if ways[at][0] in belief.steps]))
+                positions = [at for at in positions if ways[at][0] not in belief.steps]
+        units += [(None, [position]) for position in positions]
+        if not units:
+            return None
+        unit, members = units[dice.below(len(units))]
+        if unit is not None:
+            event = unit.events[dice.weighted(unit.weights)]
+            members = [at for at in members if ways[at][0] in event] or members
+        return members[dice.below(len(members))]
+
+    return choose
+
+
+class _Believed:
+    """A belief, compiled for packed states."""
+
+    def __init__(self, packing: Packing, belief: Belief) -> None:
+        self.applies = _condition(packing, belief.condition)
+        self.events = [frozenset(event.steps) for event in belief.events]
+        self.steps = frozenset[int]().union(*self.events)
+        self.weights = _between(belief)
+
+
+def _between(belief: Belief) -> list[Fraction]:
+    """Return probabilities within the bounds that sum to one, all at the same relative position between them."""
+    low = sum((event.low for event in belief.events), Fraction(0))
+    wide = sum((event.high - event.low for event in belief.events), Fraction(0))
+    share = (1 - low) / wide if wide else Fraction(0)
+    return [event.low + share * (event.high - event.low) for event in belief.events]
+
+
+def _condition(packing: Packing, condition: Expr) -> Callable[[int], bool]:
+    mask, table = packing.mask(reads(condition)), MemoTable(packing.condition(condition))
+    return lambda state: table[state & mask]
+
+
+# --- Random rounds of a synchronous system: one action of each player, then one of the outcomes of the joint action
+#
+# Actions are drawn player by player, so that the joint actions, whose number is a product, need not be enumerated.
+# Only where a joint action leads to no state are all of them tried.
+
+
+MAX_JOINT_ACTIONS: Final = 100_000
+"""Maximum number of joint actions that are tried in one state."""
+_MAX_OUTCOMES: Final = 10_000
+_MAX_INITIAL: Final = 100_000
+"""Maximum number of initial values of dependent variables to draw from."""
+_MAX_MEMO_ENTRIES: Final = 50_000
+_UNIFORM_ODDS: Final = 4
+"""One choice in this many is uniform, so that rare actions are not always taken in the same order."""
+
+JointAction = tuple[str, ...]
+_Key = tuple[Value, ...]
+
+
+class RoundSampler:
+    """The rounds of one system, computed by the interpreter and memoized."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._interpreter = Interpreter(system)
+        self._allowed: dict[_Key, list[list[str]]] = {}
+        self._outcomes: dict[tuple[_Key, JointAction], list[State]] = {}
+        self._final: dict[_Key, bool] = {}
+
+    def allowed(self, state: State) -> list[list[str]]:
+        """Return the allowed actions of each player."""
+        key = tuple(state.values())
+        actions = self._allowed.get(key)
+        if actions is None:
+            if len(self._allowed) >= _MAX_MEMO_ENTRIES:
+                self._allowed.clear()
+            actions = self._allowed[key] = [self._interpreter.allowed(player, state) for player in self.system.players]
+        return actions
+
+    def outcomes(self, state: State, actions: JointAction) -> list[State]:
+        """Return the states that the joint action may lead to, each once."""
+        key = tuple(state.values()), actions
+        states = self._outcomes.get(key)
+        if states is None:
+            if len(self._outcomes) >= _MAX_MEMO_ENTRIES:
+                self._outcomes.clear()
+            every = islice(self._interpreter.after_round(state, actions), _MAX_OUTCOMES)
+            states = self._outcomes[key] = list({tuple(after.values()): after for after in every}.values())
+        return states
+
+    def moves(self, state: State, given: Mapping[int, str] | None = None) -> Iterator[Move]:
+        """Yield the rounds in which the players at these positions do the given actions."""
+        chosen = given or {}
+        options = [
+            [action for action in allowed if position not in chosen or action == chosen[position]]
+            for position, allowed in enumerate(self.allowed(state))
+        ]
+        for number, actions in enumerate(product(*options)):
+            if number >= MAX_JOINT_ACTIONS:
+                raise ResourceExhausted(f"more than {MAX_JOINT_ACTIONS:,} joint actions in one state")
+            yield from (Move(None, after, actions) for after in self.outcomes(state, actions))
+
+    def is_final(self, state: State) -> bool:
+        """Return whether no round leads to another state: a deadlock, or a state that repeats forever."""
+        key = tuple(state.values())
+        if key not in self._final:
+            if len(self._final) >= _MAX_MEMO_ENTRIES:
+                self._final.clear()
+            try:
+                self._final[key] = all(move.state == state for move in self.moves(state))
+            except ResourceExhausted:
+                self._final[key] = False
+        return self._final[key]
+
+    def draw(self, state: State, dice: RandomSource, taken: Counter[tuple[int, str]] | None = None) -> Move | None:
+        """Return a random round, None in a deadlock; ``taken`` counts actions, of which the rarest are preferred."""
+        allowed = self.allowed(state)
+        if not all(allowed):
+            return None
+        actions = tuple(
+            some[0] if len(some) == 1 else self._drawn(position, some, dice, taken)
+            for position, some in enumerate(allowed)
+        )
+        outcomes = self.outcomes(state, actions)
+        if not outcomes:
+            moves = list(self.moves(state))
+            if not moves:
+                return None
+            actions = moves[dice.below(len(moves))].actions
+            outcomes = self.outcomes(state, actions)
+        if taken is not None:
+            taken.update(enumerate(actions))
+        return Move(None, outcomes[dice.below(len(outcomes)) if len(outcomes) > 1 else 0], actions)
+
+    @staticmethod
+    def _drawn(position: int, some: Sequence[str], dice: RandomSource, taken: Counter[tuple[int, str]] | None) -> str:
+        if taken is not None and dice.below(_UNIFORM_ODDS):
+            counts = [taken[position, action] for action in some]
+            fewest = min(counts)
+            some = [action for action, count in zip(some, counts, strict=True) if count == fewest]
+        return some[dice.below(len(some))]
+
+
+def draw_initial_state(system: System, dice: RandomSource, given: Mapping[str, Value] | None = None) -> State | None:
+    """Return a random initial state with the given values; None if there is none.
+
+    The initial condition divides the variables into independent groups; each group is drawn uniformly.
+    """
+    fixed = given or {}
+    domains = {
+        variable.name: (fixed[variable.name],) if variable.name in fixed else tuple(dict.fromkeys(variable.initial))
+        for variable in system.variables
+    }
+    state: State = {}
+    for names, condition in independent_groups(domains, system.start):
+        every = satisfying_assignments({name: domains[name] for name in names}, condition)
+        ways = list(islice(every, _MAX_INITIAL))
+        if not ways:
+            return None
+        state |= ways[dice.below(len(ways)) if len(ways) > 1 else 0]
+    return {name: state[name] for name in domains}
+
 
 _OFTEN: Final = 100
 _KEPT_VALUES: Final = 4_000_000

@@ -22,7 +22,7 @@ from cplc.system.model import System
 
 _HEADER = struct.Struct("<IQQQ")
 _STATES_PER_BLOCK = 1 << 16
-_MIN_STATES_TO_SAVE = 1 << 16
+MIN_STATES_TO_SAVE = 1 << 16
 """Fewer states than this are computed faster than read."""
 _BYTES_PER_STATE = 160
 """Memory of a state in lists and tables, approximately."""
@@ -86,7 +86,7 @@ def finish_search(partial: PartialGraph) -> None:
     if len(partial.first) - 1 != len(partial.states):
         raise AssertionError("a search is marked as complete before all states were expanded")
     store = current().store
-    if store is not None and len(partial.states) < _MIN_STATES_TO_SAVE:
+    if store is not None and len(partial.states) < MIN_STATES_TO_SAVE:
         store.unregister(partial.name)
 
 

@@ -18,7 +18,7 @@ from cplc.system.model import Step, System
 
 SAMPLE_STATES = 1024
 """Number of states by whose patterns steps are grouped."""
-_REGROUPING_STATES = (SAMPLE_STATES, 16 * SAMPLE_STATES)
+REGROUPING_STATES = (SAMPLE_STATES, 16 * SAMPLE_STATES)
 """Numbers of expanded states after which the steps are grouped again."""
 _MAX_GROUP_BITS = 24
 """Steps that together depend on at most this many bits share a table before there is a sample."""
@@ -35,7 +35,7 @@ class InterleavedRelation(TransitionRelation):
         super().__init__(system, Packing(system), tuple(step.name for step in system.steps))
         self._spend = spend
         self._sample: list[int] = []
-        self._regroup_at: tuple[int, ...] = _REGROUPING_STATES
+        self._regroup_at: tuple[int, ...] = REGROUPING_STATES
 
     @cached_property
     def _steps(self) -> list[CompiledStep]:

@@ -15,9 +15,9 @@ from cplc.statespace.packing import Packing, StateIndex
 from cplc.statespace.transition_relation import SuccessorTable, TransitionRelation, transition_relation
 from cplc.system.model import System
 
-_BATCH = 1024
+STATES_PER_SAFEPOINT = 1024
 """Number of states between two reports."""
-_REGROUPING_STATES = (4096, 65536)
+REGROUPING_STATES = (4096, 65536)
 """Numbers of states after which the tables are chosen again."""
 
 
@@ -89,7 +89,7 @@ def explore(system: System, limit: int) -> StateGraph:
         partial.label,
     )
     tables = relation.tables(states[: regrouped[-1]] if regrouped else (), len(graph.target))
-    for enough in _REGROUPING_STATES[len(regrouped) :]:
+    for enough in REGROUPING_STATES[len(regrouped) :]:
         _expand_states(graph, tables, enough, limit)
         if len(states) < enough:
             break
@@ -111,7 +111,7 @@ def _expand_states(graph: StateGraph, tables: list[tuple[int, SuccessorTable]], 
     position = len(first) - 1
     while position < count < enough:
         # Invariant: `first` has an entry for each expanded state and one more; states from `position` on wait.
-        for state in states[position : position + _BATCH]:
+        for state in states[position : position + STATES_PER_SAFEPOINT]:
             for mask, table in tables:
                 changes, labels = table[state & mask]
                 if not changes:

@@ -12,8 +12,7 @@ from typing import Final
 from cplc.compilation import UnknownQuestion, load
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.records import dataclass
-from cplc.sweeps.belief_variants import BeliefError, believing
-from cplc.sweeps.job_runner import JobError, checked_job, compile_job, protocol_of, with_imports
+from cplc.sweeps.job_runner import BeliefError, JobError, believing, checked_job, compile_job, protocol_of, with_imports
 from cplc.sweeps.jobs import Assignments, Job, SourceText, SweepOptions, chunk_seed, chunks
 
 MUTANTS_PER_JOB: Final = 8

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 
 if TYPE_CHECKING:
     from lark import Lark

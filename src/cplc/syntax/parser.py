@@ -18,7 +18,7 @@ from typing import Any, Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, UNKNOWN_VERSION
 from cplc.language.words import VERSION
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formula_parser
 from cplc.syntax.input_limits import unreadable

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final
 from zlib import crc32
 
-from cplc.runtime.resources import shipped
+from cplc.runtime.file_access import shipped
 
 Expression = list[Any]
 """The kind of a parsing expression, and its parts: the arguments of the method `_match_<kind>`."""

@@ -228,7 +228,7 @@ def protocols(draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = Fa
 
 
 def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> list[str]:
-    """Return what holds of every commitment, and what `C` and `Fu` say of the states of the one they are about."""
+    """Return theorems of every commitment, and the values of `C` and `Fu` in its states."""
     name = draw(st.sampled_from(plan.commitments))
     instance = draw(st.sampled_from(instances(name)))
     between = draw(st.sampled_from([" -> ".join(ends(name, instance)), instance]))
@@ -334,7 +334,7 @@ def conditional_validities(draw: st.DrawFn) -> Sample:
 
 @st.composite
 def strategic_protocols(draw: st.DrawFn) -> Sample:
-    """Draw a protocol with properties that ask what groups can bring about, at first or wherever something is so."""
+    """Draw a protocol with properties about strategies of groups, initially or in all states with a condition."""
     plan = draw(plans())
     tail, drawn = [], []
     for number in range(3):

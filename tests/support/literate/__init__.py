@@ -1,5 +1,5 @@
 """Tests written in Markdown.
 
-A block with ``file=NAME`` puts a file beside the tests that follow it. A mistyped assertion, and a file without tests,
+A block with ``file=NAME`` writes a file for the tests that follow it. A mistyped assertion, and a file without tests,
 is an error of the test itself.
 """

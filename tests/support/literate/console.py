@@ -9,18 +9,16 @@ of their own. Standard output may go to a file, ``> FILE``. Pages that are told 
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
+from tests.support.in_process import run_cplc
 from tests.support.literate.blocks import BadTest, Block, Names, blocks
 
 _SECONDS = re.compile(r'\d+(\.\d+)? ?(ms|s)\b|(?<="seconds": )\d[\d.e+-]*')
@@ -136,22 +134,17 @@ def check_console(test: ConsoleTest, directory: Path, *, update: bool) -> None:
 
 
 def _in_process(command: Command, directory: Path) -> tuple[str, int]:
-    from cplc.cli.main import run
-
-    output = io.StringIO()
-    written = io.StringIO()
-    given = (directory / command.input).read_bytes() if command.input else b""
-    with (
-        chdir(directory),
-        mock.patch.dict(os.environ, {"COLUMNS": "80", **command.environment}),
-        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")),
-        redirect_stdout(written if command.output else output),
-        redirect_stderr(output),
-    ):
-        code = run(command.arguments)
+    ended = run_cplc(
+        *command.arguments,
+        cwd=directory,
+        given=(directory / command.input).read_bytes() if command.input else b"",
+        environment={"COLUMNS": "80", **command.environment},
+        merged=command.output is None,
+    )
     if command.output:
-        (directory / command.output).write_text(written.getvalue(), encoding="utf-8")
-    return output.getvalue(), code
+        (directory / command.output).write_text(ended.output, encoding="utf-8", newline="")
+        return ended.errors, ended.code
+    return ended.output, ended.code
 
 
 def _as_process(command: Command, directory: Path) -> tuple[str, int]:

@@ -395,7 +395,7 @@ class Gctl:
             case word, (left, right) if word in binary:
                 return binary[word](self._path(left), self._path(right))
             case word, _:
-                raise AssertionError(f"{word} cannot be said of a path")
+                raise AssertionError(f"{word} is not a path formula")
 
 
 def _sees(what: Hashable, state: State, action: str | None) -> bool:

@@ -223,7 +223,7 @@ class Naive:
                     lambda z: everywhere.intersection(*(self._known((a,), operand_states & z) for a in agents)),
                 )
             case _:
-                raise AssertionError(f"said of a path, not of a state: {formula}")
+                raise AssertionError(f"a path formula, not a state formula: {formula}")
 
     def _conditional(self, formula: Conditional, p: States, q: States) -> States:
         """Return where a modality of conditional commitment holds, by the definition over pairs of states."""

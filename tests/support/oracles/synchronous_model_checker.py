@@ -1,7 +1,7 @@
 """Oracle for synchronous systems: enumeration of every round, formulas by their definitions.
 
-Fairness is read as MCMAS reads it: the model is cut down to the states from which a fair run begins, and then nothing
-but these is there. Engines keep all states, and say of which of them they speak.
+Fairness has the meaning of MCMAS: the model is restricted to the states from which a fair run begins. Engines keep all
+states, and formulas are about the fair ones.
 """
 
 from __future__ import annotations

@@ -225,6 +225,7 @@ class _Search:
                 if self._product.accepts(set(component)):
                     opened.extend(component)
                     raise _ReachesAcceptance
+        # If the search stopped at an accepting component, every open node reaches it; otherwise no node is open.
         for node in opened:
             self._accepted[node] = 1
         self._components.complete_open()

@@ -16,24 +16,10 @@ from typing import assert_never
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.engines.on_the_fly.search import Node, Product
 from cplc.logic import expressions as e
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Value
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    VALID,
-    And,
-    Atom,
-    Derived,
-    Formula,
-    Iff,
-    Not,
-    PathOperator,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    children,
-)
+from cplc.logic.formulas import Formula
+from cplc.statespace.packing import MemoTable
 
 Fact = tuple[str, Value]
 """A variable and a value of it."""
@@ -64,6 +50,8 @@ class DistanceHeuristic:
                 self._writers.setdefault(name, []).append(number)
         self._achievers: dict[Fact, list[tuple[int, _FactTree]]] = {}
         self._trees: dict[tuple[Expr, bool], _FactTree] = {}
+        self._missing: dict[int, tuple[_FactTree, int, MemoTable[tuple[Fact, ...]]]] = {}
+        """Trees by their identity, with the mask of their variables and the missing facts by the values of these."""
 
     def estimate(self, goal: _FactTree, state: int) -> tuple[int, frozenset[int]]:
         """Return the estimated distance of the goal, and the helpful steps: the enabled ones of a cheapest plan."""
@@ -74,16 +62,16 @@ class DistanceHeuristic:
             return value(fact[0], state) == fact[1]
 
         needed: dict[Fact, list[tuple[int, _FactTree]]] = {}
-        helps: dict[Fact, dict[Fact, None]] = {}
-        waiting = list(_missing_facts(goal, holds))
+        helps: dict[Fact, set[Fact]] = {}
+        waiting = list(self._missing_facts(goal, state))
         while waiting:
             fact = waiting.pop()
             if fact not in needed:
                 needed[fact] = self._achievers_of(fact)
                 for _, tree in needed[fact]:
-                    for lacking in _missing_facts(tree, holds):
+                    for lacking in self._missing_facts(tree, state):
                         waiting.append(lacking)
-                        helps.setdefault(lacking, {})[fact] = None
+                        helps.setdefault(lacking, set()).add(fact)
         cost: dict[Fact, int] = {}
         best: dict[Fact, tuple[int, _FactTree]] = {}
         stale = set(needed)
@@ -103,6 +91,19 @@ class DistanceHeuristic:
                         stale.update(helps.get(fact, ()))
         self.world.spend(rounds * len(needed) // _FACTS_PER_UNIT)
         return _cost(goal, holds, cost), frozenset(_first_steps(goal, holds, cost, best))
+
+    def _missing_facts(self, tree: _FactTree, state: int) -> tuple[Fact, ...]:
+        entry = self._missing.get(id(tree))
+        if entry is None:
+            packing = self.world.packing
+
+            def missing(pattern: int) -> tuple[Fact, ...]:
+                return _missing_facts(tree, lambda fact: packing.value(fact[0], pattern) == fact[1])
+
+            entry = tree, packing.mask(_variables(tree, set())), MemoTable(missing)
+            self._missing[id(tree)] = entry
+        _, mask, table = entry
+        return table[state & mask]
 
     def tree(self, condition: Expr, value: bool = True) -> _FactTree:
         """Return the condition, or its negation, as a tree of facts. Too complex parts are approximated by true."""
@@ -189,18 +190,43 @@ def _combine(kind: str, operands: Iterable[_FactTree]) -> _FactTree:
     return (kind, relevant)
 
 
-def _missing_facts(tree: _FactTree, holds: Callable[[Fact], bool]) -> Iterator[Fact]:
-    """Yield the facts that do not hold and would help; none where the condition holds."""
+def _missing_facts(tree: _FactTree, holds: Callable[[Fact], bool]) -> tuple[Fact, ...]:
+    """Return the facts that do not hold and would help; none where the condition holds.
+
+    Trees share subtrees, and each is evaluated once: without that, the time is exponential in their depth.
+    """
+    results: dict[int, tuple[Fact, ...]] = {}
+
+    def missing(tree: _FactTree) -> tuple[Fact, ...]:
+        kind, operands = tree
+        if not isinstance(operands, tuple):
+            return () if holds((kind, operands)) else ((kind, operands),)
+        facts = results.get(id(tree))
+        if facts is None:
+            facts = results[id(tree)] = joined(kind, operands)
+        return facts
+
+    def joined(kind: str, operands: tuple[_FactTree, ...]) -> tuple[Fact, ...]:
+        inner: dict[Fact, None] = {}
+        for operand in reversed(operands):
+            facts = missing(operand)
+            if kind == "any" and not facts:
+                return ()
+            inner.update(dict.fromkeys(reversed(facts)))
+        return tuple(reversed(inner))
+
+    return missing(tree)
+
+
+def _variables(tree: _FactTree, visited: set[int]) -> Iterator[str]:
+    """Yield the variables of a tree; subtrees that were visited are left out."""
     kind, operands = tree
     if not isinstance(operands, tuple):
-        if not holds((kind, operands)):
-            yield (kind, operands)
-        return
-    inner = [list(_missing_facts(operand, holds)) for operand in operands]
-    if kind == "any" and any(not facts for facts in inner):
-        return
-    for facts in inner:
-        yield from facts
+        yield kind
+    elif id(tree) not in visited:
+        visited.add(id(tree))
+        for operand in operands:
+            yield from _variables(operand, visited)
 
 
 def _cost(tree: _FactTree, holds: Callable[[Fact], bool], cost: dict[Fact, int]) -> int:
@@ -291,7 +317,7 @@ class ProductHeuristic:
                 ways.append(_combine("all", goals))
         return _combine("any", ways)
 
-    def _possible(self, taken: Taken) -> _FactTree:
+    def _possible(self, taken: f.Taken) -> _FactTree:
         steps = self._heuristic.system.steps
         return _combine("any", [self._heuristic.tree(steps[step].guard) for step in self._product.steps_of(taken)])
 
@@ -325,25 +351,25 @@ def _stages(runs: Product) -> dict[int, int]:
 def relaxed_goal(heuristic: DistanceHeuristic, formula: Formula, value: bool) -> _FactTree:
     """Return a state condition that approximates the formula having the value."""
     match formula:
-        case Atom(condition):
+        case f.Atom(condition):
             return heuristic.tree(condition, value)
-        case Not(operand):
+        case f.Not(operand):
             return relaxed_goal(heuristic, operand, not value)
-        case And(operands):
+        case f.And(operands):
             return _combine(
                 "all" if value else "any", [relaxed_goal(heuristic, operand, value) for operand in operands]
             )
-        case Iff() | Taken():
+        case f.Iff() | f.Taken():
             return _ALL
-        case Until(_, right):
+        case f.Until(_, right):
             return relaxed_goal(heuristic, right, value)
-        case Release(left, right) if left == UNSATISFIABLE:
+        case f.Release(left, right) if left == f.UNSATISFIABLE:
             return relaxed_goal(heuristic, right, value)
-        case Since(left, right) if left == VALID:
+        case f.Since(left, right) if left == f.VALID:
             return relaxed_goal(heuristic, right, value)
-        case Derived():
+        case f.Derived():
             return relaxed_goal(heuristic, formula.definition, value)
-        case PathOperator() | StateOperator():
-            return _combine("all", [relaxed_goal(heuristic, child, value) for child in children(formula)])
+        case f.PathOperator() | f.StateOperator():
+            return _combine("all", [relaxed_goal(heuristic, child, value) for child in f.children(formula)])
         case _:
             assert_never(formula)

@@ -21,7 +21,7 @@ from cplc.system.fingerprint import fingerprint
 _HEAD = struct.Struct("<II")
 _BYTES_PER_NODE = 400
 """Approximate memory per node during reading or writing."""
-_MIN_NODES_TO_SAVE = 2000
+MIN_NODES_TO_SAVE = 2000
 """Smaller diagrams are computed faster than read."""
 
 
@@ -60,7 +60,7 @@ class ReachabilityCheckpoint:
 
     def finish(self) -> None:
         """Record that the fixpoint is complete: small results are not saved."""
-        if self._store is not None and sum(map(self._diagrams.size, self._known_states())) < _MIN_NODES_TO_SAVE:
+        if self._store is not None and sum(map(self._diagrams.size, self._known_states())) < MIN_NODES_TO_SAVE:
             self._store.unregister(self._name)
 
     def suspend(self) -> None:

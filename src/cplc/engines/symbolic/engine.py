@@ -29,24 +29,9 @@ from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
 from cplc.engines.symbolic.synchronous_relation import Round
 from cplc.engines.symbolic.transitions import MAX_VARIANTS, Transition
 from cplc.engines.symbolic.variable_order import Options, Representation, representation
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, reads
-from cplc.logic.formulas import (
-    Adjacent,
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    Formula,
-    Globally,
-    KnownFrom,
-    Knows,
-    Not,
-    OnPaths,
-    PathOperator,
-    Regardless,
-    Taken,
-    ctl_path,
-)
+from cplc.logic.formulas import Formula
 from cplc.runtime.limits import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
 
@@ -97,7 +82,7 @@ class SymbolicEngine(Engine[Node]):
         self._has_answered = False
         """True if the memory holds sets of an earlier question."""
         self._states_of: dict[tuple[Formula, frozenset[str]], Node] = {}
-        self._solutions: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
+        self._solutions: dict[tuple[f.Enforces, frozenset[str]], Solution[Node]] = {}
         self._exists_paths: dict[tuple[frozenset[str] | None, frozenset[str], bool], ExistsPath] = {}
         self._fair_runs_by_steps: dict[frozenset[int], FairRuns] = {}
 
@@ -121,8 +106,8 @@ class SymbolicEngine(Engine[Node]):
     def _fair_runs(self) -> FairRuns:
         return FairRuns(self.system, self._encoding, self._fixpoints, self._recurrent)
 
-    def _recurrent(self, condition: Expr | Regardless) -> Node:
-        if isinstance(condition, Regardless):
+    def _recurrent(self, condition: Expr | f.Regardless) -> Node:
+        if isinstance(condition, f.Regardless):
             return self._holds(condition, frozenset())
         return self._encoding.condition(condition)
 
@@ -260,45 +245,45 @@ class SymbolicEngine(Engine[Node]):
 
     def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
         match formula:
-            case Atom(condition):
+            case f.Atom(condition):
                 return self._encoding.condition(condition)
-            case Not(operand):
+            case f.Not(operand):
                 return ~self._holds(operand, assuming)
-            case And(operands):
+            case f.And(operands):
                 states = self._encoding.true
                 for operand in operands:
                     states = states & self._holds(operand, assuming)
                 return states
-            case OnPaths("E", path):
+            case f.OnPaths("E", path):
                 return self._exists_path(formula, assuming).satisfying(path)
-            case OnPaths(_, path):
+            case f.OnPaths(_, path):
                 return ~self._exists_path(formula, assuming).failing(path)
-            case Adjacent():
+            case f.Adjacent():
                 return self._adjacent(formula, self._holds(formula.operand, assuming))
-            case KnownFrom(observed, operand):
+            case f.KnownFrom(observed, operand):
                 return ~self._agreeing(observed, ~self._holds(operand, assuming))
-            case Knows(mode, agents, operand):
+            case f.Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, self._holds(operand, assuming))
-            case Regardless(operand):
+            case f.Regardless(operand):
                 return self.regardless._holds(operand, assuming)
-            case Enforces():
+            case f.Enforces():
                 return self._enforcing(formula, assuming).winning_region
-            case Derived():
+            case f.Derived():
                 return self._holds(formula.definition, assuming)
-            case PathOperator():
+            case f.PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)
 
     # --- paths
 
-    def _exists_path(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> ExistsPath:
+    def _exists_path(self, formula: f.OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> ExistsPath:
         """Return the evaluator of existential path formulas; ``along`` restricts it to these steps.
 
         In a synchronous system a CTL formula may be satisfied by a run that ends.
         """
         along = formula.along
-        may_end = by_laws and ctl_path(formula) is not None
+        may_end = by_laws and f.ctl_path(formula) is not None
         key = None if along is None else along.steps, assuming, may_end
         exists_path = self._exists_paths.get(key)
         if exists_path is None:
@@ -315,14 +300,14 @@ class SymbolicEngine(Engine[Node]):
         return exists_path
 
     @_with_node_limit
-    def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
+    def by_tableau(self, formula: f.OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
         """Return the states that satisfy the formula, by the tableau alone: slow, for cross-checking."""
         some_run = self._exists_path(formula, assuming, by_laws=False)
         if formula.quantifier == "E":
             return self._reachable & some_run.satisfying_by_tableau(formula.path)
-        return self._reachable & ~some_run.satisfying_by_tableau(Not(formula.path))
+        return self._reachable & ~some_run.satisfying_by_tableau(f.Not(formula.path))
 
-    def _fair_runs_along(self, along: Taken | None) -> tuple[FairRuns, frozenset[int]]:
+    def _fair_runs_along(self, along: f.Taken | None) -> tuple[FairRuns, frozenset[int]]:
         if along is None:
             return self._fair_runs, frozenset(range(len(self._transitions)))
         allowed = frozenset(self._numbers[name] for name in along.steps if name in self._numbers)
@@ -341,23 +326,23 @@ class SymbolicEngine(Engine[Node]):
     # --- strategies
 
     @_with_node_limit
-    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[Node]:
+    def enforcing(self, formula: f.Enforces, assuming: frozenset[str] = frozenset()) -> Solution[Node]:
         return self._enforcing(formula, assuming)
 
     @_with_node_limit
     def strategy(
-        self, formula: Enforces, starts: Node, assuming: frozenset[str] = frozenset()
+        self, formula: f.Enforces, starts: Node, assuming: frozenset[str] = frozenset()
     ) -> Strategy[Node] | None:
         return super().strategy(formula, starts, assuming)
 
-    def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
+    def _enforcing(self, formula: f.Enforces, assuming: frozenset[str]) -> Solution[Node]:
         solved = self._solutions.get((formula, assuming))
         if solved is None:
             solved = self._solution(formula, assuming)
             self._solutions[formula, assuming] = solved
         return solved
 
-    def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
+    def _solution(self, formula: f.Enforces, assuming: frozenset[str]) -> Solution[Node]:
         def satisfying(operand: Formula) -> Node:
             return self._holds(operand, assuming)
 
@@ -372,7 +357,7 @@ class SymbolicEngine(Engine[Node]):
 
     # --- rounds
 
-    def _adjacent(self, formula: Adjacent, states: Node) -> Node:
+    def _adjacent(self, formula: f.Adjacent, states: Node) -> Node:
         (transition,) = self._fixpoints.transitions
         assert isinstance(transition, Round)
         if formula.back:
@@ -418,7 +403,7 @@ class SymbolicEngine(Engine[Node]):
         """The states that knowledge and commitments range over: in rounds, those from which a fair run starts."""
         if not self.system.excludes_unfair_states:
             return self._encoding.true
-        return self._holds(OnPaths("E", Globally(And(()))), frozenset())
+        return self._holds(f.OnPaths("E", f.Globally(f.And(()))), frozenset())
 
     def _indistinguishable_from(self, agents: tuple[str, ...], states: Node) -> Node:
         """Return the states that the agents together cannot distinguish from a reachable state of the set."""

@@ -136,12 +136,14 @@ class ExistsPath:
     def _split(self, parts: Parts) -> Node:
         """Distribute ``E`` over the disjuncts."""
         choices = [_alternatives(part) for part in parts]
+        # E distributes over disjunction: E (f | g) = E f | E g.
         if 1 < prod(map(len, choices)) <= _MAX_BRANCHES:
             return reduce(or_, (self._of(*choice) for choice in product(*choices)))
         return self._combined(parts)
 
     def _combined(self, parts: Parts) -> Node:
         by_shape = _by_shape(parts)
+        # The first state decides a state formula: E (p & f) = p & E f.
         if by_shape.state_formulas:
             here = reduce(and_, map(self._holds, by_shape.state_formulas))
             return here & self._of(*(part for part in parts if not is_state_formula(part)))
@@ -168,6 +170,7 @@ class ExistsPath:
         fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.nexts, *parts.lasting]
         states = self._encoding.false
         through = self._invariant(parts)
+        # E (p U f & g) = E (f & g), or p holds now and p U f remains at the next state.
         for promise in parts.eventualities:
             remaining = (other for other in parts.eventualities if other is not promise)
             states = states | self._of(_eventuality(promise), *remaining, *fixed)
@@ -192,6 +195,7 @@ class ExistsPath:
         """Choose the eventuality that is met first; the others and the lasting conjuncts remain."""
         through = self._invariant(parts)
         goal = self._encoding.false
+        # E (p U f & q U g) = E [p & q U (E (f & q U g) | E (p U f & g))]: one of the eventualities is met first.
         for promise in parts.eventualities:
             remaining = (other for other in parts.eventualities if other is not promise)
             goal = goal | self._of(_eventuality(promise), *remaining, *parts.lasting)
@@ -222,6 +226,7 @@ class ExistsPath:
         for part in parts.persistence:
             assert isinstance(part.operand, Globally)
             cycle = cycle & self._holds(part.operand.operand)
+        # E (G p & F G q & G F r): a path within p leads to a fair run within p & q that satisfies r again and again.
         fair = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.recurrence)))
         return self._fixpoints.backward(fair, keep) if parts.persistence else fair
 

@@ -332,6 +332,7 @@ def race(
     """Return the first representation whose sets stay within a budget; that of the first order if there is none."""
     racing: list[Representation | None] = [None] * len(orders)
     peaks = [0] * len(orders)
+    # Iterative deepening: no candidate uses a large budget before all have failed with a smaller one.
     for budget in budgets if len(orders) > 1 else ():
         for number, order in enumerate(orders):
             with suppress(MemoryError, ResourceExhausted):
